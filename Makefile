@@ -1,0 +1,72 @@
+# Two commands on a fresh clone: `make demo` shows a tournament, `make test` checks everything.
+# Any Python from 3.11 on will do: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+CHECK_VENV = $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) \
+	and "$(VENV) holds a Python older than 3.11: remove $(VENV) and try again")'
+DEMO = build/demo
+DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts=100 mcts:playouts=1000
+SOURCES = arena plugins bots db alembic tests benchmarks
+# Modules whose every branch is tested; see CONTRIBUTING.md.
+CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
+
+.PHONY: demo test check bench format lint types contracts coverage clean
+
+demo: $(VENV)/.installed-plain
+	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena tournament $(DEMO_BOTS) \
+		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
+	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena crosstable demo
+	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena leaderboard
+	@echo "The matches are in $(DEMO)/arena.db; README.md tells how to enter a bot of your own."
+
+# The tests come last, so that their summary is the last thing to read.
+test: format lint types contracts
+	$(BIN)/python -m pytest
+
+check: format lint types contracts coverage
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+contracts: $(VENV)/.installed-test
+	$(BIN)/lint-imports --no-logo
+
+coverage: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=95
+	$(BIN)/coverage report --show-missing --include='$(CORE)' --fail-under=100
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "$(PYTHON) is not on PATH: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is older than 3.11: name a newer one, as in make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-plain: $(BIN)/python pyproject.toml constraints.txt
+	@$(CHECK_VENV)
+	@echo "Installing bot-arena into $(VENV) (about a minute) ..."
+	$(INSTALL) -e .
+	@touch $@
+
+# What the tests need includes what the demo needs.
+$(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt
+	@$(CHECK_VENV)
+	@echo "Installing bot-arena with all extras into $(VENV) (several minutes, some gigabytes) ..."
+	$(INSTALL) -e '.[all,test]'
+	@touch $(VENV)/.installed-plain $@

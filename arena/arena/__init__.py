@@ -1,0 +1,1 @@
+"""The core: referee, matches, tournaments, ratings, command line."""

@@ -1,0 +1,104 @@
+"""Competitors: from a spec on the command line to a bot with an identity, read from metadata alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.errors import ConfigError, OptionError
+from arena.referee.timecontrol import TimeControl
+from arena_db.records import BotRecord
+from arena_plugins.entries import BOTS, find
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LIMIT_KEYS = ("tc", "st", "nodes")
+
+
+class Competitor(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot that can be entered: what it is called, what it is, how it is started."""
+
+    label: str
+    """Its name in the tournament."""
+    record: BotRecord
+    entry: str
+    """Where its hook lies, `module:attr`."""
+    options: Mapping[str, str]
+    """What its hook is given: the options of the spec without those that set its limit."""
+    limit: TimeControl | None
+    """Its own limit, or None for the tournament's."""
+
+
+def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> list[Competitor]:
+    """Find the bots of some specs, without loading any of them.
+
+    Args:
+        texts: specs in seat order.
+        margin_ms: the margin of limits that a spec sets for its bot.
+        twins: whether one bot may stand there twice; the second is called `A_2`.
+
+    Raises:
+        PluginError: an unknown bot or a malformed spec.
+        ConfigError: one bot twice, without `twins`.
+    """
+    found: list[Competitor] = []
+    for text in texts:
+        competitor = _resolve_one(text, margin_ms)
+        copies = sum(other.record.identity == competitor.record.identity for other in found)
+        if copies and not twins:
+            raise ConfigError(
+                f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
+            )
+        if copies:
+            competitor = msgspec.structs.replace(competitor, label=f"{competitor.label}_{copies + 1}")
+        found.append(competitor)
+    return found
+
+
+def _resolve_one(text: str, margin_ms: int) -> Competitor:
+    spec = Spec.parse(text)
+    entry = find(BOTS, spec.name)
+    files = {key: Path(value).resolve() for key, value in spec.options.items() if Path(value).is_file()}
+    hashes = {key: _sha256(path) for key, path in files.items()}
+    # A file is known by its content: where it lies is no part of the identity, but a resumed run must find it.
+    content = Spec(spec.name, {**spec.options, **{key: path.name for key, path in files.items()}})
+    absolute = Spec(spec.name, {**spec.options, **{key: str(path) for key, path in files.items()}})
+    identity = json.dumps([str(content), entry.distribution, entry.version, hashes], sort_keys=True)
+    record = BotRecord(
+        identity=hashlib.sha256(identity.encode()).hexdigest(),
+        name=spec.name,
+        spec=str(absolute),
+        distribution=entry.distribution,
+        version=entry.version,
+        files=json.dumps(hashes, sort_keys=True),
+    )
+    return Competitor(
+        label=str(content),
+        record=record,
+        entry=entry.value,
+        options={key: value for key, value in absolute.options.items() if key not in _LIMIT_KEYS},
+        limit=_own_limit(spec, margin_ms),
+    )
+
+
+def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
+    if not any(key in spec.options for key in _LIMIT_KEYS):
+        return None
+    try:
+        seconds = float(spec.options["st"]) if "st" in spec.options else None
+        nodes = int(spec.options["nodes"]) if "nodes" in spec.options else None
+    except ValueError as error:
+        raise OptionError(f"{spec}: st is a number of seconds, nodes a whole number") from error
+    return TimeControl.parse(spec.options.get("tc"), seconds, nodes, margin_ms=margin_ms)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

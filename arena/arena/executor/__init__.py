@@ -1,0 +1,1 @@
+"""Where matches run: this process or local worker processes, behind one `concurrent.futures.Executor`."""

@@ -1,0 +1,34 @@
+"""A match as pure data, ready to be sent to a worker."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arena.entrants import Competitor
+from arena.referee.timecontrol import TimeControl
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a worker must know to play one planned match."""
+
+    tournament: int
+    """Id of the tournament."""
+    number: int
+    """Number of the planned match, from 1."""
+    attempt: int
+    """How many void attempts lie behind it."""
+    match: str
+    """What the match is called on the wire."""
+    game: str
+    """Spec of the game."""
+    first: Competitor
+    second: Competitor
+    opening: tuple[int, ...]
+    seed_first: int
+    seed_second: int
+    limit: TimeControl
+    """For a bot without a limit of its own."""
+    init_s: float
+    """Seconds a bot may take to start."""
+    tier: str
+    """Isolation tier the bots run in."""

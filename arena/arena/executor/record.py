@@ -1,0 +1,105 @@
+"""From a match to the record that is stored."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from arena.games.symmetry import match_hash
+from arena_db.records import MatchRecord
+from arena_plugins import Outcome, Termination, load_game
+
+if TYPE_CHECKING:
+    from arena.executor.job import Job
+    from arena.match import MatchResult
+    from arena_plugins import Game
+
+
+def record_of(job: Job, game: Game, result: MatchResult) -> MatchRecord:
+    """Give the record of a match that was played."""
+    return MatchRecord(
+        tournament=job.tournament,
+        number=job.number,
+        attempt=job.attempt,
+        first=job.first.record.identity,
+        second=job.second.record.identity,
+        outcome=result.outcome,
+        termination=result.termination,
+        reason=result.reason,
+        rated=result.rated,
+        is_final=not result.termination.is_void,
+        actions=result.actions,
+        num_opening=result.num_opening,
+        times_ms=result.times_ms,
+        values=result.values,
+        match_hash=match_hash(game, result.actions),
+        seed_first=job.seed_first,
+        seed_second=job.seed_second,
+        started_at=result.started_at,
+        duration_ms=result.duration_ms,
+        tier=result.tier,
+        fault="" if result.fault is None else json.dumps(result.fault),
+        versions=_versions(),
+    )
+
+
+def void_record(job: Job, termination: Termination, cause: str, *, is_final: bool) -> MatchRecord:
+    """Give the record of a match that ended without a result, for want of the arena."""
+    fault = json.dumps({"cause": cause}) if cause else ""
+    return _unplayed(job, Outcome.VOID, termination, f"Match void ({termination})", fault, is_final=is_final)
+
+
+def walkover_record(job: Job, *, first_is_out: bool, second_is_out: bool) -> MatchRecord:
+    """Give the record of a match that a quarantined bot does not get to play."""
+    if first_is_out and second_is_out:
+        outcome, reason = Outcome.VOID, "Match void (both bots are quarantined)"
+    elif first_is_out:
+        outcome, reason = Outcome.SECOND, f"{job.second.label} wins by walkover"
+    else:
+        outcome, reason = Outcome.FIRST, f"{job.first.label} wins by walkover"
+    return _unplayed(job, outcome, Termination.WALKOVER, reason, "", is_final=True)
+
+
+def _unplayed(  # noqa: PLR0913 - all that such records differ in
+    job: Job, outcome: Outcome, termination: Termination, reason: str, fault: str, *, is_final: bool
+) -> MatchRecord:
+    return MatchRecord(
+        tournament=job.tournament,
+        number=job.number,
+        attempt=job.attempt,
+        first=job.first.record.identity,
+        second=job.second.record.identity,
+        outcome=outcome,
+        termination=termination,
+        reason=reason,
+        rated=False,
+        is_final=is_final,
+        actions=job.opening,
+        num_opening=len(job.opening),
+        times_ms=(0,) * len(job.opening),
+        values=(None,) * len(job.opening),
+        match_hash=match_hash(load_game(job.game), job.opening),
+        seed_first=job.seed_first,
+        seed_second=job.seed_second,
+        started_at=time.time(),
+        duration_ms=0,
+        tier=job.tier,
+        fault=fault,
+        versions=_versions(),
+    )
+
+
+@cache
+def _versions() -> str:
+    return json.dumps(
+        {
+            "arena": importlib.metadata.version("bot-arena"),
+            "python": platform.python_version(),
+            "platform": f"{sys.platform} {platform.machine()}",
+        }
+    )

@@ -1,0 +1,71 @@
+"""Seats a worker keeps: bots stay warm between matches, the least recently used one ends first."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
+from arena.sandbox.tier import Tier
+from arena_plugins.command import host_command, host_path
+from arena_plugins.entries import BOTS, GAMES, find
+from arena_plugins.manager import load_entry
+
+if TYPE_CHECKING:
+    from arena.entrants import Competitor
+    from arena.referee.seats import Seat
+
+MAX_WARM = 8
+"""Bots that one worker keeps; each may hold a few hundred megabytes."""
+
+
+class WarmSeats:
+    """Gives the seat of a competitor, the one that is warm if there is one."""
+
+    def __init__(self) -> None:
+        self._seats: OrderedDict[tuple[str, str, str], Seat] = OrderedDict()
+
+    def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
+        """Give a seat; two labels of one bot are two seats, since a bot may meet itself."""
+        key = (competitor.record.identity, competitor.label, tier)
+        seat = self._seats.pop(key, None) or make_seat(competitor, game_name, Tier(tier))
+        self._seats[key] = seat
+        while len(self._seats) > MAX_WARM:
+            _, oldest = self._seats.popitem(last=False)
+            oldest.close()
+        return seat
+
+    def close(self) -> None:
+        """End all bots."""
+        while self._seats:
+            _, seat = self._seats.popitem()
+            seat.close()
+
+
+def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+    """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
+
+    Raises:
+        PluginError: the bot cannot be loaded into this process.
+    """
+    record = competitor.record
+    if tier is Tier.T0:
+        plugin = load_entry(BOTS, record.name, competitor.entry)
+        return InProcessSeat(
+            lambda game, seed: plugin.make_bot(game, seed, competitor.options),
+            name=record.name,
+            version=record.version,
+        )
+    game = find(GAMES, game_name)
+    command = host_command(
+        sys.executable,
+        entry=competitor.entry,
+        name=record.name,
+        version=record.version,
+        options=competitor.options,
+        games={game_name: game.value},
+        path=host_path(),
+    )
+    return HostedSeat(command, name=record.name, version=record.version, tier=tier)

@@ -1,0 +1,101 @@
+"""Boards as Python ints, one bit a cell, and k in a row on them by shifts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Bitboard:
+    """Where the cells of a board of any size lie in an int, where stones land, and what a line is.
+
+    Each lane of cells is followed by one guard bit that stays empty, so no shift runs from one lane into
+    the next. Without gravity a lane is a row: bit `row * (cols + 1) + col`, row 0 on top. With gravity a
+    lane is a column: bit `col * (rows + 1) + height`, height 0 at the bottom.
+
+    An action fills a column of cells from its lowest bit; without gravity that column is a single cell. So
+    one formula says where a stone lands, `(occupied + lows[action]) & columns[action]`: the addition carries
+    through the stones below. It gives 0 where the column is full.
+    """
+
+    __slots__ = (
+        "_exact",
+        "_num_bytes",
+        "_tests",
+        "bits",
+        "closing",
+        "cols",
+        "columns",
+        "k",
+        "lows",
+        "rows",
+        "stride",
+    )
+
+    rows: int
+    """Cells from top to bottom."""
+    cols: int
+    """Cells from left to right."""
+    k: int
+    """Stones in a line that win."""
+    stride: int
+    """Bits from one lane to the next; lines run along `1`, `stride - 1`, `stride` and `stride + 1`."""
+    bits: NDArray[np.intp]
+    """Bit number of each cell, row 0 on top; `[rows * cols]`."""
+    lows: tuple[int, ...]
+    """Lowest cell of each action's column, as an int with one bit; `[num_actions]`."""
+    columns: tuple[int, ...]
+    """All cells of each action's column, guard left out; `[num_actions]`."""
+    closing: int
+    """The cells that fill their column: a stone there takes its action out of the legal ones."""
+
+    def __init__(self, rows: int, cols: int, k: int, *, exact: bool = False, gravity: bool = False) -> None:
+        self.rows, self.cols, self.k = rows, cols, k
+        row, col = np.divmod(np.arange(rows * cols), cols)
+        if gravity:
+            self.stride = rows + 1
+            self.bits = col * self.stride + (rows - 1 - row)
+            self.lows = tuple(1 << self.stride * c for c in range(cols))
+            self.columns = tuple(low * ((1 << rows) - 1) for low in self.lows)
+            self.closing = sum(low << (rows - 1) for low in self.lows)
+        else:
+            self.stride = cols + 1
+            self.bits = row * self.stride + col
+            self.lows = self.columns = tuple(1 << int(bit) for bit in self.bits)
+            self.closing = sum(self.lows)
+        self._exact = exact
+        self._num_bytes = (int(self.bits.max()) + 8) // 8
+        steps = (1, self.stride - 1, self.stride, self.stride + 1)
+        self._tests = tuple((step, tuple(step * grown for grown in _growth(k))) for step in steps)
+
+    def has_line(self, stones: int) -> bool:
+        """Tell whether `stones` hold k in a row; with `exact`, k that are not part of a longer row."""
+        for step, shifts in self._tests:
+            run = stones
+            for shift in shifts:
+                run &= run >> shift
+            # `run` holds the first stone of every row of k; an exact one has no stone before it, none after.
+            if run and self._exact:
+                run &= ~(stones << step | stones >> self.k * step)
+            if run:
+                return True
+        return False
+
+    def unpack(self, stones: int) -> NDArray[np.uint8]:
+        """Spread `stones` over the cells: 0 or 1, row 0 on top, `[rows * cols]`."""
+        packed = np.frombuffer(stones.to_bytes(self._num_bytes, "little"), np.uint8)
+        return np.unpackbits(packed, bitorder="little")[self.bits]
+
+
+def _growth(k: int) -> list[int]:
+    """Give the shifts that grow single stones to rows of k by doubling: for 5, 1 + 1 + 2 + 1 stones."""
+    shifts: list[int] = []
+    length = 1
+    while length < k:
+        shifts.append(min(length, k - length))
+        length += shifts[-1]
+    return shifts

@@ -1,0 +1,89 @@
+"""Symmetries of boards, and the canonical forms of positions and matches under them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena_plugins.contract import Symmetry
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from arena_plugins.contract import Game, State
+
+
+class Canonical(NamedTuple):
+    """A position as the least of its symmetric images; two positions are equivalent when `key` is equal."""
+
+    cells: tuple[int, ...]
+    """The least cells over the symmetries."""
+    player: int
+    """Who moves, 0 or 1."""
+    symmetry: int
+    """Index in `game.symmetries` of the first symmetry that leads from the position to `cells`."""
+
+    @property
+    def key(self) -> tuple[tuple[int, ...], int]:
+        """Cells and player, without the way there."""
+        return self.cells, self.player
+
+
+def mirror_symmetries(rows: int, cols: int) -> tuple[Symmetry, Symmetry]:
+    """Give identity and left-right mirror of a board whose actions are its columns."""
+    grid = np.arange(rows * cols).reshape(rows, cols)
+    columns = tuple(range(cols))
+    return Symmetry(_flat(grid), columns), Symmetry(_flat(grid[:, ::-1]), columns[::-1])
+
+
+def square_symmetries(size: int) -> tuple[Symmetry, ...]:
+    """Give the symmetries of a square board whose actions are its cells.
+
+    Identity and the quarter turns clockwise, then mirror, diagonal, upside down and the other diagonal.
+    """
+    grid = np.arange(size * size).reshape(size, size)
+    images = [_flat(np.rot90(board, turns)) for board in (grid, grid[:, ::-1]) for turns in range(4)]
+    return tuple(Symmetry(image, image) for image in images)
+
+
+def canonical(game: Game, state: State) -> Canonical:
+    """Give the canonical form of a position of any game."""
+    cells = state.cells
+    images = [_image(cells, symmetry.cells) for symmetry in game.symmetries]
+    best = min(range(len(images)), key=images.__getitem__)
+    return Canonical(images[best], state.current_player, best)
+
+
+def canonical_actions(game: Game, actions: Sequence[int]) -> tuple[int, ...]:
+    """Give the least of the action sequences that the symmetries make of `actions`."""
+    return min(tuple(symmetry.actions[action] for action in actions) for symmetry in game.symmetries)
+
+
+def match_hash(game: Game, actions: Sequence[int]) -> str:
+    """Give what is equal for equal matches, mirrored and turned ones included, as 64 hex digits.
+
+    It is the SHA-256 of the game's spec with every parameter, keys sorted, and the canonical actions in
+    decimal, all separated by single blanks: `gomoku:exact=off,k=4,size=6 0 7 1`.
+    """
+    spec = Spec(game.name, {key: str(value) for key, value in game.params.items()})
+    text = " ".join([str(spec), *map(str, canonical_actions(game, actions))])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _flat(grid: NDArray[np.int_]) -> tuple[int, ...]:
+    return tuple(grid.ravel().tolist())
+
+
+def _image(cells: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(cells.__getitem__, _inverse(permutation)))
+
+
+@lru_cache(maxsize=256)
+def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(np.argsort(permutation).tolist())

@@ -1,0 +1,105 @@
+"""Where things lie, and the one place of the arena that opens a store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from arena.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from arena_db.store import Store
+
+
+def home() -> Path:
+    """Return the folder of the store, the logs and the runs: `ARENA_HOME`, else the system's for data."""
+    return _folder("ARENA_HOME") or platformdirs.user_data_path("arena", appauthor=False)
+
+
+def cache() -> Path:
+    """Return the folder of what can be made again: `ARENA_CACHE`, else the system's for caches."""
+    return _folder("ARENA_CACHE") or platformdirs.user_cache_path("arena", appauthor=False)
+
+
+def user_config() -> Path | None:
+    """Return the user's own configuration file, if there is one: `ARENA_CONFIG`, else the system's place for it.
+
+    Raises:
+        ConfigError: `ARENA_CONFIG` names no file.
+    """
+    named = _folder("ARENA_CONFIG")
+    if named is not None and not named.is_file():
+        raise ConfigError(f"ARENA_CONFIG names {named}, which is no file; unset it or write the file")
+    usual = named or platformdirs.user_config_path("arena", appauthor=False) / "arena.toml"
+    return usual if usual.is_file() else None
+
+
+def store_path(option: str | None = None) -> Path:
+    """Return the file of the store: as given, else `ARENA_DB`, else `arena.db` in `home()`.
+
+    Raises:
+        StoreError: what is given is a server's URL or a folder.
+    """
+    given = option or os.environ.get("ARENA_DB")
+    if not given:
+        return home().absolute() / "arena.db"
+    with store_errors():
+        from arena_db.opening import find_path
+
+        return find_path(given if "://" in given else Path(given).expanduser())
+
+
+@contextmanager
+def open_store(
+    option: str | None = None, *, read_only: bool = False, fast: bool = False, create: bool = True
+) -> Generator[Store]:
+    """Open the store for a `with` block, within which every error of it is a StoreError.
+
+    Args:
+        option: path or `sqlite:///path`; None for the usual place, whose folder is made when needed.
+        read_only: never write; an older store is then refused, not upgraded.
+        fast: faster commits, the last of which a power cut may lose.
+        create: make the store where there is none.
+
+    Raises:
+        StoreError: it is missing, damaged, foreign, newer, locked, or no place for a store.
+    """
+    path = store_path(option)
+    with store_errors():
+        from arena_db.store import Store
+
+        if create and not read_only and path.parent == home().absolute():
+            _make_folder(path.parent)
+        with Store.open(path, read_only=read_only, fast=fast, create=create) as store:
+            yield store
+
+
+@contextmanager
+def store_errors() -> Generator[None]:
+    """Raise a StoreError in place of every error of the store, with the same text."""
+    from arena_db.errors import DatabaseError
+
+    try:
+        yield
+    except DatabaseError as error:
+        raise StoreError(str(error)) from error
+
+
+def _folder(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make {folder} ({error.strerror}); set ARENA_HOME, or give --db FILE"
+        ) from error

@@ -1,0 +1,243 @@
+"""One match: opening, questions in turn, outcome."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.referee.clock import GameClock
+from arena.referee.seats import Answer, Detail, Fault, Resignation, SeatSetup, Thoughts
+from arena.referee.timecontrol import TimeControl
+from arena.referee.verdict import reason
+from arena_plugins.contract import Outcome, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.referee.seats import Seat
+    from arena_plugins.contract import Game
+
+
+class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """All that defines a match, besides the game and the seats."""
+
+    id: str
+    """What the bots are told as the id of the match."""
+    labels: tuple[str, str]
+    """The bots' names in this tournament, first and second."""
+    seeds: tuple[int, int]
+    """One per player, below 2^53; see `match_seed`."""
+    controls: tuple[TimeControl, TimeControl]
+    """One per player: a bot may have a limit of its own."""
+    opening: tuple[int, ...] = ()
+    """Actions played before the bots are asked."""
+    init_s: float = 60.0
+    """Seconds a bot has to start, and again to get ready."""
+
+
+class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a match went; plain data that can be pickled."""
+
+    outcome: Outcome
+    termination: Termination
+    reason: str
+    """In words, `X wins by four in a row`."""
+    rated: bool
+    actions: tuple[int, ...]
+    """From the initial state, opening included."""
+    num_opening: int
+    """How many of `actions` were given."""
+    times_ms: tuple[int, ...]
+    """Elapsed milliseconds per action; 0 in the opening."""
+    infos: tuple[Thoughts | None, ...]
+    """What the mover said, per action; None in the opening."""
+    fault: Detail | None
+    """The evidence, where a bot or the arena failed."""
+    fault_player: int | None
+    """The player that forfeited: 0 or 1, None where nobody did or both."""
+    started_at: float
+    """UTC seconds."""
+    duration_ms: int
+    tier: str
+    """The weaker tier of both seats."""
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """What the mover claimed to expect, per action, for the side to move in [-1, 1]."""
+        return tuple(None if info is None else info.value for info in self.infos)
+
+
+def match_seed(tournament_seed: int, pairing: int, match_no: int, player: int) -> int:
+    """Give a player's seed for a match, below 2^53.
+
+    It is the top 53 bits of the SHA-256 of `tournament_seed/pairing/match_no/player`, all decimal; `pairing`
+    is the index of the encounter and `match_no` the index in it, both from 0.
+    """
+    text = f"{tournament_seed}/{pairing}/{match_no}/{player}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
+
+
+def play_match(
+    game: Game,
+    seats: tuple[Seat, Seat],
+    setup: MatchSetup,
+    *,
+    on_move: Callable[[int, int, Answer], None] | None = None,
+    abort: Callable[[], bool] | None = None,
+) -> MatchResult:
+    """Play one match; seats[0] moves first. The seats stay started, for the next match.
+
+    Args:
+        game: the rules.
+        seats: the players; a seat that was used before goes on with the process it has.
+        setup: everything else.
+        on_move: called as `on_move(ply, action, answer)` after each accepted action, not for the opening.
+        abort: asked before each action; once it says True the match ends as `aborted`.
+
+    Returns:
+        The result, always: an error of the arena itself ends the match as `arena_error`, with the traceback
+        as its evidence. Only what is no `Exception` (Ctrl-C) is raised, after both seats are closed.
+    """
+    match = _Match(game, seats, setup, on_move, abort)
+    try:
+        return match.result(match.play())
+    except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
+        fault: Detail = {"traceback": traceback.format_exc()}
+        match.close()
+        return match.result(_Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
+    except BaseException:
+        match.close()
+        raise
+
+
+class _Ending(NamedTuple):
+    outcome: Outcome
+    termination: Termination
+    fault: Detail | None = None
+    fault_player: int | None = None
+
+
+class _Match:
+    """A match while it is played."""
+
+    def __init__(
+        self,
+        game: Game,
+        seats: tuple[Seat, Seat],
+        setup: MatchSetup,
+        on_move: Callable[[int, int, Answer], None] | None,
+        abort: Callable[[], bool] | None,
+    ) -> None:
+        self._game = game
+        self._seats = seats
+        self._setup = setup
+        self._on_move = on_move
+        self._abort = abort
+        self._clock = GameClock(setup.controls)
+        self._state = game.initial_state()
+        self._answers: list[Answer] = []
+        self._started_at = time.time()
+        self._began = time.monotonic()
+
+    def play(self) -> _Ending:
+        """Play to the end and tell both bots of it."""
+        for action in self._setup.opening:
+            self._state = self._state.child(action)
+        if self._state.is_terminal:
+            raise ArenaError(f"the opening {list(self._setup.opening)} leaves nothing to play")
+        ending = self._start() or self._alternate()
+        for seat in self._seats:
+            seat.finish(ending.outcome, ending.termination)
+        return ending
+
+    def close(self) -> None:
+        """End both bots: nobody knows what state they are in."""
+        for seat in self._seats:
+            with suppress(Exception):
+                seat.close()
+
+    def result(self, ending: _Ending) -> MatchResult:
+        """Put the result together."""
+        setup, num_opening = self._setup, len(self._setup.opening)
+        how = self._game.ending(self._state) if ending.termination is Termination.RULES else ""
+        played = tuple(answer.action for answer in self._answers)
+        return MatchResult(
+            outcome=ending.outcome,
+            termination=ending.termination,
+            reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault),
+            rated=ending.outcome is not Outcome.VOID,
+            actions=setup.opening + played,
+            num_opening=num_opening,
+            times_ms=(0,) * num_opening + tuple(round(answer.elapsed_s * 1000) for answer in self._answers),
+            infos=(None,) * num_opening + tuple(answer.thoughts for answer in self._answers),
+            fault=ending.fault,
+            fault_player=ending.fault_player,
+            started_at=self._started_at,
+            duration_ms=round((time.monotonic() - self._began) * 1000),
+            tier=min(seat.tier for seat in self._seats).value,
+        )
+
+    def _start(self) -> _Ending | None:
+        first, second = (self._start_seat(player) for player in (0, 1))
+        if first is not None and second is not None:
+            return _Ending(Outcome.VOID, first.termination, first.detail)
+        if first is not None:
+            return _forfeit(0, first)
+        return None if second is None else _forfeit(1, second)
+
+    def _start_seat(self, player: int) -> Fault | None:
+        setup = self._setup
+        return self._seats[player].start(
+            SeatSetup(
+                match=setup.id,
+                game=self._game,
+                player=player,
+                seed=setup.seeds[player],
+                control=setup.controls[player],
+                init_s=setup.init_s,
+            )
+        )
+
+    def _alternate(self) -> _Ending:
+        while not self._state.is_terminal:
+            if self._abort is not None and self._abort():
+                return _Ending(Outcome.VOID, Termination.ABORTED)
+            player = self._state.current_player
+            answer = self._seats[player].ask(self._state, len(self._setup.opening), self._clock)
+            if isinstance(answer, Resignation):
+                return _Ending(_winner(1 - player), Termination.RESIGN)
+            if isinstance(answer, Fault):
+                return self._failed(player, answer)
+            self._accept(player, answer)
+        returns = self._state.returns
+        if returns[0] == returns[1]:
+            return _Ending(Outcome.DRAW, Termination.RULES)
+        return _Ending(_winner(0 if returns[0] > returns[1] else 1), Termination.RULES)
+
+    def _accept(self, player: int, answer: Answer) -> None:
+        self._clock.charge(player, answer.elapsed_s)
+        self._state = self._state.child(answer.action)
+        self._answers.append(answer)
+        if self._on_move is not None:
+            self._on_move(len(self._state.history) - 1, answer.action, answer)
+
+    def _failed(self, player: int, fault: Fault) -> _Ending:
+        other = None if self._answers else self._seats[1 - player].check()
+        if other is None:
+            return _forfeit(player, fault)
+        first = fault if player == 0 else other
+        return _Ending(Outcome.VOID, first.termination, first.detail)
+
+
+def _forfeit(player: int, fault: Fault) -> _Ending:
+    return _Ending(_winner(1 - player), fault.termination, fault.detail, player)
+
+
+def _winner(player: int) -> Outcome:
+    return Outcome.SECOND if player else Outcome.FIRST

@@ -1,0 +1,1 @@
+"""Who meets whom, on which side, from which opening: pure functions, no store."""

@@ -1,0 +1,50 @@
+"""Openings that are exact draws: shipped for Connect Four, computed for tiny games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError
+from arena.games.notation import parse_moves, spec_of
+from arena.pairing.positions import enumerate_positions
+from arena.pairing.solve import exact_value
+
+if TYPE_CHECKING:
+    from arena_plugins.contract import Game
+
+_SHIPPED = (2, 4, 6)
+"""After so many plies the drawn positions of Connect Four are known."""
+_TINY = 9
+"""Games of at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
+
+
+def is_shipped(game: Game, plies: int) -> bool:
+    """Whether the draws after `plies` actions come with the package: those of Connect Four 6x7."""
+    return str(spec_of(game)) == "connect-four" and plies in _SHIPPED
+
+
+def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
+    """Give the least sequence of `plies` actions to each class of drawn positions, in canonical order.
+
+    Raises:
+        ConfigError: they are not known for this game or this number of actions.
+    """
+    if is_shipped(game, plies):
+        return _read(game, plies)
+    if game.max_length > _TINY:
+        raise ConfigError(
+            f"balance=drawn is not known for {spec_of(game)} after {plies} plies, only for connect-four after"
+            f" {', '.join(map(str, _SHIPPED))} and for tic-tac-toe; take balance=undecided"
+        )
+    known: dict[tuple[int, ...], float] = {}
+    return [
+        state.history
+        for state in enumerate_positions(game, plies)
+        if not state.is_terminal and exact_value(state, known) == 0
+    ]
+
+
+def _read(game: Game, plies: int) -> list[tuple[int, ...]]:
+    text = (Path(__file__).parent / "data" / f"connect-four-{plies}.txt").read_text(encoding="ascii")
+    return [parse_moves(game, line) for line in text.splitlines() if not line.startswith("#")]

@@ -1,0 +1,49 @@
+"""Files of openings: one a line, moves in the notation of the game, comments behind `#`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
+from arena.games.notation import parse_moves
+
+if TYPE_CHECKING:
+    from arena_plugins.contract import Game
+
+
+def read_openings(game: Game, path: str) -> list[tuple[int, ...]]:
+    """Read the action sequences of a file, in its order.
+
+    Raises:
+        ConfigError: the file cannot be read, has no opening, or a line is no beginning of a match (the text
+            names file and line).
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, RuntimeError) as error:
+        # A RuntimeError comes from the home of an unknown user, `~nobody/book.txt`.
+        raise ConfigError(f"cannot read the openings in {path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not a text file of openings (UTF-8), one a line") from error
+    openings: list[tuple[int, ...]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        moves = line.partition("#")[0].strip()
+        if moves:
+            openings.append(_read_line(game, moves, f"{path}, line {number}"))
+    if not openings:
+        raise ConfigError(f"{path} has no opening; write one a line, as moves of {game.name}")
+    return openings
+
+
+def _read_line(game: Game, moves: str, where: str) -> tuple[int, ...]:
+    try:
+        actions = parse_moves(game, moves)
+    except (IllegalMoveError, InvalidMoveError) as error:
+        raise ConfigError(f"{where}: {error}") from error
+    state = game.initial_state()
+    for action in actions:
+        state = state.child(action)
+    if state.is_terminal:
+        raise ConfigError(f"{where}: the match is over after {moves}; leave moves out")
+    return actions

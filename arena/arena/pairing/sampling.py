@@ -1,0 +1,62 @@
+"""Openings drawn by chance, for games whose positions are too many to list."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from arena.games.symmetry import canonical
+from arena.pairing.solve import is_decided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arena_plugins.contract import Game, State
+
+_CENTRE = 4
+"""Gomoku openings keep within so many rows and columns of the middle: stones far apart have nothing to do."""
+_PATIENCE = 200
+"""Stop after so many draws in a row without a new opening."""
+
+
+def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
+    """Draw openings of `plies` random actions, undecided and no two symmetric; the seed fixes all of them."""
+    seen: set[tuple[tuple[int, ...], int]] = set()
+    attempt = failures = 0
+    while failures < _PATIENCE:
+        state = _draw_state(game, plies, f"{seed}/{attempt}")
+        key = canonical(game, state).key
+        attempt += 1
+        failures += 1
+        if key not in seen:
+            seen.add(key)
+            if not is_decided(game, state):
+                failures = 0
+                yield state.history
+
+
+def draw_number(text: str) -> int:
+    """Give 64 bits that look random and depend on `text` alone, whatever the version of Python."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _draw_state(game: Game, plies: int, seed: str) -> State:
+    """Give a state after `plies` actions, or an earlier one in which the match is over."""
+    state = game.initial_state()
+    while not state.is_terminal and len(state.history) < plies:
+        actions = _sensible_actions(game, state)
+        state = state.child(actions[draw_number(f"{seed}/{len(state.history)}") % len(actions)])
+    return state
+
+
+def _sensible_actions(game: Game, state: State) -> Sequence[int]:
+    """Give the legal actions; in Gomoku, where an action is a cell, those near the centre."""
+    if game.name != "gomoku":
+        return state.legal_actions
+    rows, columns = game.shape
+    return [
+        action
+        for action in state.legal_actions
+        if abs(2 * (action // columns) - rows + 1) <= 2 * _CENTRE
+        and abs(2 * (action % columns) - columns + 1) <= 2 * _CENTRE
+    ]

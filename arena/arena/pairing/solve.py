@@ -1,0 +1,44 @@
+"""What is already decided: short forced wins in any game, exact values in tiny ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena_plugins.contract import Game, State
+
+DECIDED_PLIES = 4
+"""A position from which a side can force a win within so many actions makes no opening."""
+
+
+def is_decided(game: Game, state: State) -> bool:
+    """Whether the match is over, or one side can force a win within `DECIDED_PLIES` actions.
+
+    A game may have `min_length`, below which no match is won: then a search that cannot find any is left out.
+    """
+    if state.is_terminal:
+        return True
+    if len(state.history) + DECIDED_PLIES < getattr(game, "min_length", 0):
+        return False
+    return any(can_force_win(state, player, DECIDED_PLIES) for player in (0, 1))
+
+
+def can_force_win(state: State, player: int, plies: int) -> bool:
+    """Whether `player` wins within `plies` actions whatever the other does, by plain rules alone."""
+    if state.is_terminal:
+        return state.returns[player] > 0
+    if plies == 0:
+        return False
+    outcomes = (can_force_win(state.child(action), player, plies - 1) for action in state.legal_actions)
+    return any(outcomes) if state.current_player == player else all(outcomes)
+
+
+def exact_value(state: State, known: dict[tuple[int, ...], float]) -> float:
+    """Give the value for player 0 under perfect play; `known` remembers positions from call to call."""
+    if state.is_terminal:
+        return state.returns[0]
+    position = (*state.cells, state.current_player)
+    if position not in known:
+        values = [exact_value(state.child(action), known) for action in state.legal_actions]
+        known[position] = max(values) if state.current_player == 0 else min(values)
+    return known[position]

@@ -1,0 +1,1 @@
+"""Results to ratings with intervals: pure numbers, no store and no files."""

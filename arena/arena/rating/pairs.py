@@ -1,0 +1,167 @@
+"""Statistics of two bots from pairs of matches, or from single matches where there are no pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TypeAlias
+
+from arena.errors import ConfigError
+
+Cells: TypeAlias = Sequence[float]
+"""Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
+NELO_PER_SIGMA = 800 / math.log(10)
+"""Normalized Elo per standard deviation of one match."""
+NUM_PAIR_CELLS = 5
+_Z95 = NormalDist().inv_cdf(0.975)
+_ADDED = 0.5
+"""Added to each cell, so that no figure is infinite and no interval without width."""
+
+
+def expected_elo(score: float) -> float:
+    """Elo difference at which one side is expected to take `score` of the points: -400 log10(1 / score - 1).
+
+    Raises:
+        ConfigError: a score outside the open interval from 0 to 1.
+    """
+    if not 0 < score < 1:
+        raise ConfigError(
+            f"no Elo difference has an expected score of {score}; it must be above 0 and below 1"
+        )
+    return 400 * (math.log10(score) - math.log10(1 - score))
+
+
+def expected_score(elo: float) -> float:
+    """Points per match expected at an Elo difference."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Sample size, mean and variance of the points per trial; a trial is a pair or a single match."""
+
+    num_trials: float
+    mean: float
+    """Points per match, 0 … 1."""
+    variance: float
+    """Of a trial's points per match; the divisor is the number of trials."""
+    per_match: float
+    """Factor from the deviation of a trial to that of a match: sqrt 2 for pairs, 1 for matches."""
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean."""
+        return math.sqrt(self.variance / self.num_trials)
+
+
+def moments(cells: Cells) -> Moments:
+    """Moments of three or five cells.
+
+    Raises:
+        ConfigError: another number of cells, a negative one, or nothing in any.
+    """
+    if len(cells) not in (3, NUM_PAIR_CELLS) or min(cells) < 0 or not 0 < sum(cells) < math.inf:
+        raise ConfigError(f"{list(cells)} are no three or five counts with something in them")
+    total = math.fsum(cells)
+    scores = [index / (len(cells) - 1) for index in range(len(cells))]
+    mean = math.fsum(cell * score for cell, score in zip(cells, scores, strict=True)) / total
+    variance = (
+        math.fsum(cell * (score - mean) ** 2 for cell, score in zip(cells, scores, strict=True)) / total
+    )
+    return Moments(total, mean, variance, math.sqrt(2) if len(cells) == NUM_PAIR_CELLS else 1.0)
+
+
+def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float, float]:
+    """Low, middle and high Elo of the 95 % interval mean ± q se; only to compare with other programs.
+
+    Args:
+        cells: three or five counts, nothing added.
+        student: q from Student's distribution with trials - 1 degrees (OpenBench), else normal (fastchess).
+
+    Raises:
+        ConfigError: an end of the interval is no score, as after wins only.
+    """
+    from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
+
+    trials = moments(cells)
+    quantile = float(stdtrit(trials.num_trials - 1, 0.975)) if student else _Z95
+    half = quantile * trials.se
+    low, high = expected_elo(trials.mean - half), expected_elo(trials.mean + half)
+    return low, expected_elo(trials.mean), high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoBotStats:
+    """What two bots' matches say about their difference, seen by one of them; always finite."""
+
+    elo: float
+    """Logistic Elo difference."""
+    elo_low: float
+    """Lower end of its 95 % interval."""
+    elo_high: float
+    """Upper end."""
+    los: float
+    """Likelihood of superiority, 0 … 1."""
+    nelo: float
+    """Normalized Elo."""
+    nelo_error: float
+    """Half of its 95 % interval."""
+
+    @property
+    def elo_error(self) -> float:
+        """Half the width of the Elo interval, the figure after `+/-`."""
+        return (self.elo_high - self.elo_low) / 2
+
+    @property
+    def is_separated(self) -> bool:
+        """Whether 0 lies outside the Elo interval."""
+        return self.elo_low > 0 or self.elo_high < 0
+
+
+def statistics(cells: Cells, *, unique: float = 1.0) -> TwoBotStats:
+    """Difference of two bots with its errors.
+
+    The cells are scaled to the unique trials and one half is added to each. The interval of the Elo
+    difference comes from the Beta distribution that has the mean and the variance of the mean score, so it
+    is finite after wins only and never without width.
+
+    Args:
+        cells: three or five counts, seen by the first named bot; all may be 0.
+        unique: unique trials / trials, 0 … 1.
+    """
+    trials = moments([cell * unique + _ADDED for cell in cells])
+    low, high = _beta_interval(trials)
+    return TwoBotStats(
+        elo=expected_elo(trials.mean),
+        elo_low=low,
+        elo_high=high,
+        los=likelihood_of_superiority(trials),
+        nelo=normalized_elo(trials),
+        nelo_error=_Z95 * NELO_PER_SIGMA / (trials.per_match * math.sqrt(trials.num_trials)),
+    )
+
+
+def likelihood_of_superiority(trials: Moments) -> float:
+    """Chance that the mean is above one half, by the normal approximation (fishtest `stat_util.py`)."""
+    return NormalDist().cdf((trials.mean - 0.5) / trials.se)
+
+
+def normalized_elo(trials: Moments) -> float:
+    """Excess of the mean in deviations of a match (Van den Bergh, "Normalized Elo for practitioners")."""
+    return (trials.mean - 0.5) / (trials.per_match * math.sqrt(trials.variance)) * NELO_PER_SIGMA
+
+
+def _beta_interval(trials: Moments) -> tuple[float, float]:
+    """Elo at the 2.5 and 97.5 % quantiles of the Beta distribution with these moments."""
+    from scipy.special import betaincinv  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
+
+    size = trials.mean * (1 - trials.mean) / trials.se**2 - 1
+    wins, losses = size * trials.mean, size * (1 - trials.mean)
+    # Each end by the smaller tail from both sides: near 0 and 1 the complement would round away.
+    ends = [
+        400 * math.log10(float(betaincinv(wins, losses, p)) / float(betaincinv(losses, wins, 1 - p)))
+        for p in (0.025, 0.975)
+    ]
+    return ends[0], ends[1]

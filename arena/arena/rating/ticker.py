@@ -1,0 +1,33 @@
+"""Incremental Elo for live display; it depends on the order of matches and is no rating."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from arena.rating.model import MEAN_ELO
+from arena.rating.pairs import expected_score
+
+
+@dataclass(slots=True)
+class Ticker:
+    """Elo after each match as it ends; shown with a `~`."""
+
+    k: float = 16.0
+    """Elo a match can move at most."""
+    elo: dict[str, float] = field(default_factory=dict[str, float])
+    """Current figure of each bot that has played."""
+
+    def update(self, first: str, second: str, score: float) -> None:
+        """Moves both bots after a match.
+
+        Args:
+            first: name of the bot that moved first.
+            second: name of the other.
+            score: points of the first, 1, 0.5 or 0.
+        """
+        change = self.k * (score - expected_score(self.of(first) - self.of(second)))
+        self.elo[first], self.elo[second] = self.of(first) + change, self.of(second) - change
+
+    def of(self, bot: str) -> float:
+        """Current figure of a bot; 1500 before its first match."""
+        return self.elo.get(bot, MEAN_ELO)

@@ -1,0 +1,58 @@
+"""The clocks of both players during one match."""
+
+from __future__ import annotations
+
+from arena.referee.timecontrol import TimeControl
+from arena_plugins.contract import Termination
+from arena_plugins.wire import Clock
+
+__all__ = ["GameClock", "TimeControl"]
+
+
+class GameClock:
+    """What both players have left; each one by a control of their own."""
+
+    def __init__(self, controls: tuple[TimeControl, TimeControl]) -> None:
+        self._controls = controls
+        self._left_ms = [float(_start_ms(control)) for control in controls]
+        self._num_moves = [0, 0]
+
+    def remaining_ms(self, player: int) -> int:
+        """Give what the player's clock shows, never below 0: `move_ms`, the clock, or the bank."""
+        return max(0, int(self._left_ms[player]))
+
+    def to_wire(self, player: int) -> Clock:
+        """Give the `clock` of `go` to the player."""
+        return Clock(you_ms=self.remaining_ms(player), opp_ms=self.remaining_ms(1 - player))
+
+    def limit_ms(self, player: int) -> float:
+        """Give the milliseconds the player has for the next answer, without the margin; may be negative."""
+        control = self._controls[player]
+        if control.mode == "bank":
+            return control.move_ms + self._left_ms[player]
+        return min(control.move_ms, self._left_ms[player])
+
+    def allowance_s(self, player: int) -> float:
+        """Give the seconds from the question until the next answer is too late, margin included."""
+        return (self.limit_ms(player) + self._controls[player].margin_ms) / 1000
+
+    def lateness(self, player: int) -> Termination:
+        """Give the termination if the player's next answer comes too late."""
+        control = self._controls[player]
+        by_move = control.mode != "bank" and control.move_ms <= self._left_ms[player]
+        return Termination.TIME_MOVE if by_move else Termination.TIME_GAME
+
+    def charge(self, player: int, elapsed_s: float) -> None:
+        """Take all of an answer's time off the player's clock, then add what a move earns."""
+        control = self._controls[player]
+        elapsed_ms = elapsed_s * 1000
+        if control.mode == "bank":
+            self._left_ms[player] -= max(0.0, elapsed_ms - control.move_ms)
+        elif control.mode == "fischer":
+            self._num_moves[player] += 1
+            period_over = control.moves is not None and self._num_moves[player] % control.moves == 0
+            self._left_ms[player] += control.inc_ms - elapsed_ms + (control.base_ms if period_over else 0)
+
+
+def _start_ms(control: TimeControl) -> int:
+    return control.move_ms if control.mode == "move" else control.base_ms

@@ -1,0 +1,164 @@
+"""What is said to a bot and what it may answer: greeting, getting ready, a question."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import secrets
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.referee.verdict import FaultError
+from arena_plugins.contract import Termination
+from arena_plugins.wire import (
+    PROTOCOL,
+    Action,
+    ArenaHello,
+    BotHello,
+    BotMessage,
+    Error,
+    GameSpec,
+    Go,
+    Info,
+    Limits,
+    NewMatch,
+    Ready,
+    Resign,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from arena.referee.connection import Connection
+    from arena.referee.seats import SeatSetup
+
+_INIT_ERRORS = {
+    "oom": Termination.OOM,
+    "no_common_protocol": Termination.NO_COMMON_PROTOCOL,
+}
+"""What the code of an `error` before `ready` means; any other is `init_crash`."""
+
+
+class Reply(NamedTuple):
+    """The answer to a question, with the last `info` before it; a legal action, if it is one."""
+
+    message: Action | Resign
+    info: Info | None
+
+
+def greet(connection: Connection, limits: Limits, deadline: float) -> None:
+    """Exchange `hello` with a fresh bot.
+
+    Raises:
+        FaultError: it did not come, did not fit, or not by `deadline` (`time.monotonic`).
+    """
+    nonce = secrets.token_hex(8)
+    connection.send(ArenaHello(protocols=[PROTOCOL], arena=_version(), limits=limits, nonce=nonce))
+    hello = _receive(connection, deadline)
+    if not isinstance(hello, BotHello):
+        raise _out_of_order(hello, "hello")
+    if hello.nonce != nonce:
+        raise FaultError(
+            Termination.PROTOCOL_ORDER, "its hello has a wrong nonce", repr(hello.nonce).encode()
+        )
+    if hello.protocol != PROTOCOL:
+        cause = f"it speaks arena-bot/{hello.protocol}, the arena arena-bot/{PROTOCOL}"
+        raise FaultError(Termination.NO_COMMON_PROTOCOL, cause)
+
+
+def get_ready(connection: Connection, setup: SeatSetup) -> None:
+    """Announce a match and wait for `ready`.
+
+    Raises:
+        FaultError: it did not come, did not fit, or not within `setup.init_s`.
+    """
+    connection.refuse_leftovers()
+    game = setup.game
+    connection.send(
+        NewMatch(
+            match=setup.match,
+            game=GameSpec(name=game.name, params=dict(game.params)),
+            num_actions=game.num_actions,
+            player=setup.player,
+            seed=setup.seed,
+            tc=setup.control.to_wire(),
+        )
+    )
+    ready = _receive(connection, time.monotonic() + setup.init_s)
+    if not isinstance(ready, Ready):
+        raise _out_of_order(ready, "ready")
+    if ready.match != setup.match:
+        raise FaultError(
+            Termination.PROTOCOL_ORDER, "it is ready for another match", repr(ready.match).encode()
+        )
+
+
+def await_reply(connection: Connection, go: Go, deadline: float, lateness: Termination) -> Reply:
+    """Wait for the answer to `go`, which was sent already; `connection.received_at` tells when it came.
+
+    Raises:
+        FaultError: `lateness` if it never came, or whatever else was wrong with it.
+    """
+    info: Info | None = None
+    while True:
+        message = connection.receive(deadline)
+        match message:
+            case None:
+                raise FaultError(lateness, "it did not answer in time")
+            case Info(id=go.id):
+                info = message
+            case Action(id=go.id):
+                check_action(message.action, go.legal)
+                return Reply(message, info)
+            case Resign(id=go.id):
+                return Reply(message, info)
+            case Error(id=None | go.id):
+                raise _reported(message)
+            case _:
+                raise _out_of_order(message, f"an answer to {go.id}")
+
+
+def check_action(action: int, legal: Container[int]) -> None:
+    """See that an action is legal; ask before the clock, for an illegal answer is illegal however late it is.
+
+    Raises:
+        FaultError: it is not (`illegal_move`).
+    """
+    if action not in legal:
+        raise FaultError(Termination.ILLEGAL_MOVE, "its action is not a legal one", repr(action).encode())
+
+
+def check_time(elapsed_s: float, allowance_s: float, lateness: Termination) -> None:
+    """See that an answer came in time.
+
+    Raises:
+        FaultError: it did not (`lateness`).
+    """
+    if elapsed_s > allowance_s:
+        raise FaultError(lateness, "its answer came too late")
+
+
+def _receive(connection: Connection, deadline: float) -> BotMessage:
+    message = connection.receive(deadline)
+    if message is None:
+        raise FaultError(Termination.INIT_TIMEOUT, "it did not get ready in time")
+    check_time(connection.received_at, deadline, Termination.INIT_TIMEOUT)
+    if isinstance(message, Error):
+        termination = _INIT_ERRORS.get(message.code, Termination.INIT_CRASH)
+        raise FaultError(termination, f"it reported {message.code}: {message.message}")
+    return message
+
+
+def _reported(error: Error) -> FaultError:
+    termination = Termination.OOM if error.code == "oom" else Termination.BOT_ERROR
+    return FaultError(termination, f"it reported {error.code}: {error.message}")
+
+
+def _out_of_order(message: BotMessage, expected: str) -> FaultError:
+    got = type(message).__name__
+    return FaultError(Termination.PROTOCOL_ORDER, f"it sent {got}, not {expected}", repr(message).encode())
+
+
+@functools.cache
+def _version() -> str:
+    return importlib.metadata.version("bot-arena")

@@ -1,0 +1,117 @@
+"""What the referee asks of a player, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from arena.referee.timecontrol import TimeControl
+from arena_plugins.contract import Game, Termination
+
+if TYPE_CHECKING:
+    from arena.referee.clock import GameClock
+    from arena.sandbox.tier import Tier
+    from arena_plugins.contract import Outcome, State
+
+Detail = dict[str, str | int | float | None]
+"""The evidence of a fault: plain data, ready for JSON."""
+
+
+class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bot said about the position it moved in: shown and stored, never trusted, but checked."""
+
+    value: float | None = None
+    """Expected result for the side to move, in [-1, 1]."""
+    policy: Mapping[int, float] | None = None
+    """Probability per legal action; sums to 1 within 1e-3."""
+    visits: Mapping[int, int] | None = None
+    """Search visits per legal action."""
+    pv: tuple[int, ...] | None = None
+    """Principal variation, from this position on."""
+    nodes: int | None = None
+    """Search nodes used."""
+    depth: int | None = None
+    """Search depth in plies."""
+    text: str | None = None
+    """A remark, cleaned, at most 200 characters."""
+    num_dropped: int = 0
+    """How many of these were given but were not what they must be, and so left out."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A legal action, given in time."""
+
+    action: int
+    elapsed_s: float
+    """Seconds from the question to the answer."""
+    thoughts: Thoughts
+
+
+class Resignation(msgspec.Struct, frozen=True):
+    """The bot gives the match up."""
+
+    elapsed_s: float
+    """Seconds from the question to the answer."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """The bot forfeits."""
+
+    termination: Termination
+    detail: Detail
+
+
+class SeatSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """One player's side of a match."""
+
+    match: str
+    """Id of the match, as the bot is told."""
+    game: Game
+    player: int
+    """0 moves first, 1 second."""
+    seed: int
+    """Below 2^53."""
+    control: TimeControl
+    init_s: float = 60.0
+    """Seconds from spawn to `hello`, and again from `new_match` to `ready`."""
+
+
+class Seat(Protocol):
+    """A place at the board with a bot in it; one seat plays many matches, one after the other."""
+
+    @property
+    def name(self) -> str:
+        """Name of the bot as registered; what the bot says of itself does not count."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Version of the bot as registered."""
+        ...
+
+    @property
+    def tier(self) -> Tier:
+        """How the bot is kept apart."""
+        ...
+
+    def start(self, setup: SeatSetup) -> Fault | None:
+        """Get the bot ready for a match; a fault means that it never was."""
+        ...
+
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+        """Ask for an action in `state`, whose first `num_opening` actions were given; charges no clock."""
+        ...
+
+    def check(self) -> Fault | None:
+        """Look, without asking, whether the bot is still in order."""
+        ...
+
+    def finish(self, outcome: Outcome, termination: Termination) -> None:
+        """Tell the bot that the match is over."""
+        ...
+
+    def close(self) -> None:
+        """End the bot and clear its traces; `start` after this begins afresh."""
+        ...

@@ -1,0 +1,98 @@
+"""Checks what a bot says about a position; what is not as it must be is dropped and counted."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeVar
+
+from arena.referee.seats import Thoughts
+from arena_plugins.text import clean_text
+from arena_plugins.wire import MAX_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from arena_plugins.contract import Game, State
+    from arena_plugins.wire import Action, Info
+
+_Given = TypeVar("_Given")
+_Kept = TypeVar("_Kept")
+_Number = TypeVar("_Number", int, float)
+
+_SUM_TOLERANCE = 1e-3
+"""How far from 1 the sum of a policy may be."""
+_MAX_COUNT = 1 << 63
+"""Counts stay below this, so that they fit the store."""
+
+
+def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -> Thoughts:
+    """Give what holds of an answer and of the last `info` before it; what the answer says goes first."""
+    checker = _Checker(state, game)
+    value = checker.keep(action.value, checker.value)
+    policy = checker.keep(action.policy, checker.policy)
+    visits = checker.keep(action.visits, checker.visits)
+    if info is None:
+        return Thoughts(value=value, policy=policy, visits=visits, num_dropped=checker.num_dropped)
+    if value is None:
+        value = checker.keep(info.value, checker.value)
+    if value is None:
+        value = checker.keep(info.wdl, checker.wdl)
+    return Thoughts(
+        value=value,
+        policy=checker.keep(info.policy, checker.policy) if policy is None else policy,
+        visits=checker.keep(info.visits, checker.visits) if visits is None else visits,
+        pv=checker.keep(info.pv, checker.pv),
+        nodes=checker.keep(info.nodes, checker.count),
+        depth=checker.keep(info.depth, checker.count),
+        text=None if info.text is None else clean_text(info.text, MAX_TEXT),
+        num_dropped=checker.num_dropped,
+    )
+
+
+class _Checker:
+    """Each check gives the value in its final form, or None if it is refused."""
+
+    def __init__(self, state: State, game: Game) -> None:
+        self._game = game
+        self._legal = state.legal_actions
+        self.num_dropped = 0
+
+    def keep(self, given: _Given | None, check: Callable[[_Given], _Kept | None]) -> _Kept | None:
+        if given is None:
+            return None
+        kept = check(given)
+        self.num_dropped += kept is None
+        return kept
+
+    def value(self, value: float) -> float | None:
+        return max(-1.0, min(1.0, value)) if math.isfinite(value) else None
+
+    def wdl(self, wdl: tuple[float, float, float]) -> float | None:
+        fair = all(0.0 <= p <= 1.0 for p in wdl) and abs(sum(wdl) - 1.0) <= _SUM_TOLERANCE
+        return self.value(wdl[0] - wdl[2]) if fair else None
+
+    def policy(self, pairs: Sequence[tuple[int, float]]) -> dict[int, float] | None:
+        policy = self._of_legal(pairs)
+        fair = policy is not None and all(0.0 <= p <= 1.0 + _SUM_TOLERANCE for p in policy.values())
+        return policy if policy and fair and abs(sum(policy.values()) - 1.0) <= _SUM_TOLERANCE else None
+
+    def visits(self, pairs: Sequence[tuple[int, int]]) -> dict[int, int] | None:
+        visits = self._of_legal(pairs)
+        return visits if visits and all(0 <= n < _MAX_COUNT for n in visits.values()) else None
+
+    def pv(self, actions: Sequence[int]) -> tuple[int, ...] | None:
+        fair = 0 < len(actions) <= self._game.max_length and actions[0] in self._legal
+        return tuple(actions) if fair and _within(actions, self._game.num_actions) else None
+
+    def count(self, number: int) -> int | None:
+        return number if 0 <= number < _MAX_COUNT else None
+
+    def _of_legal(self, pairs: Sequence[tuple[int, _Number]]) -> dict[int, _Number] | None:
+        if len(pairs) > self._game.num_actions:
+            return None
+        entries = dict(pairs)
+        return entries if len(entries) == len(pairs) and set(self._legal).issuperset(entries) else None
+
+
+def _within(actions: Collection[int], num_actions: int) -> bool:
+    return all(0 <= action < num_actions for action in actions)

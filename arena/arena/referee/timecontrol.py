@@ -1,0 +1,173 @@
+"""How much time a bot has, and how that is written."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from arena.errors import ConfigError
+from arena_plugins import wire
+
+DEFAULT_MOVE_MS = 5_000
+"""Milliseconds per move where no limit is given."""
+WATCHDOG_MS = 60_000
+"""Milliseconds per move where only nodes, or nothing at all, limit the bot."""
+DAY_MS = 86_400_000
+"""The longest time of any kind, and what stands for "no limit per move" on the wire."""
+MARGIN_MS = 50
+"""Default of how late an answer may be, in milliseconds, before it loses."""
+
+_SECONDS = r"(?:[0-9]{1,5}:[0-5]?[0-9](?:\.[0-9]{1,3})?|[0-9]{1,5}(?:\.[0-9]{1,3})?)"
+_TC = re.compile(rf"(?:([0-9]{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?\Z")
+_NODES = re.compile(r"(?:(.+) )?([0-9]{1,18}) nodes\Z")
+_PER_MOVE = re.compile(rf"({_SECONDS})/move(?: bank ({_SECONDS}))?\Z")
+
+
+class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit on a bot's time; `str()` gives its canonical text, which names the rating pool.
+
+    Two controls that bind a bot in the same way are equal, so `inf` is the watchdog, `60/move`.
+    """
+
+    mode: Literal["move", "fischer", "bank"]
+    """`move`: so much per move; `fischer`: a clock for the match; `bank`: per move, and a bank beyond it."""
+    move_ms: int
+    """Milliseconds for one move; one day for `fischer`."""
+    base_ms: int = 0
+    """Milliseconds on the clock at the start (`fischer`) or in the bank (`bank`)."""
+    inc_ms: int = 0
+    """Milliseconds added after each move (`fischer`)."""
+    moves: int | None = None
+    """After so many moves `base_ms` is added again (`fischer`); None never."""
+    nodes: int | None = None
+    """Search nodes per move; rests on trust. None is no bound."""
+    margin_ms: int = MARGIN_MS
+    """How late an answer may be before it loses; no part of the text."""
+
+    @classmethod
+    def parse(
+        cls,
+        tc: str | None,
+        st: float | None,
+        nodes: int | None,
+        bank: float | None = None,
+        margin_ms: int = MARGIN_MS,
+    ) -> TimeControl:
+        """Make the control of the options `--tc`, `--st`, `--nodes`, `--bank` (seconds) and `--timemargin`.
+
+        Nothing at all is 5 seconds per move; `nodes` or `inf` alone keep a watchdog of 60 seconds.
+
+        Raises:
+            ConfigError: a value is refused, or two of them do not go together.
+        """
+        if nodes is not None and not 1 <= nodes < 10**18:
+            raise ConfigError(f"nodes {nodes} is not a whole number from 1")
+        if not 0 <= margin_ms <= DAY_MS:
+            raise ConfigError(f"a time margin of {margin_ms} ms is not from 0 to {DAY_MS}")
+        if tc is not None:
+            if st is not None:
+                raise ConfigError(f"tc {tc} and st {st:g} exclude each other; give one of them")
+            if bank is not None:
+                raise ConfigError(f"bank {bank:g} is time beyond st, so it cannot go with tc {tc}")
+            return _of_text(tc, nodes, margin_ms)
+        if bank is None and st is None:
+            move_ms = DEFAULT_MOVE_MS if nodes is None else WATCHDOG_MS
+        else:
+            move_ms = DEFAULT_MOVE_MS if st is None else _number("st", st)
+        if bank is None:
+            return cls(mode="move", move_ms=move_ms, nodes=nodes, margin_ms=margin_ms)
+        base_ms = _number("bank", bank)
+        return cls(mode="bank", move_ms=move_ms, base_ms=base_ms, nodes=nodes, margin_ms=margin_ms)
+
+    @classmethod
+    def from_text(cls, text: str, margin_ms: int = MARGIN_MS) -> TimeControl:
+        """Read what `str()` wrote: `from_text(str(control), control.margin_ms) == control`.
+
+        Raises:
+            ConfigError: `text` is not a time control.
+        """
+        nodes: int | None = None
+        rest: str | None = text
+        with_nodes = _NODES.match(text)
+        if with_nodes is not None:
+            rest, nodes = with_nodes[1], int(with_nodes[2])
+        per_move = None if rest is None else _PER_MOVE.match(rest)
+        if rest is None:
+            return cls.parse(None, None, nodes, None, margin_ms)
+        if per_move is None:
+            return cls.parse(rest, None, nodes, None, margin_ms)
+        st = _milliseconds(per_move[1]) / 1000
+        bank = None if per_move[2] is None else _milliseconds(per_move[2]) / 1000
+        return cls.parse(None, st, nodes, bank, margin_ms)
+
+    def __str__(self) -> str:
+        """Give the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
+        nodes = "" if self.nodes is None else f"{self.nodes} nodes"
+        if self.mode == "fischer":
+            moves = "" if self.moves is None else f"{self.moves}/"
+            increment = f"+{_text(self.inc_ms)}" if self.inc_ms else ""
+            time = f"{moves}{_text(self.base_ms)}{increment}"
+        elif self.mode == "bank":
+            time = f"{_text(self.move_ms)}/move bank {_text(self.base_ms)}"
+        elif nodes and self.move_ms == WATCHDOG_MS:
+            return nodes
+        else:
+            time = f"{_text(self.move_ms)}/move"
+        return f"{time} {nodes}".rstrip()
+
+    def to_wire(self) -> wire.TimeControl:
+        """Give the `tc` of `new_match`."""
+        return wire.TimeControl(
+            mode=self.mode,
+            move_ms=self.move_ms,
+            base_ms=self.base_ms,
+            inc_ms=self.inc_ms,
+            margin_ms=self.margin_ms,
+            moves=self.moves,
+            nodes=self.nodes,
+        )
+
+
+def _of_text(tc: str, nodes: int | None, margin_ms: int) -> TimeControl:
+    if tc == "inf":
+        return TimeControl(mode="move", move_ms=WATCHDOG_MS, nodes=nodes, margin_ms=margin_ms)
+    found = _TC.match(tc)
+    if found is None:
+        raise ConfigError(f'cannot read the time control "{tc}"; write 60+0.6, 40/60+0.5, 2:30+1 or inf')
+    moves = None if found[1] is None else int(found[1])
+    if moves == 0:
+        raise ConfigError(f'the time control "{tc}" has periods of 0 moves; write at least 1')
+    return TimeControl(
+        mode="fischer",
+        move_ms=DAY_MS,
+        base_ms=_checked(f'the time control "{tc}"', _milliseconds(found[2]), 1),
+        inc_ms=_checked(f'the time control "{tc}"', _milliseconds(found[3] or "0"), 0),
+        moves=moves,
+        nodes=nodes,
+        margin_ms=margin_ms,
+    )
+
+
+def _milliseconds(text: str) -> int:
+    minutes, colon, seconds = text.rpartition(":")
+    return int(Decimal(seconds) * 1000) + (int(minutes) * 60_000 if colon else 0)
+
+
+def _number(option: str, seconds: float) -> int:
+    if not 0 < seconds <= DAY_MS / 1000:
+        raise ConfigError(f"{option} {seconds:g} is not a number of seconds from 0.001 to {DAY_MS // 1000}")
+    return _checked(f"{option} {seconds:g}", round(seconds * 1000), 1)
+
+
+def _checked(what: str, milliseconds: int, least: int) -> int:
+    if not least <= milliseconds <= DAY_MS:
+        raise ConfigError(f"{what} has a time that is not from {least / 1000:g} to {DAY_MS // 1000} seconds")
+    return milliseconds
+
+
+def _text(milliseconds: int) -> str:
+    whole, rest = divmod(milliseconds, 1000)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)

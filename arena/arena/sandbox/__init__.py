@@ -1,0 +1,1 @@
+"""The processes bots live in: tiers of isolation, limits, scratch folders."""

@@ -1,0 +1,50 @@
+"""What a bot process may use, and the environment it sees."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from arena.sandbox.scratch import Scratch
+
+_ONE_THREAD = (
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one bot process."""
+
+    memory_bytes: int = 1 << 30
+    """Resident memory; TensorFlow 2 takes 0.78 GB."""
+    address_bytes: int = 4 << 30
+    """Address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
+    scratch_bytes: int = 1 << 26
+    """The largest file."""
+    open_files: int = 256
+    """File descriptors."""
+
+    def rlimits(self) -> str:
+        """Give the limits the kernel keeps, as the launcher reads them."""
+        return f"AS={self.address_bytes},FSIZE={self.scratch_bytes},NOFILE={self.open_files},CORE=0"
+
+
+def environment(scratch: Scratch) -> dict[str, str]:
+    """Give all the environment variables of a bot process."""
+    home = str(scratch.home)
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "HOME": home,
+        "TMPDIR": home,
+        "PYTHONHASHSEED": "0",
+        "NUMBA_CACHE_DIR": str(scratch.cache),
+        **dict.fromkeys(_ONE_THREAD, "1"),
+    }

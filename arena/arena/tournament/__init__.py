@@ -1,0 +1,1 @@
+"""Tournaments: configuration, plan, coordinator; pairings -> matches -> store, with events."""

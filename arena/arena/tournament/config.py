@@ -1,0 +1,161 @@
+"""What defines a tournament, as options and as TOML; the keys are the long option names."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from arena.errors import ConfigError
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """Everything that decides which matches are played and how; stored with the tournament."""
+
+    bots: tuple[str, ...] = ()
+    """Specs in seat order."""
+    game: str = "connect-four"
+    """Spec of the game."""
+    type: Literal["round-robin", "gauntlet", "match"] = "round-robin"
+    rounds: int = 10
+    """Pairs (or single matches, see `games`) per encounter."""
+    games: Literal[1, 2] = 2
+    """Matches per encounter and round."""
+    seeds: int = 1
+    """In a gauntlet, how many of the first bots meet all others."""
+    no_swap: bool = False
+    reverse: bool = False
+    openings: str = "auto"
+    srand: int | None = None
+    """Tournament seed; None draws one."""
+    tc: str | None = None
+    """Game clock, `moves/time+inc`."""
+    st: float | None = None
+    """Seconds a move; 5 where neither `tc` nor `nodes` is given."""
+    nodes: int | None = None
+    """Search nodes a move."""
+    timemargin: int = 50
+    """Milliseconds by which a late answer is forgiven."""
+    bank: float | None = None
+    """Seconds a match beyond `st`."""
+    init_time: float = 60.0
+    """Seconds a bot may take to start."""
+    isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
+    require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
+    adjudicate: Literal["off", "solver"] = "off"
+    executor: Literal["local", "inline"] = "local"
+    concurrency: int = 0
+    """Matches at once; 0 = cores - 1, -k = k fewer than that."""
+    force_concurrency: bool = False
+    max_time: float | None = None
+    """Seconds after which no new match begins."""
+    stop_when: str | None = None
+    """`error=E`: stop when every rating is within E Elo."""
+    no_recover: bool = False
+    """The first fault of a bot stops the run."""
+    score_interval: int = 1
+    """Matches between score lines; 0 = at the end."""
+    rating_interval: int = 10
+    """Matches between tables; 0 = at the end."""
+    event: str = ""
+    site: str = ""
+    name: str = ""
+
+    def check(self) -> None:
+        """Refuse numbers that no tournament can be held with.
+
+        Raises:
+            ConfigError: names the option and what it may be.
+        """
+        for key, low in (
+            ("rounds", 1),
+            ("seeds", 1),
+            ("timemargin", 0),
+            ("score_interval", 0),
+            ("rating_interval", 0),
+        ):
+            if getattr(self, key) < low:
+                raise ConfigError(
+                    f"--{key.replace('_', '-')} {getattr(self, key)} is too small; give {low} or more"
+                )
+        for key in ("st", "bank", "init_time", "max_time"):
+            value = getattr(self, key)
+            if value is not None and not 0 < value < float("inf"):
+                raise ConfigError(f"--{key.replace('_', '-')} {value:g} is not a positive number of seconds")
+        if self.nodes is not None and self.nodes < 1:
+            raise ConfigError(f"--nodes {self.nodes} is too small; give 1 or more")
+        if self.srand is not None and not 0 <= self.srand < 1 << 63:
+            raise ConfigError(f"--srand {self.srand} is not a whole number from 0 to 2^63 - 1")
+        if self.adjudicate == "solver":
+            raise ConfigError(
+                "--adjudicate solver needs the exact solver, which this version does not have; leave it off"
+            )
+        self.error_goal()
+
+    def error_goal(self) -> float | None:
+        """Give E of `--stop-when error=E`, in Elo."""
+        if self.stop_when is None:
+            return None
+        key, _, text = self.stop_when.partition("=")
+        try:
+            goal = float(text)
+        except ValueError:
+            goal = 0.0
+        if key != "error" or not 0 < goal < float("inf"):
+            raise ConfigError(
+                f"--stop-when {self.stop_when} cannot be read; write error=E with E in Elo, as error=20"
+            )
+        return goal
+
+    def to_toml(self) -> str:
+        """Write every key that is not at its default."""
+        values = msgspec.to_builtins(self)
+        default = msgspec.to_builtins(TournamentConfig())
+        # A JSON scalar or list of strings is TOML as it stands, once DEL is escaped.
+        return "".join(
+            f"{key} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+            for key, value in values.items()
+            if value != default[key]
+        )
+
+
+def config_from(values: Mapping[str, Any], source: str) -> TournamentConfig:
+    """Make a configuration of values by their long option names.
+
+    Raises:
+        ConfigError: an unknown key (with the nearest known one) or a wrong value; names `source`.
+    """
+    known = [field.encode_name for field in msgspec.structs.fields(TournamentConfig)]
+    for key in values:
+        if key not in known:
+            raise ConfigError(f'{source}: unknown key "{key}"{nearest(key, known)}')
+    try:
+        return msgspec.convert(dict(values), TournamentConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{source}: {error}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a tournament file.
+
+    Raises:
+        ConfigError: the file is missing or is not TOML; names the line.
+    """
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}") from error
+
+
+def parse_toml(text: str, source: str) -> TournamentConfig:
+    """Read the TOML that `to_toml` wrote."""
+    return config_from(tomllib.loads(text), source)

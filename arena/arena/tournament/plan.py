@@ -1,0 +1,179 @@
+"""From a configuration to a stored plan: every match that is to be played, before the first one is."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from arena.entrants import Competitor, resolve
+from arena.errors import ArenaError, ConfigError
+from arena.executor.job import Job
+from arena.match import match_seed
+from arena.pairing.openings import OpeningPlan, make_openings
+from arena.pairing.schedule import count_pairs, make_schedule
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.tier import Tier, strongest_tier
+from arena.tournament.config import TournamentConfig, parse_toml
+from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
+from arena_plugins import Game, game_spec, load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena_db.store import Store
+
+
+class Plan(NamedTuple):
+    """A tournament that is ready to be stored."""
+
+    config: TournamentConfig
+    """With the seed that was drawn."""
+    game: Game
+    competitors: list[Competitor]
+    limit: TimeControl
+    tier: Tier
+    matches: list[PlannedMatch]
+    warnings: list[str]
+
+
+def make_plan(config: TournamentConfig) -> Plan:
+    """Work out all matches of a tournament; nothing is stored and no bot is started.
+
+    Raises:
+        ConfigError, PluginError: it cannot be held as it is written.
+    """
+    config.check()
+    if config.srand is None:
+        config = msgspec.structs.replace(config, srand=secrets.randbits(63))
+    game = load_game(config.game)
+    competitors = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
+    matches, warnings = _schedule(config, game, len(competitors))
+    return Plan(config, game, competitors, tournament_limit(config), _tier(config), matches, warnings)
+
+
+def tournament_limit(config: TournamentConfig) -> TimeControl:
+    """Give the limit of bots that have none of their own."""
+    return TimeControl.parse(
+        config.tc, config.st, config.nodes, bank=config.bank, margin_ms=config.timemargin
+    )
+
+
+def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list[PlannedMatch], list[str]]:
+    num_pairs = count_pairs(config.rounds, config.games)
+    found = make_openings(game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs)
+    matches = make_schedule(
+        config.type,
+        num_bots,
+        rounds=config.rounds,
+        games=config.games,
+        seeds=config.seeds,
+        swap=not config.no_swap,
+        reverse=config.reverse,
+        openings=found.openings,
+    )
+    return matches, list(found.warnings)
+
+
+def _tier(config: TournamentConfig) -> Tier:
+    strongest = strongest_tier()
+    wanted = {"auto": strongest.value, "none": "T0"}.get(config.isolation, config.isolation)
+    if wanted > strongest:
+        raise ConfigError(f"--isolation {wanted} is not to be had here; the strongest is {strongest}")
+    if config.require_tier is not None and wanted < config.require_tier:
+        raise ArenaError(
+            f"--require-tier {config.require_tier}: bots would run in {wanted}, and the strongest here is {strongest}; "
+            f"say --require-tier {strongest} to accept that"
+        )
+    return Tier(wanted)
+
+
+def store_plan(store: Store, plan: Plan) -> TournamentRecord:
+    """Write a plan as one transaction; from here on the store is the only truth about it."""
+    return store.add_tournament(
+        NewTournament(
+            name=plan.config.name,
+            type=plan.config.type,
+            game=game_spec(plan.game),
+            num_actions=plan.game.num_actions,
+            pool=pool_name(plan.limit, plan.tier),
+            seed=plan.config.srand or 0,
+            config=plan.config.to_toml(),
+            event=plan.config.event,
+            site=plan.config.site,
+        ),
+        [
+            Entrant(
+                seat=seat,
+                label=competitor.label,
+                bot=competitor.record,
+                limit="" if competitor.limit is None else str(competitor.limit),
+            )
+            for seat, competitor in enumerate(plan.competitors)
+        ],
+        plan.matches,
+    )
+
+
+def pool_name(limit: TimeControl, tier: Tier) -> str:
+    """Name the pool of ratings: only matches under one limit, run in one way, are compared."""
+    return f"{limit} {'in-process' if tier is Tier.T0 else 'hosted'}"
+
+
+def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
+    """Read back the plan of a stored tournament.
+
+    Raises:
+        ConfigError: a bot is no longer the one that was entered.
+    """
+    config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
+    entrants = store.entrants(tournament.id)
+    competitors: list[Competitor] = []
+    for entrant in entrants:
+        now = resolve([entrant.bot.spec], margin_ms=config.timemargin)[0]
+        if now.record.identity != entrant.bot.identity:
+            raise ConfigError(
+                f"{entrant.label} has changed since {tournament.name} began: it was {entrant.bot.distribution} "
+                f"{entrant.bot.version}, now {now.record.version}, or a file it names differs; "
+                "bring the old one back, or hold a new tournament"
+            )
+        competitors.append(msgspec.structs.replace(now, label=entrant.label))
+    game = load_game(tournament.game)
+    return Plan(
+        config, game, competitors, tournament_limit(config), _tier(config), store.planned(tournament.id), []
+    )
+
+
+def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
+    """Add rounds to a stored tournament; the matches planned so far stay as they are."""
+    config = msgspec.structs.replace(plan.config, rounds=rounds)
+    if rounds <= plan.config.rounds:
+        raise ConfigError(
+            f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
+        )
+    matches, warnings = _schedule(config, plan.game, len(plan.competitors))
+    store.extend_plan(tournament.id, matches[len(plan.matches) :], config.to_toml())
+    return plan._replace(config=config, matches=matches, warnings=warnings)
+
+
+def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
+    """Turn planned matches into jobs for workers."""
+    return [
+        Job(
+            tournament=tournament.id,
+            number=match.number,
+            attempt=match.attempt,
+            match=f"{tournament.name}/{match.number}",
+            game=tournament.game,
+            first=plan.competitors[match.first],
+            second=plan.competitors[match.second],
+            opening=match.opening,
+            seed_first=match_seed(tournament.seed, match.encounter, match.match_no, 0),
+            seed_second=match_seed(tournament.seed, match.encounter, match.match_no, 1),
+            limit=plan.limit,
+            init_s=plan.config.init_time,
+            tier=plan.tier,
+        )
+        for match in matches
+    ]

@@ -1,0 +1,51 @@
+"""Bots that fail again and again: the rest of their matches are walkovers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from arena_plugins import Outcome, Termination
+
+if TYPE_CHECKING:
+    from arena_db.records import MatchRecord
+
+MAX_INIT_FAULTS = 3
+"""Failures to start after which a bot is quarantined."""
+MIN_MATCHES = 20
+"""Matches before the share of forfeits counts."""
+MAX_FORFEIT_SHARE = 0.1
+
+_INIT = frozenset({Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL})
+
+
+class Quarantine:
+    """Counts the faults of every bot of one tournament, by its identity."""
+
+    def __init__(self) -> None:
+        self._matches: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._init_faults: Counter[str] = Counter()
+
+    def add(self, first: str, second: str, outcome: str, termination: str, count: int = 1) -> None:
+        """Count matches of one result; a forfeit belongs to the loser, a void match to nobody."""
+        ended = Termination(termination)
+        if outcome == Outcome.VOID or ended is Termination.WALKOVER:
+            return
+        self._matches[first] += count
+        self._matches[second] += count
+        if ended.is_fault:
+            loser = second if outcome == Outcome.FIRST else first
+            self._faults[loser] += count
+            self._init_faults[loser] += count * (ended in _INIT)
+
+    def add_record(self, record: MatchRecord) -> None:
+        """Count one match."""
+        self.add(record.first, record.second, record.outcome, record.termination)
+
+    def holds(self, identity: str) -> bool:
+        """Tell whether a bot is quarantined."""
+        if self._init_faults[identity] >= MAX_INIT_FAULTS:
+            return True
+        matches = self._matches[identity]
+        return matches >= MIN_MATCHES and self._faults[identity] >= MAX_FORFEIT_SHARE * matches

@@ -1,0 +1,42 @@
+"""What signals ask of a run: the first Ctrl-C lets running matches end, the second ends them now."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Self
+
+
+class StopSignals:
+    """While it is entered, SIGINT, SIGTERM and SIGHUP become wishes that the coordinator reads."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """Tell people through `tell` what their signal does."""
+        self.wish = ""
+        """Nothing, stop (finish running matches) or abort (end them now)."""
+        self._tell = tell
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Take the signals over."""
+        hard = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+        self._before = {number: signal.signal(number, self._hard) for number in hard}
+        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self.wish = "abort" if self.wish else "stop"
+        if self.wish == "stop":
+            self._tell("stopping: running matches end and are stored; Ctrl-C again ends them now")
+
+    def _hard(self, _number: int, _frame: FrameType | None) -> None:
+        self.wish = "abort"

@@ -1,0 +1,1 @@
+"""The bundled bots, found through entry points like anybody's; they do not know each other."""

@@ -1,0 +1,73 @@
+"""Copies a store that may be in use to another file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import AccessError, DamagedError, TakenError
+from arena_db.failures import explain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def copy_to(settings: Settings, target: Path) -> None:
+    """Copy a store to a new file: first beside it, checked and synced, then renamed.
+
+    Raises:
+        TakenError: the target exists.
+        DamagedError: the copy does not pass SQLite's check.
+        DatabaseError: reading or writing failed.
+    """
+    target = target.absolute()
+    try:
+        # The name is taken first, so that of two backups to one file one is refused.
+        target.touch(exist_ok=False)
+    except FileExistsError as error:
+        raise TakenError(f"{target} exists; give a backup a new name") from error
+    except OSError as error:
+        raise AccessError(f"cannot write {target}: {error}") from error
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        _copy(settings, part)
+        part.replace(target)
+    except BaseException:
+        target.unlink()
+        with suppress(FileNotFoundError):
+            part.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _copy(settings: Settings, part: Path) -> None:
+    module = settings.driver.module
+    try:
+        with (
+            closing(open_raw(replace(settings, read_only=True))) as source,
+            closing(module.connect(part)) as copy,
+        ):
+            source.backup(copy)
+            # Without a log of its own the copy is one file, whatever happens to it.
+            copy.execute("PRAGMA journal_mode=delete").fetchall()
+            faults = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
+    except module.Error as error:
+        raise explain(error, settings.path) from error
+    if faults != ["ok"]:
+        raise DamagedError(f"{settings.path} is damaged ({faults[0]}); the backup was not kept")
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    # Windows opens no folder, and needs no sync of one.
+    with suppress(PermissionError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

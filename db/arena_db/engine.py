@@ -1,0 +1,183 @@
+"""Opens connections: which SQLite library, which settings, which transactions."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import NullPool, QueuePool, create_engine, event
+
+from arena_db.errors import UnsupportedError
+from arena_db.failures import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+SAFE_SQLITE: Final = (3, 51, 3)
+"""From here on two connections may write or checkpoint at once; before, a reset of the write-ahead log could
+lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
+
+_DRIVERS: Final = ("sqlite3", "pysqlite3.dbapi2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """A SQLite library."""
+
+    module: Any
+    single_writer: bool
+    """Two writers at once could damage a store."""
+
+
+def find_driver() -> Driver:
+    """Return the first SQLite library that is safe with several writers, else the one of Python."""
+    modules: list[Any] = []
+    for name in _DRIVERS:
+        if find_spec(name.partition(".")[0]):
+            modules.append(import_module(name))
+            if modules[-1].sqlite_version_info >= SAFE_SQLITE:
+                return Driver(module=modules[-1], single_writer=False)
+    return Driver(module=modules[0], single_writer=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a store is opened."""
+
+    path: Path
+    """Absolute."""
+    read_only: bool = False
+    fast: bool = False
+    """Commits survive the end of the process, but the last ones not a power cut."""
+    busy_ms: int = 30_000
+    """How long to wait for another writer, in milliseconds."""
+    driver: Driver = field(default_factory=find_driver)
+
+
+def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = True) -> Any:  # noqa: ANN401 — one of two libraries
+    """Return a driver's connection with every setting made and read back.
+
+    Raises:
+        DatabaseError: it cannot be opened, is no database, or lies where no write-ahead log can.
+    """
+    module = settings.driver.module
+    try:
+        raw = module.connect(
+            _uri(settings, create=create),
+            uri=True,
+            timeout=settings.busy_ms / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            _set_pragmas(raw, settings, foreign_keys=foreign_keys)
+        except BaseException:
+            raw.close()
+            raise
+    except module.Error as error:
+        raise explain(error, settings.path) from error
+    return raw
+
+
+def make_engine(settings: Settings) -> Engine:
+    """Return the engine of an existing store; `writing` gives its transactions the write lock at once."""
+    return _engine(settings, QueuePool, lambda: open_raw(settings))
+
+
+def make_migration_engine(settings: Settings) -> Engine:
+    """Return an engine for changes of tables, which makes the file where there is none.
+
+    Foreign keys are off: with them on, a table made anew loses the rows that point to it.
+    """
+    return _engine(settings, NullPool, lambda: open_raw(settings, create=True, foreign_keys=False))
+
+
+def _engine(settings: Settings, pool: type[QueuePool | NullPool], creator: Callable[[], Any]) -> Engine:
+    engine = create_engine(
+        "sqlite+pysqlite://",
+        module=settings.driver.module,
+        creator=creator,
+        poolclass=pool,
+    )
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction] — the decorator keeps it
+        # A deferred transaction that writes after another's commit fails at once, whatever the busy timeout.
+        write = connection.get_execution_options().get("arena_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine, settings: Settings) -> Generator[Connection]:
+    """Give a connection that holds the write lock; commit at the end, roll back on an error."""
+    with writer_lock(settings), engine.connect() as connection:
+        with connection.execution_options(arena_write=True).begin():
+            yield connection
+        if settings.driver.single_writer:
+            driver_connection: Any = connection.connection.driver_connection
+            driver_connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+
+@contextmanager
+def writer_lock(settings: Settings) -> Generator[None]:
+    """Keep all other writers out where the library allows only one.
+
+    The lock is a transaction on a second, empty database beside the store: it has no write-ahead log, works
+    on every system and ends with its process.
+    """
+    if not settings.driver.single_writer:
+        yield
+        return
+    module = settings.driver.module
+    lock = settings.path.with_name(settings.path.name + "-lock")
+    try:
+        raw = module.connect(lock, timeout=settings.busy_ms / 1000, isolation_level=None)
+        with closing(raw):
+            raw.execute("BEGIN EXCLUSIVE")
+            yield
+    except module.Error as error:
+        raise explain(error, settings.path) from error
+
+
+def _uri(settings: Settings, *, create: bool) -> str:
+    mode = "ro" if settings.read_only else "rwc" if create else "rw"
+    uri = f"{settings.path.as_uri()}?mode={mode}"
+    if settings.read_only and not os.access(settings.path.parent, os.W_OK) and not _has_log(settings.path):
+        # Nobody can be writing there, and without a log the reader could not make the shared memory it wants.
+        uri += "&immutable=1"
+    return uri
+
+
+def _has_log(path: Path) -> bool:
+    return path.with_name(path.name + "-wal").exists()
+
+
+def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  # noqa: ANN401 — see above
+    wanted: dict[str, int | str] = {
+        "busy_timeout": settings.busy_ms,
+        "foreign_keys": int(foreign_keys),
+        "trusted_schema": 0,
+        "cell_size_check": 1,
+        "mmap_size": 0,
+    }
+    if not settings.read_only:
+        wanted |= {"journal_mode": "wal", "synchronous": 1 if settings.fast else 2}
+    if settings.driver.single_writer:
+        wanted["wal_autocheckpoint"] = 0
+    for name, value in wanted.items():
+        raw.execute(f"PRAGMA {name}={value}").fetchall()
+        got = raw.execute(f"PRAGMA {name}").fetchone()
+        if got is not None and got[0] != value:
+            raise UnsupportedError(
+                f"SQLite does not take {name}={value} for {settings.path} (it stays {got[0]}); "
+                "keep the store on a local disk, and give it by --db FILE"
+            )

@@ -1,0 +1,279 @@
+"""The tables of the store; the migrations make the same ones, which a test proves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from arena_db import columns
+
+REVISION: Final = "0001"
+"""The revision of the migrations that makes these tables."""
+
+APPLICATION_ID: Final = 0x61726E61
+"""Marks a SQLite file as a store: the bytes of `arna`."""
+
+TOURNAMENT_TYPES: Final = ("round-robin", "gauntlet", "match")
+TOURNAMENT_STATES: Final = ("running", "stopped", "finished")
+OUTCOMES: Final = ("first", "second", "draw", "void")
+TERMINATIONS: Final = (
+    "rules",
+    "adjudicated",
+    "resign",
+    "illegal_move",
+    "malformed",
+    "oversize_line",
+    "output_flood",
+    "protocol_order",
+    "time_move",
+    "time_game",
+    "crash",
+    "oom",
+    "bot_error",
+    "no_common_protocol",
+    "init_timeout",
+    "init_crash",
+    "disconnect",
+    "walkover",
+    "arena_stall",
+    "arena_error",
+    "aborted",
+)
+TIERS: Final = ("T0", "T1", "T2", "T3", "T4")
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+
+bots = Table(
+    "bots",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    columns.text("identity"),
+    columns.text("name"),
+    columns.text("spec"),
+    columns.text("distribution"),
+    columns.text("version"),
+    columns.text("files"),
+    UniqueConstraint("identity"),
+    columns.length("identity", 64, 64),
+    columns.length("name", 1, 64),
+    columns.length("spec", 1, 4096),
+    columns.length("distribution", 0, 256),
+    columns.length("version", 0, 256),
+    columns.length("files", 0, 1 << 20),
+    sqlite_strict=True,
+)
+
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    columns.text("name"),
+    columns.text("type"),
+    columns.text("game"),
+    columns.integer("num_actions"),
+    columns.text("pool"),
+    Column("seed", columns.big(), nullable=False),
+    columns.text("config"),
+    columns.text("event"),
+    columns.text("site"),
+    columns.text("state"),
+    Column("created_at", columns.seconds(), nullable=False),
+    columns.integer("num_planned"),
+    columns.integer("num_done"),
+    UniqueConstraint("name"),
+    columns.length("name", 1, 256),
+    columns.one_of("type", TOURNAMENT_TYPES),
+    columns.length("game", 1, 4096),
+    CheckConstraint("num_actions BETWEEN 1 AND 65536", name="num_actions_range"),
+    columns.length("pool", 1, 256),
+    columns.at_least("seed", 0),
+    columns.length("config", 0, 1 << 24),
+    columns.length("event", 0, 4096),
+    columns.length("site", 0, 4096),
+    columns.one_of("state", TOURNAMENT_STATES),
+    CheckConstraint("num_done BETWEEN 0 AND num_planned", name="num_done_range"),
+    sqlite_strict=True,
+)
+
+entrants = Table(
+    "entrants",
+    metadata,
+    columns.tournament_key(),
+    Column("seat", Integer, primary_key=True),
+    columns.text("label"),
+    Column("bot_id", columns.big(), ForeignKey("bots.id"), nullable=False),
+    columns.text("time_limit"),
+    UniqueConstraint("tournament_id", "label"),
+    Index(None, "bot_id"),
+    columns.at_least("seat", 0),
+    columns.length("label", 1, 256),
+    columns.length("time_limit", 0, 256),
+    sqlite_strict=True,
+)
+
+planned = Table(
+    "planned",
+    metadata,
+    columns.tournament_key(),
+    Column("number", Integer, primary_key=True),
+    columns.integer("encounter"),
+    columns.integer("match_no"),
+    columns.integer("first_seat"),
+    columns.integer("second_seat"),
+    columns.blob("opening"),
+    columns.text("state"),
+    columns.integer("attempt"),
+    UniqueConstraint("tournament_id", "encounter", "match_no"),
+    *columns.two_seats(),
+    columns.at_least("number", 1),
+    columns.at_least("encounter", 0),
+    columns.at_least("match_no", 0),
+    columns.length("opening", 0, 1 << 16),
+    columns.one_of("state", ("planned", "done")),
+    columns.at_least("attempt", 0),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+
+_FINAL: Final = text("is_final = 1")
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    Column("tournament_id", columns.big(), nullable=False),
+    columns.integer("number"),
+    columns.integer("attempt"),
+    columns.integer("first_seat"),
+    columns.integer("second_seat"),
+    Column("first_bot", columns.big(), ForeignKey("bots.id"), nullable=False),
+    Column("second_bot", columns.big(), ForeignKey("bots.id"), nullable=False),
+    columns.text("outcome"),
+    columns.text("termination"),
+    columns.text("reason"),
+    columns.integer("rated"),
+    columns.integer("is_final"),
+    columns.blob("actions"),
+    columns.integer("num_opening"),
+    columns.blob("times"),
+    columns.blob("claims"),
+    columns.blob("match_hash"),
+    Column("seed_first", columns.big(), nullable=False),
+    Column("seed_second", columns.big(), nullable=False),
+    Column("started_at", columns.seconds(), nullable=False),
+    Column("duration_ms", columns.big(), nullable=False),
+    columns.text("tier"),
+    columns.text("fault"),
+    columns.text("versions"),
+    columns.blob("record_hash"),
+    UniqueConstraint("tournament_id", "number", "attempt"),
+    ForeignKeyConstraint(["tournament_id", "number"], ["planned.tournament_id", "planned.number"]),
+    *columns.two_seats(),
+    columns.at_least("attempt", 0),
+    columns.one_of("outcome", OUTCOMES),
+    columns.one_of("termination", TERMINATIONS),
+    columns.length("reason", 0, 4096),
+    columns.flag("rated"),
+    columns.flag("is_final"),
+    columns.length("actions", 0, 1 << 20),
+    CheckConstraint("num_opening BETWEEN 0 AND length(actions)", name="num_opening_range"),
+    columns.length("times", 0, 1 << 23),
+    columns.length("claims", 0, 1 << 23),
+    columns.length("match_hash", 32, 32),
+    columns.at_least("seed_first", 0),
+    columns.at_least("seed_second", 0),
+    columns.at_least("duration_ms", 0),
+    columns.one_of("tier", TIERS),
+    columns.length("fault", 0, 1 << 18),
+    columns.length("versions", 0, 4096),
+    columns.length("record_hash", 32, 32),
+    sqlite_strict=True,
+)
+Index(
+    "uq_matches_final",
+    matches.c.tournament_id,
+    matches.c.number,
+    unique=True,
+    sqlite_where=_FINAL,
+    postgresql_where=_FINAL,
+)
+Index(
+    "ix_matches_repeats",
+    *(
+        matches.c[name]
+        for name in ("tournament_id", "match_hash", "first_seat", "second_seat", "outcome", "rated")
+    ),
+)
+for _column in ("tournament_id", "first_bot", "second_bot", "termination", "started_at"):
+    Index(f"ix_matches_{_column}_id", matches.c[_column], matches.c.id)
+
+tallies = Table(
+    "tallies",
+    metadata,
+    columns.tournament_key(),
+    Column("first_seat", Integer, primary_key=True),
+    Column("second_seat", Integer, primary_key=True),
+    Column("outcome", Text, primary_key=True),
+    Column("termination", Text, primary_key=True),
+    Column("rated", Integer, primary_key=True),
+    columns.integer("num_matches"),
+    columns.integer("num_unique"),
+    *columns.two_seats(),
+    columns.one_of("outcome", OUTCOMES),
+    columns.one_of("termination", TERMINATIONS),
+    columns.flag("rated"),
+    CheckConstraint("num_unique BETWEEN 0 AND num_matches", name="num_unique_range"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    columns.tournament_key(),
+    columns.text("uuid"),
+    columns.text("host"),
+    columns.text("boot_id"),
+    columns.integer("pid"),
+    Column("pid_start", columns.big(), nullable=False),
+    Column("expires_at", columns.seconds(), nullable=False),
+    columns.length("uuid", 0, 64),
+    columns.length("host", 0, 256),
+    columns.length("boot_id", 0, 64),
+    sqlite_strict=True,
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
+    columns.text("kind"),
+    Column("created_at", columns.seconds(), nullable=False),
+    Column("done_at", columns.seconds()),
+    Index(None, "tournament_id", "id"),
+    columns.length("kind", 1, 64),
+    sqlite_strict=True,
+)

@@ -1,0 +1,100 @@
+"""Finds out what lies at a place before it is used as a store, and makes it one of the present revision."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from arena_db.backup import copy_to
+from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db.errors import (
+    ForeignError,
+    MissingError,
+    NewerError,
+    OlderError,
+    UnsupportedError,
+)
+from arena_db.models import APPLICATION_ID, REVISION
+
+
+def find_path(location: str | Path) -> Path:
+    """Return the absolute path of a store given as a path or as `sqlite:///path`.
+
+    Raises:
+        UnsupportedError: it is the URL of a server, or a folder.
+    """
+    text = str(location)
+    scheme, separator, rest = text.partition("://")
+    if separator and isinstance(location, str):
+        if scheme != "sqlite" or not rest.startswith("/"):
+            raise UnsupportedError(f"{scheme}://… is not supported yet; give a file")
+        text = rest[1:]
+    path = Path(text).absolute()
+    if path.is_dir():
+        raise UnsupportedError(f"{path} is a folder; give a file in it")
+    return path
+
+
+def prepare(settings: Settings, *, create: bool) -> None:
+    """Make sure that a store of the present revision lies there: create it, or upgrade it after a backup.
+
+    Raises:
+        DatabaseError: it cannot be used; the kind says why.
+    """
+    path = settings.path
+    if not path.exists() and (settings.read_only or not create):
+        raise MissingError(f"no store at {path}; hold a tournament first, or give one by --db FILE")
+    if not path.parent.is_dir():
+        raise MissingError(
+            f"no folder {path.parent} for the store; make it, or give another place by --db FILE"
+        )
+    revision = _look(settings, path)
+    if revision == REVISION:
+        return
+    if settings.read_only and revision is None:
+        raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
+    if settings.read_only:
+        raise OlderError(f"{path} was made by an older version; `arena db upgrade` brings it up to date")
+    _make_tables(settings, backup=revision is not None)
+
+
+def _look(settings: Settings, path: Path) -> str | None:
+    """Return the revision of the tables, None where a store may be created."""
+    if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
+        return None
+    with closing(open_raw(replace(settings, read_only=True))) as raw:
+        return _revision(raw, path)
+
+
+def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
+    (application_id,) = raw.execute("PRAGMA application_id").fetchone()
+    (num_tables,) = raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application_id == 0 and num_tables == 0:
+        return None
+    if application_id != APPLICATION_ID:
+        raise ForeignError(f"{path} is not a store of arena; give another file by --db FILE")
+    revision = str(raw.execute("SELECT version_num FROM alembic_version").fetchone()[0])
+    if revision != REVISION:
+        from arena_db.migrate import known_revisions
+
+        if revision not in known_revisions():
+            raise NewerError(
+                f"{path} was made by a newer version of arena; upgrade arena: pip install -U bot-arena"
+            )
+    return revision
+
+
+def _make_tables(settings: Settings, *, backup: bool) -> None:
+    from arena_db.migrate import upgrade
+
+    if backup:
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        copy_to(settings, settings.path.with_name(f"{settings.path.name}.{stamp}.bak"))
+    engine = make_migration_engine(settings)
+    with writing(engine, settings) as connection:
+        # Another process may have been faster.
+        if _revision(connection.connection.driver_connection, settings.path) != REVISION:
+            upgrade(connection)

@@ -1,0 +1,59 @@
+"""Which process this is, and whether another one of this machine still lives."""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from arena_db.records import Owner
+
+if TYPE_CHECKING:
+    from typing import Final
+
+_PROC: Final = Path("/proc")
+
+
+@cache
+def current_owner() -> Owner:
+    """Return this process; the same value every time."""
+    pid = os.getpid()
+    return Owner(uuid=uuid4().hex, host=_host(), boot_id=_boot_id(), pid=pid, pid_start=_start(pid) or 0)
+
+
+def is_dead(owner: Owner) -> bool:
+    """Return whether a process of this machine is known to have ended.
+
+    Nothing is known of another machine, nor where the system has no `/proc`.
+    """
+    boot_id = _boot_id()
+    if owner.host != _host() or not boot_id:
+        return False
+    return owner.boot_id != boot_id or _start(owner.pid) != owner.pid_start
+
+
+def _host() -> str:
+    # Two containers can share a host name; then their process ids mean different processes.
+    try:
+        return f"{platform.node()} {(_PROC / 'self/ns/pid').readlink()}"
+    except OSError:
+        return platform.node()
+
+
+def _boot_id() -> str:
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _start(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since the start of the machine (field 22, man 5 proc)."""
+    with suppress(OSError):
+        # The name of the program stands in parentheses and may hold any character.
+        return int((_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[19])
+    return None

@@ -1,0 +1,188 @@
+"""Tournaments in the store: their bots, their entrants and their plans."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from sqlalchemy import insert, select, update
+
+from arena_db.clock import now
+from arena_db.codec import pack_actions, unpack_actions
+from arena_db.errors import RefusedError, TakenError
+from arena_db.models import bots, entrants, leases, planned, tournaments
+from arena_db.records import BotRecord, Entrant, NewTournament, PlannedMatch, TournamentRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Row
+
+_PREFIXES: Final = {"round-robin": "rr"}
+"""Of names given by the store, where that is not the type itself."""
+
+
+def add_tournament(
+    connection: Connection, new: NewTournament, listed: Sequence[Entrant], plan: Sequence[PlannedMatch]
+) -> TournamentRecord:
+    """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
+    if new.name and find_tournament(connection, new.name) is not None:
+        raise TakenError(
+            f'there is a tournament "{new.name}"; give this one another --name, or resume that one'
+        )
+    values = asdict(new)
+    values |= {
+        "name": new.name or uuid4().hex,
+        "state": "running",
+        "created_at": now(),
+        "num_planned": 0,
+        "num_done": 0,
+    }
+    tournament = connection.execute(
+        insert(tournaments).values(values).returning(tournaments.c.id)
+    ).scalar_one()
+    if not new.name:
+        name = _free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
+        connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
+    lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
+    connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+    _add_entrants(connection, tournament, listed)
+    _add_planned(connection, tournament, plan, new.num_actions)
+    return _one_tournament(connection, tournament)
+
+
+def extend_plan(connection: Connection, tournament: int, plan: Sequence[PlannedMatch], config: str) -> None:
+    """Insert further planned matches and replace the configuration."""
+    _add_planned(connection, tournament, plan, _one_tournament(connection, tournament).num_actions)
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(config=config))
+
+
+def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:
+    """Return the tournament of this id or name."""
+    column = tournaments.c.id if isinstance(key, int) else tournaments.c.name
+    row = connection.execute(select(tournaments).where(column == key)).first()
+    return None if row is None else _tournament_record(row)
+
+
+def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
+    """Return the newest, or the newest unfinished tournament."""
+    query = select(tournaments).order_by(tournaments.c.id.desc()).limit(1)
+    if unfinished:
+        query = query.where(tournaments.c.state != "finished")
+    row = connection.execute(query).first()
+    return None if row is None else _tournament_record(row)
+
+
+def list_tournaments(connection: Connection, before: int | None, limit: int) -> list[TournamentRecord]:
+    """Return a page of tournaments, newest first."""
+    query = select(tournaments).order_by(tournaments.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(tournaments.c.id < before)
+    return [_tournament_record(row) for row in connection.execute(query)]
+
+
+def set_state(connection: Connection, tournament: int, state: str) -> None:
+    """Set the state of a tournament that exists."""
+    if not connection.execute(
+        update(tournaments).where(tournaments.c.id == tournament).values(state=state)
+    ).rowcount:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+
+
+def list_entrants(connection: Connection, tournament: int) -> list[Entrant]:
+    """Return the entrants of a tournament by seat."""
+    query = (
+        select(entrants.c.seat, entrants.c.label, entrants.c.time_limit, bots)
+        .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+        .where(entrants.c.tournament_id == tournament)
+        .order_by(entrants.c.seat)
+    )
+    return [
+        Entrant(seat=row.seat, label=row.label, bot=_bot_record(row), limit=row.time_limit)
+        for row in connection.execute(query)
+    ]
+
+
+def list_planned(connection: Connection, tournament: int, *, unplayed: bool) -> list[PlannedMatch]:
+    """Return planned matches of a tournament by number."""
+    query = select(planned).where(planned.c.tournament_id == tournament).order_by(planned.c.number)
+    if unplayed:
+        query = query.where(planned.c.state == "planned")
+    rows = connection.execute(query).all()
+    num_actions = _one_tournament(connection, tournament).num_actions if rows else 0
+    return [
+        PlannedMatch(
+            number=row.number,
+            encounter=row.encounter,
+            match_no=row.match_no,
+            first=row.first_seat,
+            second=row.second_seat,
+            opening=unpack_actions(row.opening, num_actions),
+            attempt=row.attempt,
+        )
+        for row in rows
+    ]
+
+
+def list_bots(connection: Connection) -> dict[str, BotRecord]:
+    """Return all bots by identity."""
+    return {row.identity: _bot_record(row) for row in connection.execute(select(bots).order_by(bots.c.id))}
+
+
+def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord:
+    record = find_tournament(connection, tournament)
+    if record is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    return record
+
+
+def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
+    return TournamentRecord(**{field.name: getattr(row, field.name) for field in fields(TournamentRecord)})
+
+
+def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
+    return BotRecord(**{field.name: getattr(row, field.name) for field in fields(BotRecord)})
+
+
+def _free_name(connection: Connection, wanted: str) -> str:
+    name, suffix = wanted, 1
+    while find_tournament(connection, name) is not None:
+        suffix += 1
+        name = f"{wanted}-{suffix}"
+    return name
+
+
+def _add_entrants(connection: Connection, tournament: int, listed: Sequence[Entrant]) -> None:
+    for entrant in listed:
+        bot = entrant.bot
+        known = select(bots.c.id).where(bots.c.identity == bot.identity)
+        bot_id = connection.execute(known).scalar()
+        if bot_id is None:
+            values = asdict(bot)
+            bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
+        row = {"tournament_id": tournament, "seat": entrant.seat, "label": entrant.label}
+        connection.execute(insert(entrants).values(row | {"bot_id": bot_id, "time_limit": entrant.limit}))
+
+
+def _add_planned(
+    connection: Connection, tournament: int, plan: Sequence[PlannedMatch], num_actions: int
+) -> None:
+    rows = [
+        {
+            "tournament_id": tournament,
+            "number": match.number,
+            "encounter": match.encounter,
+            "match_no": match.match_no,
+            "first_seat": match.first,
+            "second_seat": match.second,
+            "opening": pack_actions(match.opening, num_actions),
+            "state": "planned",
+            "attempt": match.attempt,
+        }
+        for match in plan
+    ]
+    if rows:
+        connection.execute(insert(planned), rows)
+    num = tournaments.c.num_planned + len(rows)
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))

@@ -1,0 +1,142 @@
+"""Reads matches in pages, newest first, or by number within a tournament."""
+
+from __future__ import annotations
+
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import func, select, tuple_
+
+from arena_db.codec import unpack_actions, unpack_claims, unpack_times
+from arena_db.filters import common_conditions, is_named, match_conditions, tournament_conditions
+from arena_db.models import bots, entrants, matches, planned, tallies, tournaments
+from arena_db.records import StoredMatch
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Row, Select
+
+    from arena_db.records import MatchFilter
+
+PAGE: Final = 500
+"""Matches of a tournament that are read at once."""
+
+_MOST_WALKS: Final = 64
+"""With more bots or tournaments than this the page comes from one walk over all matches: each of them is then
+likely to have recent ones."""
+
+
+def list_matches(
+    connection: Connection, where: MatchFilter, before: int | None, limit: int
+) -> list[StoredMatch]:
+    """Return a page of matches, newest first, at the cost of the page and not of the table."""
+    total = select(func.coalesce(func.sum(tallies.c.num_matches), 0)).where(
+        *common_conditions(tallies, where)
+    )
+    # The kept counts end the search for the last match there is.
+    limit = min(limit, connection.execute(total).scalar_one())
+    ids: list[int] = []
+    if limit > 0:
+        page = select(matches.c.id).where(*match_conditions(where)).order_by(matches.c.id.desc()).limit(limit)
+        if before is not None:
+            page = page.where(matches.c.id < before)
+        walks = _walks(connection, where) or [None]
+        for walk in walks:
+            ids += connection.scalars(page if walk is None else page.where(walk))
+    rows = connection.execute(_select_matches().where(matches.c.id.in_(nlargest(limit, set(ids)))))
+    return sorted(map(_stored_match, rows), key=lambda match: -match.id)
+
+
+def find_match(connection: Connection, number: int) -> StoredMatch | None:
+    """Return the match with this id."""
+    row = connection.execute(_select_matches().where(matches.c.id == number)).first()
+    return None if row is None else _stored_match(row)
+
+
+def list_tournament_matches(
+    connection: Connection, tournament: int, after: tuple[int, int]
+) -> list[StoredMatch]:
+    """Return a page of the matches of a tournament behind a number and attempt."""
+    place = tuple_(matches.c.number, matches.c.attempt)
+    page = _select_matches().where(matches.c.tournament_id == tournament, place > tuple_(*after))
+    rows = connection.execute(page.order_by(matches.c.number, matches.c.attempt).limit(PAGE))
+    return [_stored_match(row) for row in rows]
+
+
+def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
+    """Return one condition per index range that has to be walked for a page; none for all matches."""
+    chosen = tournament_conditions(where)
+    walks: list[ColumnElement[bool]] = []
+    if chosen:
+        found = connection.scalars(select(tournaments.c.id).where(*chosen).limit(_MOST_WALKS + 1))
+        walks = [matches.c.tournament_id == tournament for tournament in found]
+    name = where.bot if where.bot is not None else where.vs
+    if name is not None and not 0 < len(walks) <= _MOST_WALKS:
+        named = (
+            select(bots.c.id).distinct().join(entrants, entrants.c.bot_id == bots.c.id).where(is_named(name))
+        )
+        found = connection.scalars(named.limit(_MOST_WALKS + 1)).all()
+        walks = [column == bot for bot in found for column in (matches.c.first_bot, matches.c.second_bot)]
+    return walks if len(walks) <= _MOST_WALKS else []
+
+
+def _select_matches() -> Select[*tuple[Any, ...]]:
+    first, second = entrants.alias(), entrants.alias()
+    first_bot, second_bot = bots.alias(), bots.alias()
+    here = matches.c.tournament_id
+    return (
+        select(
+            matches,
+            tournaments.c.game,
+            tournaments.c.num_actions,
+            tournaments.c.name.label("tournament_name"),
+            planned.c.encounter,
+            planned.c.match_no,
+            first.c.label.label("first_label"),
+            second.c.label.label("second_label"),
+            first_bot.c.identity.label("first"),
+            second_bot.c.identity.label("second"),
+        )
+        .join_from(matches, tournaments, tournaments.c.id == here)
+        .join(planned, (planned.c.tournament_id == here) & (planned.c.number == matches.c.number))
+        .join(first, (first.c.tournament_id == here) & (first.c.seat == matches.c.first_seat))
+        .join(second, (second.c.tournament_id == here) & (second.c.seat == matches.c.second_seat))
+        .join(first_bot, first_bot.c.id == matches.c.first_bot)
+        .join(second_bot, second_bot.c.id == matches.c.second_bot)
+    )
+
+
+def _stored_match(row: Row[*tuple[Any, ...]]) -> StoredMatch:
+    actions = unpack_actions(row.actions, row.num_actions)
+    return StoredMatch(
+        id=row.id,
+        tournament=row.tournament_id,
+        number=row.number,
+        attempt=row.attempt,
+        first=row.first,
+        second=row.second,
+        outcome=row.outcome,
+        termination=row.termination,
+        reason=row.reason,
+        rated=bool(row.rated),
+        is_final=bool(row.is_final),
+        actions=actions,
+        num_opening=row.num_opening,
+        times_ms=unpack_times(row.times, len(actions)),
+        values=unpack_claims(row.claims, len(actions)),
+        match_hash=row.match_hash.hex(),
+        seed_first=row.seed_first,
+        seed_second=row.seed_second,
+        started_at=row.started_at,
+        duration_ms=row.duration_ms,
+        tier=row.tier,
+        fault=row.fault,
+        versions=row.versions,
+        game=row.game,
+        tournament_name=row.tournament_name,
+        encounter=row.encounter,
+        match_no=row.match_no,
+        first_seat=row.first_seat,
+        second_seat=row.second_seat,
+        first_label=row.first_label,
+        second_label=row.second_label,
+    )

@@ -1,0 +1,215 @@
+"""The frozen values that go into the store and come out of it; plain data, no rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotRecord:
+    """A competitor, known by its content: new weights or options are a new competitor."""
+
+    identity: str
+    """SHA-256 in hex over everything below."""
+    name: str
+    """The name of its entry point."""
+    spec: str
+    """Its canonical text, `mcts:playouts=1000`."""
+    distribution: str
+    """The distribution it comes from."""
+    version: str
+    """The version of that distribution."""
+    files: str
+    """JSON object: file name to SHA-256, for its weights and the files its options name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """A bot in a tournament."""
+
+    seat: int
+    """Its place on the command line, from 0."""
+    label: str
+    """Its name in this tournament, unique there."""
+    bot: BotRecord
+    limit: str
+    """Its own limit where that differs from the tournament's, as TimeControl text; else empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedMatch:
+    """A match that is to be played."""
+
+    number: int
+    """From 1 within the tournament."""
+    encounter: int
+    """Index of the two bots' encounter, from 0."""
+    match_no: int
+    """Index within the encounter, from 0; matches 2k and 2k + 1 are MatchPair k."""
+    first: int
+    """Seat of the entrant that moves first."""
+    second: int
+    """Seat of the entrant that moves second."""
+    opening: tuple[int, ...]
+    """Actions played before the bots are asked."""
+    attempt: int = 0
+    """How many void attempts lie behind it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTournament:
+    """A tournament before it is stored."""
+
+    name: str
+    """Unique; empty for type and number (`rr-42`), given by the store."""
+    type: str
+    """round-robin, gauntlet or match."""
+    game: str
+    """Canonical spec of the game, `gomoku:k=4,size=6`."""
+    num_actions: int
+    """Of the game; above 256 an action takes two bytes in the store."""
+    pool: str
+    """Ratings are fitted per pool: the limit as written and how bots were run, `5/move hosted`."""
+    seed: int
+    """Tournament seed, 63 bits."""
+    config: str
+    """Everything that defines it, as TOML."""
+    event: str
+    site: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentRecord(NewTournament):
+    """A stored tournament."""
+
+    id: int
+    state: str
+    """running, stopped or finished."""
+    created_at: float
+    """UTC seconds."""
+    num_planned: int
+    num_done: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRecord:
+    """One play of a planned match, whole."""
+
+    tournament: int
+    """Id of the tournament."""
+    number: int
+    """Number of the planned match within the tournament."""
+    attempt: int
+    """0, or how many void attempts were stored before this one."""
+    first: str
+    """Identity of the bot that moves first."""
+    second: str
+    outcome: str
+    """first, second, draw or void."""
+    termination: str
+    reason: str
+    """In words, `X wins by four in a row`, as printed after `Finished game`."""
+    rated: bool
+    is_final: bool
+    """Whether the planned match is done with this record and needs no more play; save() then marks it done.
+
+    A void record is final, too, where nobody would gain by playing again (both bots failed to start).
+    """
+    actions: tuple[int, ...]
+    """From the initial state, opening included."""
+    num_opening: int
+    """How many of `actions` were given."""
+    times_ms: tuple[int, ...]
+    """Elapsed milliseconds per action; 0 in the opening."""
+    values: tuple[float | None, ...]
+    """What the mover claimed to expect, for the side to move in [-1, 1]; None where it claimed nothing.
+
+    The store keeps four-byte floats.
+    """
+    match_hash: str
+    """SHA-256 in hex of game, parameters and the least action sequence over the symmetries."""
+    seed_first: int
+    seed_second: int
+    started_at: float
+    """UTC seconds."""
+    duration_ms: int
+    tier: str
+    """Isolation the bots were run in: T0, T1, …"""
+    fault: str
+    """JSON object with the evidence of a fault, or empty."""
+    versions: str
+    """JSON object: arena, python, platform."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMatch(MatchRecord):
+    """A match with its number in the store and the names people read."""
+
+    id: int
+    game: str
+    tournament_name: str
+    encounter: int
+    """Of the planned match, as `match_no`."""
+    match_no: int
+    first_seat: int
+    """Seat in the tournament of the bot that moves first."""
+    second_seat: int
+    first_label: str
+    second_label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How often two bots met with one result: the material of ratings and crosstables."""
+
+    tournament: int
+    game: str
+    pool: str
+    first: str
+    """Identity of the bot that moved first."""
+    second: str
+    first_seat: int
+    """Its seat in the tournament: one identity may sit twice in a `match`."""
+    second_seat: int
+    outcome: str
+    termination: str
+    rated: bool
+    num_matches: int
+    num_unique: int
+    """Distinct ones by match hash, who was first and outcome; a repeat counts where it came first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchFilter:
+    """Which matches a query is about; None is no condition. Every text condition is an exact match."""
+
+    game: str | None = None
+    tournament: str | None = None
+    bot: str | None = None
+    """Name, spec or label of a bot that played in it."""
+    vs: str | None = None
+    """Another bot that played in it."""
+    since: float | None = None
+    """UTC seconds, inclusive."""
+    until: float | None = None
+    """UTC seconds, exclusive."""
+    pool: str | None = None
+    termination: str | None = None
+    min_tier: str | None = None
+    outcome: str | None = None
+    rated_only: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A process that may hold the lease of a tournament."""
+
+    uuid: str
+    """Drawn once per process."""
+    host: str
+    """Host name, and the process namespace where there is one."""
+    boot_id: str
+    """Changes with every start of the machine; empty where unknown."""
+    pid: int
+    pid_start: int
+    """When the process started, in ticks of its machine; tells it from a later one of that id."""

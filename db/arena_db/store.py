@@ -1,0 +1,265 @@
+"""The only door to the store: records in, records out, every write one transaction."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from arena_db import coordination, planning, queries, saving, tallying
+from arena_db.backup import copy_to
+from arena_db.checking import find_faults
+from arena_db.engine import Settings, make_engine, writer_lock, writing
+from arena_db.failures import translated
+from arena_db.opening import find_path, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, PoolProxiedConnection
+
+    from arena_db.records import (
+        BotRecord,
+        Entrant,
+        MatchFilter,
+        MatchRecord,
+        NewTournament,
+        Owner,
+        PlannedMatch,
+        StoredMatch,
+        Tally,
+        TournamentRecord,
+    )
+
+
+class Store:
+    """An open store; a context manager that closes it.
+
+    Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
+    by several threads, and a file by several stores and processes.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Take a prepared store; `Store.open` is the way to get one."""
+        self._settings = settings
+        self._engine = make_engine(settings)
+        self._watcher: PoolProxiedConnection | None = None
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        read_only: bool = False,
+        fast: bool = False,
+        create: bool = True,
+        busy_ms: int = 30_000,
+    ) -> Self:
+        """Open a store, and make or upgrade its tables unless it is opened to read only.
+
+        Args:
+            location: a path, or `sqlite:///path`.
+            read_only: never write; an older store is then refused.
+            fast: commits survive the end of the process, but the last ones not a power cut.
+            create: make the store where there is none.
+            busy_ms: how long to wait for another writer, in milliseconds.
+
+        Raises:
+            DatabaseError: missing, unsupported, foreign, newer, older, damaged, locked or not accessible.
+        """
+        settings = Settings(path=find_path(location), read_only=read_only, fast=fast, busy_ms=busy_ms)
+        with translated(settings.path):
+            prepare(settings, create=create)
+        return cls(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all connections; the last one on a store folds its write-ahead log back into the file."""
+        with translated(self.path), writer_lock(self._settings):
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
+            self._engine.dispose()
+
+    @property
+    def path(self) -> Path:
+        """The file of the store."""
+        return self._settings.path
+
+    def add_tournament(
+        self, new: NewTournament, entrants: Sequence[Entrant], planned: Sequence[PlannedMatch]
+    ) -> TournamentRecord:
+        """Store a tournament with its bots and its plan; it is `running` and nobody holds its lease.
+
+        Raises:
+            TakenError: another tournament has this name.
+            RefusedError: a field breaks a rule of the tables, a match names a seat without entrant.
+        """
+        with self._write() as connection:
+            return planning.add_tournament(connection, new, entrants, planned)
+
+    def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
+        """Add planned matches to a tournament and put its new configuration in place of the old one."""
+        with self._write() as connection:
+            planning.extend_plan(connection, tournament, planned, config)
+
+    def tournament(self, key: int | str) -> TournamentRecord | None:
+        """Return the tournament with this id (a number) or this name (a text)."""
+        with self._read() as connection:
+            return planning.find_tournament(connection, key)
+
+    def last_tournament(self, *, unfinished: bool) -> TournamentRecord | None:
+        """Return the newest tournament, or the newest that is not finished."""
+        with self._read() as connection:
+            return planning.last_tournament(connection, unfinished=unfinished)
+
+    def tournaments(self, *, before: int | None = None, limit: int = 100) -> list[TournamentRecord]:
+        """Return tournaments, newest first, those with an id below `before`."""
+        with self._read() as connection:
+            return planning.list_tournaments(connection, before, limit)
+
+    def entrants(self, tournament: int) -> list[Entrant]:
+        """Return the entrants of a tournament by seat."""
+        with self._read() as connection:
+            return planning.list_entrants(connection, tournament)
+
+    def planned(self, tournament: int) -> list[PlannedMatch]:
+        """Return the whole plan of a tournament by number."""
+        with self._read() as connection:
+            return planning.list_planned(connection, tournament, unplayed=False)
+
+    def unplayed(self, tournament: int) -> list[PlannedMatch]:
+        """Return the planned matches without a result by number; `attempt` counts their void attempts."""
+        with self._read() as connection:
+            return planning.list_planned(connection, tournament, unplayed=True)
+
+    def set_state(self, tournament: int, state: str) -> None:
+        """Set the state of a tournament: running, stopped or finished."""
+        with self._write() as connection:
+            planning.set_state(connection, tournament, state)
+
+    def claim(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:
+        """Take the lease of a tournament; tell whether `owner` has it now.
+
+        It is to be had when nobody holds it, it has expired by the clock of the database, or its holder is a
+        process of this machine that has ended.
+        """
+        with self._write() as connection:
+            return coordination.claim(connection, tournament, owner, expires_s)
+
+    def heartbeat(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:
+        """Renew the lease; False where another has taken it over."""
+        with self._write() as connection:
+            return coordination.heartbeat(connection, tournament, owner, expires_s)
+
+    def release(self, tournament: int, owner: Owner) -> None:
+        """Give the lease back, if `owner` has it."""
+        with self._write() as connection:
+            coordination.release(connection, tournament, owner)
+
+    def request(self, tournament: int, kind: str) -> None:
+        """Leave a command for whoever holds the lease of a tournament."""
+        with self._write() as connection:
+            coordination.request(connection, tournament, kind)
+
+    def take_requests(self, tournament: int) -> list[str]:
+        """Return the commands left for a tournament, oldest first, each of them once."""
+        with self._read() as connection:
+            waiting = coordination.has_requests(connection, tournament)
+        # Asked often and seldom with an answer: the write lock is only for the answer.
+        if not waiting:
+            return []
+        with self._write() as connection:
+            return coordination.take_requests(connection, tournament)
+
+    def save(self, records: Sequence[MatchRecord]) -> int:
+        """Store matches with what follows from them, all in one transaction; return how many were new.
+
+        A match that is stored already (by tournament, number and attempt) is left out, and so is a final one
+        whose planned match is done. A final one marks its planned match as done, any other one counts as a
+        void attempt.
+
+        Raises:
+            RefusedError: no such planned match, other bots than planned, a field breaks a rule of the tables.
+        """
+        with self._write() as connection:
+            return saving.save(connection, records)
+
+    def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
+        """Return matches, newest first, those with an id below `before`."""
+        with self._read() as connection:
+            return queries.list_matches(connection, where, before, limit)
+
+    def match(self, number: int) -> StoredMatch | None:
+        """Return the match with this id."""
+        with self._read() as connection:
+            return queries.find_match(connection, number)
+
+    def tournament_matches(self, tournament: int) -> Iterator[StoredMatch]:
+        """Yield all matches of a tournament by number and attempt, void and unrated ones too.
+
+        They are read in pages, so no transaction is open between two of them.
+        """
+        after = (0, -1)
+        while True:
+            with self._read() as connection:
+                page = queries.list_tournament_matches(connection, tournament, after)
+            if not page:
+                return
+            yield from page
+            after = (page[-1].number, page[-1].attempt)
+
+    def tallies(self, where: MatchFilter) -> list[Tally]:
+        """Return how often bots met with which result, by tournament, seats, outcome and termination.
+
+        Conditions on the time and the tier are counted match by match; all others come from kept counts.
+        """
+        with self._read() as connection:
+            return tallying.list_tallies(connection, where)
+
+    def bots(self) -> dict[str, BotRecord]:
+        """Return all bots by identity."""
+        with self._read() as connection:
+            return planning.list_bots(connection)
+
+    def data_version(self) -> int:
+        """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
+        with translated(self.path):
+            if self._watcher is None:
+                self._watcher = self._engine.raw_connection()
+            connection: Any = self._watcher.driver_connection
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def check(self, *, quick: bool = False) -> list[str]:
+        """Return what is wrong with the store, one sentence each; nothing where all is well.
+
+        Args:
+            quick: leave out what reads every match: indexes, hashes of records, recounts.
+        """
+        with self._read() as connection:
+            return find_faults(connection, quick=quick)
+
+    def backup(self, target: Path) -> None:
+        """Copy the store, which may be in use, to a new file.
+
+        Raises:
+            TakenError: the target exists.
+            DamagedError: the copy does not pass SQLite's check.
+        """
+        with translated(self.path):
+            copy_to(self._settings, target)
+
+    @contextmanager
+    def _read(self) -> Generator[Connection]:
+        with translated(self.path), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self) -> Generator[Connection]:
+        with translated(self.path), writing(self._engine, self._settings) as connection:
+            yield connection

@@ -1,0 +1,118 @@
+"""Turns what a bot gave into messages, and refuses what no honest bot gives."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from arena_plugins.contract import PlayResult
+from arena_plugins.errors import BotError
+from arena_plugins.text import clean_text
+from arena_plugins.wire import MAX_BOT_LINE, MAX_TEXT, Action, Info, Message, Resign, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_Number = TypeVar("_Number", int, float)
+
+_MAX_PV = 256
+"""Actions of a principal variation that are sent; nobody reads on."""
+
+
+def as_integer(value: object, what: str) -> int:
+    """Give the true int behind an int or a numpy integer.
+
+    Raises:
+        BotError: it is a bool, no integer, or has more than 64 bits.
+    """
+    # First, for `operator.index` makes True the action 1.
+    if isinstance(value, bool):
+        raise BotError(f"{what} is {value}, a bool")
+    try:
+        number = operator.index(value)  # pyright: ignore[reportArgumentType] - that is the question asked
+    except TypeError:
+        raise BotError(f"{what} is {_short(value)}, not an integer") from None
+    if not -(2**63) <= number < 2**64:
+        raise BotError(f"{what} has more than 64 bits")
+    return number
+
+
+def as_float(value: object, what: str) -> float:
+    """Give the float behind a number.
+
+    Raises:
+        BotError: it is no number.
+    """
+    try:
+        return float(value)  # pyright: ignore[reportArgumentType] - that is the question asked
+    except (TypeError, ValueError, OverflowError):
+        raise BotError(f"{what} is {_short(value)}, not a number") from None
+
+
+def checked_result(result: object) -> PlayResult:
+    """Give `result` if it is a PlayResult, with a true int as its action.
+
+    Raises:
+        BotError: it is something else, or its action is no integer.
+    """
+    if not isinstance(result, PlayResult):
+        raise BotError(f"play returned {_short(result)}, not a PlayResult")
+    if not result.resign:
+        as_integer(result.action, "the action")
+    return result
+
+
+def make_answer(go_id: str, given: object, legal: Collection[int]) -> list[Message]:
+    """Give the messages for a bot's result: an `info` where it tells more, then `action` or `resign`.
+
+    Evaluations keep legal actions and finite numbers only; they go where the line would become too long.
+
+    Raises:
+        BotError: a field has a wrong type.
+    """
+    result = checked_result(given)
+    if result.resign:
+        return [Resign(id=go_id)]
+    value = None if result.value is None else as_float(result.value, "the value")
+    action = Action(
+        id=go_id,
+        action=as_integer(result.action, "the action"),
+        value=value if value is not None and math.isfinite(value) else None,
+        policy=_pairs(result.policy, "policy", legal, as_float),
+        visits=_pairs(result.visits, "visits", legal, as_integer),
+    )
+    if len(encode(action)) > MAX_BOT_LINE:
+        action = Action(id=go_id, action=action.action, value=action.value)
+    info = _info(go_id, result, action.value)
+    return [action] if info is None else [info, action]
+
+
+def _info(go_id: str, result: PlayResult, value: float | None) -> Info | None:
+    if result.pv is None and result.nodes is None and result.depth is None and result.text is None:
+        return None
+    return Info(
+        id=go_id,
+        value=value,
+        pv=None if result.pv is None else [as_integer(a, "an action of pv") for a in result.pv[:_MAX_PV]],
+        nodes=None if result.nodes is None else as_integer(result.nodes, "nodes"),
+        depth=None if result.depth is None else as_integer(result.depth, "depth"),
+        text=None if result.text is None else clean_text(str(result.text), MAX_TEXT),
+    )
+
+
+def _pairs(
+    given: object, what: str, legal: Collection[int], read: Callable[[object, str], _Number]
+) -> list[tuple[int, _Number]] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise BotError(f"{what} is {_short(given)}, not a mapping from actions to numbers")
+    items = cast("Mapping[object, object]", given)
+    pairs = [(as_integer(action, f"a key of {what}"), read(n, what)) for action, n in items.items()]
+    return [(action, n) for action, n in pairs if action in legal and math.isfinite(n)]
+
+
+def _short(value: object) -> str:
+    return f"{clean_text(repr(value), 40)} ({type(value).__name__})"

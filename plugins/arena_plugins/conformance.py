@@ -1,0 +1,69 @@
+"""The kit every author runs: does this game, does this bot keep the contract?"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from arena_plugins.check_bots import CHECKS as BOT_CHECKS
+from arena_plugins.check_bots import BotUnderTest
+from arena_plugins.check_games import CHECKS as GAME_CHECKS
+from arena_plugins.checks import Check, assert_conforms, run_checks
+from arena_plugins.manager import BOTS, load_game, load_plugin
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena_plugins.check_bots import Factory
+    from arena_plugins.contract import Bot, Game
+    from arena_plugins.manager import Plugin
+
+__all__ = ["Check", "assert_conforms", "check_bot", "check_game"]
+
+
+def check_game(game: Game) -> list[Check]:
+    """Check a game, in this process; what it raises becomes a failed check."""
+    return run_checks(GAME_CHECKS, game)
+
+
+def check_bot(
+    bot: str | Factory,
+    game: str | Game = "connect-four",
+    *,
+    options: Mapping[str, str] | None = None,
+    seconds: float = 0.1,
+    nodes: int = 100,
+) -> list[Check]:
+    """Check a bot, in this process; what it raises while it is made or plays becomes a failed check.
+
+    Args:
+        bot: the spec of an installed bot, or its `make_bot(game, seed, options)`.
+        game: what it is to play; a spec or a game.
+        options: options for a `make_bot`; a spec has its own.
+        seconds: time for one answer.
+        nodes: search nodes for one answer, where they are limited.
+
+    Raises:
+        PluginError: the game cannot be loaded, or the spec of the bot cannot be read.
+    """
+    played = load_game(game) if isinstance(game, str) else game
+    if isinstance(bot, str):
+        factory, given = _by_spec(bot)
+    else:
+        factory, given = bot, options or {}
+    test = BotUnderTest(factory, given, played, seconds, nodes)
+    return run_checks(BOT_CHECKS, test)
+
+
+def _by_spec(text: str) -> tuple[Factory, Mapping[str, str]]:
+    spec = Spec.parse(text)
+
+    @cache
+    def plugin() -> Plugin:
+        return load_plugin(BOTS, spec.name)
+
+    def make(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
+        return plugin().make_bot(game, seed, options)
+
+    return make, spec.options

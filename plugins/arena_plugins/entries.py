@@ -1,0 +1,112 @@
+"""Lists plugins from the metadata of installed distributions; nothing is imported."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena_plugins.errors import PluginError
+from arena_plugins.spec import NAME, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+BOTS = "arena.bots"
+"""The entry point group of bots."""
+GAMES = "arena.games"
+"""The entry point group of games."""
+
+
+class Entry(NamedTuple):
+    """One entry point, as the metadata of its distribution has it."""
+
+    name: str
+    """The name of the bot or game."""
+    value: str
+    """Where it lies: `module` or `module:attr`."""
+    distribution: str
+    """The name of the distribution that offers it."""
+    version: str
+    """The version of that distribution."""
+
+
+class Problem(NamedTuple):
+    """An entry point that cannot be used, and why."""
+
+    entry: Entry
+    reason: str
+
+
+class Listing(NamedTuple):
+    """The entry points of a group."""
+
+    entries: Mapping[str, Entry]
+    """The usable ones by name, sorted."""
+    problems: tuple[Problem, ...]
+    """Bad names, and names that are offered more than once (each of the offers)."""
+
+
+def list_plugins(group: str, path: Sequence[str] | None = None) -> Listing:
+    """List a group from metadata alone, on `path` (default `sys.path`); nothing is imported."""
+    offers: dict[str, list[Entry]] = {}
+    problems: list[Problem] = []
+    for entry in sorted(set(_offers(group, path))):
+        if NAME.match(entry.name):
+            offers.setdefault(entry.name.casefold(), []).append(entry)
+        else:
+            problems.append(
+                Problem(entry, f"{entry.name!r} is not a name (letters, digits, _ . -, at most 64)")
+            )
+    entries: dict[str, Entry] = {}
+    for same in offers.values():
+        if len(same) == 1:
+            entries[same[0].name] = same[0]
+            continue
+        owners = " and ".join(f"{entry.distribution} {entry.version} ({entry.value})" for entry in same)
+        problems += [Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one') for entry in same]
+    return Listing(dict(sorted(entries.items())), tuple(problems))
+
+
+def find(group: str, name: str, path: Sequence[str] | None = None) -> Entry:
+    """Give the entry point of a name.
+
+    Raises:
+        PluginError: there is none of that name, or more than one.
+    """
+    listing = list_plugins(group, path)
+    if name in listing.entries:
+        return listing.entries[name]
+    for problem in listing.problems:
+        if problem.entry.name.casefold() == name.casefold():
+            raise PluginError(problem.reason)
+    known = ", ".join(listing.entries) or "none"
+    way_out = "arena bots list shows all" if group == BOTS else f"installed: {known}"
+    raise PluginError(f'no {noun_of(group)} "{name}"{nearest(name, listing.entries)} ({way_out})')
+
+
+def noun_of(group: str) -> str:
+    """Give the word for one plugin of a group: `bot` for `arena.bots`."""
+    return group.removeprefix("arena.").removesuffix("s")
+
+
+def _offers(group: str, path: Sequence[str] | None) -> Iterator[Entry]:
+    found = (
+        importlib.metadata.distributions()
+        if path is None
+        else importlib.metadata.distributions(path=list(path))
+    )
+    seen: set[str] = set()
+    for distribution in found:
+        metadata = distribution.metadata
+        if "Name" not in metadata:
+            continue  # the remains of an uninstalled one
+        name = metadata["Name"]
+        normal = re.sub(r"[-_.]+", "-", name).casefold()
+        # The first on the path is the one that gets imported; the same folder may be found twice.
+        if normal in seen:
+            continue
+        seen.add(normal)
+        for point in distribution.entry_points:
+            if point.group == group:
+                yield Entry(point.name, point.value, name, distribution.version)

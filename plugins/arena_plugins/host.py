@@ -1,0 +1,218 @@
+"""The process a bot lives in: loads one plugin, answers arena-bot/1.
+
+Started by `arena_plugins.command.host_command`. Exit codes: 0 after `quit` or the end of input, 2 when the
+bot refused an option, 1 when it could not start or the arena's line could not be read.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena_plugins.answer import make_answer
+from arena_plugins.clock import make_limit
+from arena_plugins.command import Start
+from arena_plugins.errors import ArenaError, OptionError, PluginError, ProtocolError
+from arena_plugins.manager import BOTS, GAMES, Plugin, load_entry
+from arena_plugins.text import clean_text
+from arena_plugins.wire import (
+    MAX_ARENA_LINE,
+    PROTOCOL,
+    ArenaHello,
+    ArenaMessage,
+    BotHello,
+    Error,
+    GameSpec,
+    Go,
+    Message,
+    NewMatch,
+    Ping,
+    Pong,
+    Quit,
+    Ready,
+    decode_arena,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena_plugins.contract import Bot, Game, State
+
+_MAX_ERROR = 500
+"""Characters of the text of an `error`."""
+
+
+class Host:
+    """Answers messages; `exit_code` is set when the process is to end after the answer."""
+
+    exit_code: int | None
+
+    def __init__(self, start: Start) -> None:
+        self.exit_code = None
+        self._start = start
+        self._plugin: Plugin | None = None
+        self._spec: GameSpec | None = None
+        self._game: Game | None = None
+        self._bot: Bot | None = None
+        self._match: NewMatch | None = None
+        self._state: State | None = None
+
+    def handle(self, message: ArenaMessage) -> list[Message]:
+        """Give the answers to one message; SystemExit and KeyboardInterrupt of the bot pass through."""
+        match message:
+            case ArenaHello():
+                return [self._hello(message)]
+            case NewMatch():
+                return [self._new_match(message)]
+            case Go():
+                return self._go(message)
+            case Ping():
+                return [Pong(n=message.n)]
+            case Quit():
+                self.exit_code = 0
+                return []
+            case _:
+                return []
+
+    def _hello(self, hello: ArenaHello) -> Message:
+        if PROTOCOL not in hello.protocols:
+            self.exit_code = 1
+            return Error(code="no_common_protocol", message=f"this host speaks arena-bot/{PROTOCOL} only")
+        try:
+            self._plugin = load_entry(BOTS, self._start.name, self._start.entry)
+        except (PluginError, MemoryError) as error:
+            return self._not_started(error)
+        return BotHello(
+            protocol=PROTOCOL,
+            name=self._start.name,
+            version=self._start.version,
+            games=list(self._start.games),
+            nonce=hello.nonce,
+        )
+
+    def _new_match(self, match: NewMatch) -> Message:
+        self._match = self._state = None
+        try:
+            self._set_game(match.game)
+            self._set_bot(match.seed)
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is its failure to start
+            return self._not_started(error)
+        self._match = match
+        declared = getattr(self._bot, "deterministic", None)
+        return Ready(match=match.match, deterministic=declared if isinstance(declared, bool) else None)
+
+    def _set_game(self, spec: GameSpec) -> None:
+        if spec == self._spec:
+            return
+        self._spec = self._game = self._bot = None
+        entry = self._start.games.get(spec.name)
+        if entry is None:
+            raise PluginError(f'this host was not given the game "{spec.name}"')
+        params = {key: str(value) for key, value in spec.params.items()}
+        try:
+            self._game = load_entry(GAMES, spec.name, entry).make_game(params)
+        except OptionError as error:
+            # An OptionError would be taken for the bot's.
+            raise PluginError(str(error)) from error
+        self._spec = spec
+
+    def _set_bot(self, seed: int) -> None:
+        if self._plugin is None or self._game is None:
+            raise PluginError("a match began before hello")
+        new_match = getattr(self._bot, "new_match", None)
+        if callable(new_match):
+            new_match(seed)
+        else:
+            self._bot = None  # the old one's memory first, it may be large
+            self._bot = self._plugin.make_bot(self._game, seed, self._start.options)
+
+    def _go(self, go: Go) -> list[Message]:
+        if self._bot is None or self._game is None or self._match is None:
+            return [Error(id=go.id, code="protocol_order", message="go came before ready")]
+        own = len(range(go.opening + (go.opening + self._match.player) % 2, len(go.actions), 2))
+        try:
+            state = self._advance(self._game, go.actions)
+        except ArenaError as error:
+            return [Error(id=go.id, code="rules_mismatch", message=describe(error))]
+        try:
+            result = self._bot.play(state, make_limit(self._match.tc, go.clock, own))
+            return make_answer(go.id, result, go.legal)
+        except Exception as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+            traceback.print_exc()
+            code = "oom" if isinstance(error, MemoryError) else "bot_error"
+            return [Error(id=go.id, code=code, message=describe(error))]
+
+    def _advance(self, game: Game, actions: list[int]) -> State:
+        state = self._state
+        if state is None or list(state.history) != actions[: len(state.history)]:
+            state = game.initial_state()
+        for action in actions[len(state.history) :]:
+            state = state.child(action)
+        self._state = state
+        return state
+
+    def _not_started(self, error: BaseException) -> Error:
+        traceback.print_exception(error)
+        if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+            code = "oom"
+        elif isinstance(error, OptionError):
+            code = "bad_option"
+        else:
+            code = "init_error"
+        self.exit_code = 2 if code == "bad_option" else 1
+        return Error(code=code, message=describe(error))
+
+
+def describe(error: BaseException) -> str:
+    """Give an exception in one clean line: our own by their text, foreign ones with their class."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the text of a foreign exception is foreign code
+        text = "its text cannot be read"
+    if not isinstance(error, ArenaError):
+        text = f"{type(error).__name__}: {text}"
+    return clean_text(text, _MAX_ERROR)
+
+
+def read_lines(fd: int) -> Iterator[bytes]:
+    """Give the lines of a raw descriptor without their line ends, empty ones left out.
+
+    Raises:
+        ProtocolError: a line has no end within `MAX_ARENA_LINE` bytes.
+    """
+    buffer = bytearray()
+    while chunk := os.read(fd, 1 << 16):
+        buffer += chunk
+        *lines, rest = buffer.split(b"\n")
+        for line in lines:
+            if text := bytes(line).removesuffix(b"\r"):
+                yield text
+        buffer = rest
+        if len(buffer) >= MAX_ARENA_LINE:
+            raise ProtocolError(f"a line of more than {MAX_ARENA_LINE} bytes")
+
+
+def serve(argument: str, reader: int, writer: int) -> int:
+    """Answer the arena on two descriptors until it quits; give the exit code."""
+    host = Host(msgspec.json.decode(argument, type=Start))
+    try:
+        for line in read_lines(reader):
+            for answer in host.handle(decode_arena(line)):
+                _write(writer, encode(answer))
+            if host.exit_code is not None:
+                return host.exit_code
+    except ProtocolError as error:
+        _write(writer, encode(Error(code="malformed", message=describe(error))))
+        return 1
+    except BrokenPipeError:
+        return 0  # the arena is gone
+    return 0
+
+
+def _write(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]

@@ -1,0 +1,189 @@
+"""Loads plugins: one by name, which raises, or all, with their failures kept as data."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+import arena_plugins.hookspecs
+from arena_plugins.contract import Game
+from arena_plugins.entries import BOTS, GAMES, Entry, Listing, Problem, find, list_plugins, noun_of
+from arena_plugins.errors import OptionError, PluginError
+from arena_plugins.hookspecs import PROJECT
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena_plugins.contract import Bot
+
+__all__ = [
+    "BOTS",
+    "GAMES",
+    "Entry",
+    "Listing",
+    "Plugin",
+    "Problem",
+    "find",
+    "game_spec",
+    "list_plugins",
+    "load_all",
+    "load_bot",
+    "load_entry",
+    "load_game",
+    "load_plugin",
+]
+
+
+class Plugin:
+    """One loaded plugin, whose hook makes bots or games.
+
+    Each has a pluggy manager of its own. In a shared one a hook call would go to every registered plugin, and
+    a second entry point that names the same module could not be registered.
+    """
+
+    def __init__(self, group: str, name: str, module: object) -> None:
+        """Register `module`.
+
+        Raises:
+            PluginError: it has no hook of this group, or one with unknown arguments.
+        """
+        noun = noun_of(group)
+        hook = f"make_{noun}"
+        manager = pluggy.PluginManager(PROJECT)
+        manager.add_hookspecs(arena_plugins.hookspecs)
+        try:
+            manager.register(module, name)
+        except pluggy.PluginValidationError as error:
+            raise PluginError(f'the {noun} "{name}" has a wrong hook: {error}') from error
+        self.group = group
+        self.name = name
+        self.module = module
+        self._hook: pluggy.HookCaller = getattr(manager.hook, hook)
+        if not self._hook.get_hookimpls():
+            raise PluginError(
+                f'the {noun} "{name}" has no hook {hook}; mark a function of that name @hookimpl'
+            )
+
+    def make(self, **arguments: object) -> Any:  # noqa: ANN401 - a bot or a game, by the group
+        """Call the hook with its arguments by name.
+
+        Raises:
+            OptionError: the plugin refuses an option.
+            PluginError: the hook failed in another way; its exception is the cause.
+        """
+        try:
+            return self._hook(**arguments)
+        except OptionError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f'the {noun_of(self.group)} "{self.name}" cannot be made: {type(error).__name__}: {error}'
+            ) from error
+
+    def make_bot(self, game: Game, seed: int, options: Mapping[str, str]) -> Bot:
+        """Make a bot.
+
+        Raises:
+            OptionError: the plugin refuses an option.
+            PluginError: the hook failed, or gave something that cannot play.
+        """
+        bot = self.make(game=game, seed=seed, options=options)
+        if not callable(getattr(bot, "play", None)):
+            raise PluginError(
+                f'the bot "{self.name}" made a {type(bot).__name__}, which has no play(state, limit)'
+            )
+        return bot
+
+    def make_game(self, options: Mapping[str, str]) -> Game:
+        """Make a game.
+
+        Raises:
+            OptionError: the plugin refuses an option.
+            PluginError: the hook failed, or gave something that is no `Game`.
+        """
+        game = self.make(options=options)
+        if not isinstance(game, Game):
+            raise PluginError(f'the game "{self.name}" made a {type(game).__name__}, which is no Game')
+        return game
+
+
+def load_plugin(group: str, name: str, path: Sequence[str] | None = None) -> Plugin:
+    """Load one plugin by its name.
+
+    Raises:
+        PluginError: there is none of that name, more than one, or it cannot be imported.
+    """
+    return load_entry(group, name, find(group, name, path).value)
+
+
+def load_entry(group: str, name: str, value: str) -> Plugin:
+    """Load a plugin by its entry point `module` or `module:attr`, without any metadata.
+
+    Raises:
+        PluginError: it cannot be imported (the exception is the cause) or has no hook of this group.
+    """
+    module_name, _, attributes = value.partition(":")
+    try:
+        module: object = importlib.import_module(module_name)
+        for attribute in filter(None, attributes.split(".")):
+            module = getattr(module, attribute)
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f'the {noun_of(group)} "{name}" ({value}) cannot be imported: {type(error).__name__}: {error}'
+        ) from error
+    return Plugin(group, name, module)
+
+
+def load_all(
+    group: str, path: Sequence[str] | None = None
+) -> tuple[Mapping[str, Plugin], tuple[Problem, ...]]:
+    """Load every plugin of a group; those that fail are problems, the others load all the same."""
+    listing = list_plugins(group, path)
+    plugins: dict[str, Plugin] = {}
+    problems = list(listing.problems)
+    for name, entry in listing.entries.items():
+        try:
+            plugins[name] = load_entry(group, name, entry.value)
+        except PluginError as error:
+            problems.append(Problem(entry, str(error)))
+    return plugins, tuple(problems)
+
+
+def load_game(text: str) -> Game:
+    """Make a game by its spec, as in `gomoku:size=6,k=4`.
+
+    Raises:
+        PluginError: the spec cannot be read, or the game cannot be found, loaded or made.
+        OptionError: the game refuses an option.
+    """
+    spec = Spec.parse(text)
+    return load_plugin(GAMES, spec.name).make_game(spec.options)
+
+
+def load_bot(text: str, game: Game, *, seed: int) -> Bot:
+    """Make a bot in this process by its spec, as in `mcts:playouts=1000`.
+
+    Raises:
+        PluginError: the spec cannot be read, or the bot cannot be found, loaded or made.
+        OptionError: the bot refuses an option.
+    """
+    spec = Spec.parse(text)
+    return load_plugin(BOTS, spec.name).make_bot(game, seed, spec.options)
+
+
+def game_spec(game: Game) -> str:
+    """Give the canonical spec of a game: keys sorted, whatever equals the default left out.
+
+    Raises:
+        PluginError: no installed game has its name.
+    """
+    plugin = load_plugin(GAMES, game.name)
+    try:
+        defaults = dict(plugin.make_game({}).params)
+    except OptionError:
+        defaults: dict[str, int | str] = {}  # an option without a default: then all are written
+    options = {key: str(value) for key, value in game.params.items() if defaults.get(key) != value}
+    return str(Spec(game.name, options))

@@ -1,0 +1,139 @@
+"""Specs: how a bot or a game is written, `name:option=value,option="a,b"`, and how its options are read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from arena_plugins.errors import OptionError, PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_Default = TypeVar("_Default")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+"""What a name of a bot or a game may look like."""
+_OPTION = re.compile(r'([A-Za-z][A-Za-z0-9_-]*)=(?:"((?:[^"\\]|\\.)*)"|([^",]*))(?:,(?=.)|\Z)')
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Give `; did you mean "x"?` for the closest known word, or an empty text."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+class Spec(NamedTuple):
+    """A name with options; `str()` gives its canonical text, keys sorted."""
+
+    name: str
+    options: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """Read a spec.
+
+        Raises:
+            PluginError: the name or an option is not well formed, or an option is given twice.
+        """
+        name, colon, rest = text.strip().partition(":")
+        if not NAME.match(name):
+            raise PluginError(f'"{text}" does not begin with a name (letters, digits, "_", ".", "-")')
+        options: dict[str, str] = {}
+        position = 0
+        while colon and position < len(rest):
+            found = _OPTION.match(rest, position)
+            if found is None:
+                raise PluginError(
+                    f'cannot read the options of "{text}" at "{rest[position:]}"; write key=value,key=value'
+                )
+            key, quoted, plain = found.groups()
+            if key in options:
+                raise PluginError(f'"{text}" gives the option "{key}" twice')
+            options[key] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            position = found.end()
+        if colon and not options:
+            raise PluginError(f'"{text}" has a ":" but no option; write {name}:key=value or just {name}')
+        return cls(name, options)
+
+    def __str__(self) -> str:
+        """Give the canonical text: keys sorted, values quoted where they must be."""
+        if not self.options:
+            return self.name
+        return (
+            f"{self.name}:{','.join(f'{key}={_quoted(self.options[key])}' for key in sorted(self.options))}"
+        )
+
+
+def _quoted(value: str) -> str:
+    if "," in value or '"' in value or value != value.strip():
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value
+
+
+class OptionReader:
+    """Reads the options of one spec strictly; call `done` after the last one.
+
+    Every method gives the default where the option is absent and raises `OptionError`, naming owner and
+    option, where its value is refused.
+    """
+
+    def __init__(self, owner: str, options: Mapping[str, str]) -> None:
+        self._owner = owner
+        self._options = options
+        self._known: list[str] = []
+
+    def text(self, key: str, default: str) -> str:
+        """Give the value as it is written."""
+        self._known.append(key)
+        return self._options.get(key, default)
+
+    def integer(self, key: str, default: _Default, *, low: int, high: int) -> int | _Default:
+        """Give a whole number in `[low, high]`."""
+        text = self.text(key, "")
+        if not text:
+            return self._absent(key, default)
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", text) or not low <= int(text) <= high:
+            raise OptionError(f"{self._owner}: {key}={text} is not a whole number from {low} to {high}")
+        return int(text)
+
+    def number(self, key: str, default: _Default, *, low: float, high: float) -> float | _Default:
+        """Give a number in `[low, high]`."""
+        text = self.text(key, "")
+        if not text:
+            return self._absent(key, default)
+        if (
+            not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", text)
+            or not low <= float(text) <= high
+        ):
+            raise OptionError(f"{self._owner}: {key}={text} is not a number from {low:g} to {high:g}")
+        return float(text)
+
+    def choice(self, key: str, default: str, choices: Iterable[str]) -> str:
+        """Give one of `choices`."""
+        text = self.text(key, default)
+        known = list(choices)
+        if text not in known:
+            raise OptionError(
+                f"{self._owner}: {key}={text} is not one of {', '.join(known)}{nearest(text, known)}"
+            )
+        return text
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        """Give a switch, written on or off."""
+        return self.choice(key, "on" if default else "off", ("on", "off")) == "on"
+
+    def done(self) -> None:
+        """Refuse every option that was not asked for."""
+        for key in self._options:
+            if key not in self._known:
+                known = ", ".join(sorted(self._known)) or "none"
+                raise OptionError(
+                    f'{self._owner} has no option "{key}"{nearest(key, self._known)} (options: {known})'
+                )
+
+    def _absent(self, key: str, default: _Default) -> _Default:
+        if key in self._options:
+            raise OptionError(f"{self._owner}: {key} has no value; write {key}=VALUE")
+        return default

@@ -1,0 +1,83 @@
+"""What fresh interpreters have in `sys.modules` after a command: help, lists and play stay light."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+import pytest
+
+from children import arena_call, arena_environment, modules_after
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = {"sqlalchemy", "alembic", "textual", "numba", "onnxruntime", "torch", "tensorflow", "keras"}
+NUMERIC = {"numpy", "scipy"}
+FRAMEWORKS = {"torch", "tensorflow", "keras"}
+BUNDLED = sorted(
+    point.name for point in entry_points(group="arena.bots") if point.dist and point.dist.name == "bot-arena"
+)
+HELP_CPU = 0.5
+"""Seconds of CPU; the goal is 0.2, the bound leaves room for a busy machine."""
+
+
+def _first_names(modules: set[str]) -> set[str]:
+    return {module.partition(".")[0] for module in modules}
+
+
+def test_help_is_light(tmp_path: Path) -> None:
+    loaded = _first_names(modules_after(arena_call("--help"), tmp_path))
+    assert loaded & (HEAVY | NUMERIC) == set()
+    assert "arena" in loaded
+
+
+def test_contract_is_light(tmp_path: Path) -> None:
+    loaded = _first_names(modules_after("import arena_plugins", tmp_path))
+    assert loaded & (HEAVY | {"scipy"}) == set()
+    assert loaded.isdisjoint({"arena", "arena_bots", "arena_db"})
+
+
+def test_listing_imports_no_bot(tmp_path: Path) -> None:
+    loaded = modules_after(arena_call("bots", "list"), tmp_path)
+    assert {module for module in loaded if module.startswith("arena_bots")} == set()
+    assert _first_names(loaded) & FRAMEWORKS == set()
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_playing_needs_no_framework(name: str, tmp_path: Path) -> None:
+    code = f"""
+from importlib.metadata import entry_points
+from arena_plugins.contract import Limit
+game = next(iter(entry_points(group="arena.games", name="tic-tac-toe"))).load().make_game({{}})
+bot = next(iter(entry_points(group="arena.bots", name={name!r}))).load().make_bot(game, 1, {{}})
+state = game.initial_state()
+assert bot.play(state, Limit(seconds=0.2, nodes=20)).action in state.legal_actions
+"""
+    assert _first_names(modules_after(code, tmp_path)) & FRAMEWORKS == set()
+
+
+def _cpu_seconds(code: str, folder: Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(  # noqa: S603 - this interpreter with a text of this test
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=arena_environment(folder),
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_help_costs_little(tmp_path: Path) -> None:
+    help_code = "import sys\n" + arena_call("--help")
+    bare = min(_cpu_seconds("pass", tmp_path) for _ in range(3))
+    cost = min(_cpu_seconds(help_code, tmp_path) for _ in range(3))
+    print(f"arena --help: {cost:.3f} s CPU, {cost / bare:.1f} times bare Python")  # noqa: T201 - for -rP
+    assert cost - bare < HELP_CPU
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,120 @@
+"""The repository's Python files and what each of them imports, read without importing any."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = {
+    "arena": ROOT / "arena" / "arena",
+    "arena_plugins": ROOT / "plugins" / "arena_plugins",
+    "arena_bots": ROOT / "bots" / "arena_bots",
+    "arena_db": ROOT / "db" / "arena_db",
+}
+"""Package name to its folder."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module asks for, wherever in the file and under whatever condition."""
+
+    module: str
+    """The module or package named: `a.b` in `import a.b` and in `from a.b import c`."""
+    name: str | None
+    """`c` in `from a.b import c`; it may be a module."""
+    line: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file."""
+
+    path: Path
+    module: str
+    """Its dotted name; for a file outside the rooms its path."""
+    tree: ast.Module
+
+    def imports(self) -> Iterator[Import]:
+        """Give all imports: at the top, in functions, under `TYPE_CHECKING`, relative ones made absolute."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (Import(alias.name, None, node.lineno) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = self._absolute(node)
+                yield from (Import(base, alias.name, node.lineno) for alias in node.names)
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.module.split(".")
+        if self.path.name == "__init__.py":
+            parts.append("")
+        parents = parts[: len(parts) - node.level]
+        return ".".join([*parents, node.module] if node.module else parents)
+
+
+def read(path: Path, module: str) -> Source:
+    """Parse one file."""
+    return Source(path, module, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+
+
+def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
+    """Give the modules of the rooms by dotted name."""
+    sources: dict[str, Source] = {}
+    for package, folder in (rooms or ROOMS).items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = [package, *path.relative_to(folder).with_suffix("").parts]
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            sources[module] = read(path, module)
+    return sources
+
+
+def all_sources() -> list[Source]:
+    """Give every Python file of the project: rooms, migrations, template, tests, benchmarks."""
+    sources = list(room_sources().values())
+    for folder in ("alembic", "plugins/template", "tests", "benchmarks"):
+        paths = sorted((ROOT / folder).rglob("*.py"))
+        sources += [read(path, path.relative_to(ROOT).as_posix()) for path in paths]
+    return sources
+
+
+def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
+    """Give for each module the modules of ours that it imports.
+
+    `from p import m` points to `p.m`, and to `p` too, because it asks `p` for a name; `import p.m` and
+    `from p.m import x` point to `p.m` alone.
+    """
+    graph: dict[str, set[str]] = {module: set() for module in sources}
+    for module, source in sources.items():
+        for found in source.imports():
+            targets = {found.module, f"{found.module}.{found.name}"}
+            graph[module] |= {target for target in targets if target in sources}
+    return graph
+
+
+def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Give every strongly connected component of more than one module, and modules that import themselves."""
+    reach = {start: _reachable(graph, start) for start in graph}
+    found: dict[str, list[str]] = {}
+    for start in sorted(graph):
+        if start in reach[start]:
+            members = sorted({start} | {other for other in reach[start] if start in reach[other]})
+            found[members[0]] = members
+    return list(found.values())
+
+
+def _reachable(graph: Mapping[str, Iterable[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = list(graph[start])
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting.extend(graph[module])
+    return seen

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.rating.graph import components, strong_components
+from arena.rating.model import PairResult, count
+
+
+def _labels(results: list[PairResult], num_bots: int) -> tuple[list[int], list[int]]:
+    counts = count(results, num_bots)
+    return components(counts, num_bots).tolist(), strong_components(counts, num_bots).tolist()
+
+
+def test_two_islands_and_a_bot_alone() -> None:
+    results = [PairResult(3, 0, 1, 0, 1), PairResult(1, 4, 1, 0, 0)]
+    assert _labels(results, 5) == ([0, 1, 2, 0, 1], [0, 1, 2, 0, 3])
+
+
+def test_a_draw_connects_both_ways_and_a_win_one_way() -> None:
+    assert _labels([PairResult(0, 1, 0, 1, 0), PairResult(2, 1, 0, 0, 9)], 3) == ([0, 0, 0], [0, 0, 1])
+
+
+def test_a_cycle_of_wins_is_strongly_connected() -> None:
+    assert _labels([PairResult(i, (i + 1) % 4, 1, 0, 0) for i in range(4)], 4)[1] == [0, 0, 0, 0]
+
+
+def test_a_long_chain_needs_no_recursion() -> None:
+    results = [PairResult(i, i + 1, 0, 1, 0) for i in range(4999)]
+    assert set(_labels(results, 5000)[1]) == {0}
+
+
+edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda edge: edge[0] != edge[1]))
+
+
+@given(edges)
+def test_parts_are_those_of_mutual_reachability(wins: list[tuple[int, int]]) -> None:
+    weak, strong = _labels([PairResult(i, j, 1, 0, 0) for i, j in wins], 7)
+    reach = np.eye(7, dtype=bool)
+    for i, j in wins:
+        reach[i, j] = True
+    both = reach | reach.T
+    for k in range(7):
+        reach |= np.outer(reach[:, k], reach[k])
+        both |= np.outer(both[:, k], both[k])
+    for i in range(7):
+        for j in range(7):
+            assert (strong[i] == strong[j]) == (reach[i, j] and reach[j, i])
+            assert (weak[i] == weak[j]) == both[i, j]

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.referee.clock import GameClock
+from arena.referee.hosted import HostedSeat
+from arena.referee.seats import Answer, Fault, SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.resources import Resources
+from arena_plugins.command import host_command, host_path
+from arena_plugins.contract import Outcome, Termination
+from arena_plugins.manager import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOSTILE = str(Path(__file__).parents[3] / "misbehaving" / "hostile.py")
+GAME = load_game("connect-four")
+CONTROL = TimeControl.parse(None, 20, None)
+
+
+@pytest.fixture
+def make_seat() -> Iterator[Callable[[str, int], HostedSeat]]:
+    seats: list[HostedSeat] = []
+
+    def make(mode: str, move: int = 1) -> HostedSeat:
+        command = [sys.executable, "-I", "-S", HOSTILE, mode, str(move)]
+        seats.append(HostedSeat(command, name="bot", version="1", resources=Resources(memory_bytes=1 << 27)))
+        return seats[-1]
+
+    yield make
+    for seat in seats:
+        seat.close()
+
+
+def start(seat: HostedSeat, control: TimeControl = CONTROL, init_s: float = 20.0) -> Fault | None:
+    return seat.start(SeatSetup(match="m", game=GAME, player=0, seed=1, control=control, init_s=init_s))
+
+
+def ask(seat: HostedSeat, control: TimeControl = CONTROL) -> object:
+    return seat.ask(GAME.initial_state(), 0, GameClock((control, control)))
+
+
+def end(seat: HostedSeat) -> None:
+    seat.finish(Outcome.FIRST, Termination.RULES)
+
+
+def test_the_process_stays_warm(make_seat: Callable[..., HostedSeat]) -> None:
+    seat, pids = make_seat("good"), set[int | None]()
+    for _ in range(3):
+        assert start(seat) is None
+        assert isinstance(ask(seat), Answer)
+        assert seat.check() is None
+        end(seat)
+        pids.add(seat.pid)
+    assert len(pids) == 1
+
+
+def test_a_fault_ends_the_process_and_the_next_match_has_another(
+    make_seat: Callable[..., HostedSeat],
+) -> None:
+    seat = make_seat("act-99")
+    for _ in range(2):
+        assert start(seat) is None
+        pid = seat.pid
+        assert pid is not None
+        fault = ask(seat)
+        assert isinstance(fault, Fault)
+        assert (seat.pid, seat.check()) == (None, None)
+        end(seat)
+        with pytest.raises(ProcessLookupError):
+            os.killpg(pid, 0)
+        with pytest.raises(RuntimeError, match="bot was asked for a move before"):
+            ask(seat)
+
+
+@pytest.mark.parametrize("mode", ["two-answers", "dead-while-waiting"])
+def test_what_is_done_after_a_match_is_no_part_of_the_next(
+    mode: str, make_seat: Callable[..., HostedSeat]
+) -> None:
+    seat = make_seat(mode)
+    for _ in range(2):
+        assert start(seat) is None
+        assert isinstance(ask(seat), Answer)
+        end(seat)
+        if mode == "dead-while-waiting" and seat.pid is not None:
+            os.waitid(os.P_PID, seat.pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.mark.parametrize(
+    ("mode", "termination"), [("two-answers", "protocol_order"), ("dead-while-waiting", "crash")]
+)
+def test_a_check_sees_what_goes_wrong_unasked(
+    mode: str, termination: str, make_seat: Callable[..., HostedSeat]
+) -> None:
+    seat = make_seat(mode)
+    start(seat)
+    ask(seat)
+    # The second line may still be on its way.
+    while (fault := seat.check()) is None:
+        pass
+    assert fault.termination == termination
+
+
+def test_a_bot_that_reads_nothing_is_replaced(make_seat: Callable[..., HostedSeat]) -> None:
+    seat = make_seat("never-reads")
+    start(seat)
+    pid = seat.pid
+    for _ in range(2000):
+        end(seat)
+    assert start(seat) is None
+    assert seat.pid != pid
+
+
+def test_a_bot_that_reads_nothing_gets_no_time_for_it(make_seat: Callable[..., HostedSeat]) -> None:
+    seat, control = make_seat("never-reads"), TimeControl.parse(None, 0.1, None)
+    start(seat, control)
+    for _ in range(2000):
+        end(seat)
+    fault = ask(seat, control)
+    assert isinstance(fault, Fault)
+    assert fault.termination == "time_move"
+
+
+def test_a_bot_may_read_late(make_seat: Callable[..., HostedSeat]) -> None:
+    seat = make_seat("reads-late")
+    start(seat)
+    for _ in range(1200):
+        end(seat)
+    assert isinstance(ask(seat), Answer)
+
+
+def test_a_busy_bot_is_killed_at_once(make_seat: Callable[..., HostedSeat]) -> None:
+    seat = make_seat("sleep")
+    start(seat)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with pytest.raises(KeyboardInterrupt):
+        ask(seat)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    began = time.monotonic()
+    seat.close()
+    assert seat.pid is None
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_bot_that_closed_its_input_can_be_closed(make_seat: Callable[..., HostedSeat]) -> None:
+    for tell in (end, HostedSeat.close):
+        seat = make_seat("close-stdin")
+        start(seat)
+        assert isinstance(ask(seat), Answer)
+        tell(seat)
+        assert seat.pid is None
+
+
+def test_an_error_code_of_the_start_decides(make_seat: Callable[..., HostedSeat]) -> None:
+    fault = start(make_seat("error-start"))
+    assert fault is not None
+    assert fault.termination == "init_crash"
+    assert "bad_option: no option of that name" in str(fault.detail["cause"])
+
+
+def test_a_missing_program_is_an_init_crash() -> None:
+    fault = start(HostedSeat(["/nowhere/bot"], name="bot", version="1"))
+    assert fault is not None
+    assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 127)
+    assert "cannot run /nowhere/bot: No such file" in str(fault.detail["stderr"])
+
+
+def test_a_plugin_plays_through_the_host() -> None:
+    command = host_command(
+        sys.executable,
+        entry="arena_bots.random",
+        name="random",
+        version="1",
+        options={},
+        games={"connect-four": "arena.games.connect_four"},
+        path=host_path(),
+    )
+    seat = HostedSeat(command, name="random", version="1")
+    assert start(seat) is None
+    assert isinstance(ask(seat), Answer)
+    seat.close()

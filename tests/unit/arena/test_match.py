@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import pickle
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.match import MatchResult, MatchSetup, match_seed, play_match
+from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.timecontrol import TimeControl
+from arena_plugins.contract import Limit, PlayResult, State
+from arena_plugins.manager import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.referee.seats import Answer, Seat
+
+HOSTILE = str(Path(__file__).parents[2] / "misbehaving" / "hostile.py")
+GAME = load_game("tic-tac-toe")
+CONTROL = TimeControl.parse(None, 20, None)
+
+
+class Scripted:
+    def __init__(self, play: Callable[[State], PlayResult]) -> None:
+        self._play = play
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        del limit
+        return self._play(state)
+
+
+def first_legal(state: State) -> PlayResult:
+    return PlayResult(state.legal_actions[0], value=0.25)
+
+
+def seat_of(play: Callable[[State], PlayResult] = first_legal) -> InProcessSeat:
+    return InProcessSeat(lambda _game, _seed: Scripted(play), name="bot", version="1")
+
+
+def raising(error: BaseException) -> Callable[..., NoReturn]:
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    return fail
+
+
+def play(
+    first: Seat,
+    second: Seat,
+    opening: tuple[int, ...] = (),
+    on_move: Callable[[int, int, Answer], None] | None = None,
+    abort: Callable[[], bool] | None = None,
+) -> MatchResult:
+    setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(CONTROL, CONTROL), opening=opening)
+    return play_match(GAME, (first, second), setup, on_move=on_move, abort=abort)
+
+
+def test_a_match_is_played_to_its_end() -> None:
+    moves: list[tuple[int, int]] = []
+    result = play(seat_of(), seat_of(), on_move=lambda ply, action, _: moves.append((ply, action)))
+
+    assert (result.outcome, result.termination, result.rated) == ("first", "rules", True)
+    assert result.reason == f"A wins by {GAME.ending(replay(result))}"
+    assert result.actions == (0, 1, 2, 3, 4, 5, 6)
+    assert moves == list(enumerate(result.actions))
+    assert result.values == (0.25,) * 7
+    assert (result.fault, result.fault_player, result.tier) == (None, None, "T0")
+    assert len(result.times_ms) == len(result.infos) == 7
+    assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own bytes
+
+
+def replay(result: MatchResult) -> State:
+    state = GAME.initial_state()
+    for action in result.actions:
+        state = state.child(action)
+    return state
+
+
+def test_an_opening_is_given() -> None:
+    result = play(seat_of(), seat_of(), opening=(4, 0, 7))
+
+    assert (result.actions[:4], result.num_opening) == ((4, 0, 7, 1), 3)
+    assert result.times_ms[:3] == (0, 0, 0)
+    assert result.values[:4] == (None, None, None, 0.25)
+    assert result.outcome == "second"
+    assert result.reason.startswith("B wins by")
+
+
+def test_a_draw() -> None:
+    moves = iter((0, 1, 2, 4, 3, 5, 7, 6, 8))
+    first, second = (seat_of(lambda _: PlayResult(next(moves))) for _ in range(2))
+    result = play(first, second)
+
+    assert (result.outcome, result.termination) == ("draw", "rules")
+    assert result.reason == f"Draw by {GAME.ending(replay(result))}"
+
+
+def test_resigning_loses() -> None:
+    result = play(seat_of(), seat_of(lambda _: PlayResult(0, resign=True)))
+
+    assert (result.outcome, result.termination, result.reason) == ("first", "resign", "B resigns")
+    assert (result.actions, result.fault, result.rated) == ((0,), None, True)
+
+
+def test_a_fault_loses() -> None:
+    result = play(seat_of(), seat_of(lambda _: PlayResult(0)))
+
+    assert (result.outcome, result.termination, result.fault_player) == ("first", "illegal_move", 1)
+    assert result.reason == "B makes an illegal move"
+    assert result.fault is not None
+    assert result.fault["bot"] == "bot"
+
+
+def test_a_bot_that_cannot_start_loses() -> None:
+    broken = InProcessSeat(raising(ValueError("broken")), name="bot", version="1")
+
+    assert play(broken, seat_of()).outcome == "second"
+    assert play(seat_of(), broken).outcome == "first"
+    both = play(broken, broken)
+    assert (both.outcome, both.termination, both.rated) == ("void", "init_crash", False)
+    assert both.reason == "Match void (init_crash)"
+
+
+@pytest.mark.parametrize(("opening", "termination"), [((), "crash"), ((4,), "protocol_order")])
+def test_both_fail_before_the_first_action(opening: tuple[int, ...], termination: str) -> None:
+    # The one that is to move crashes; the other one speaks before it is asked.
+    crasher, chatterer = hosted("exit-3"), hosted("chatter")
+    seats = (chatterer, crasher) if opening else (crasher, chatterer)
+    result = play(*seats, opening=opening)
+    for seat in seats:
+        seat.close()
+
+    assert (result.outcome, result.termination, result.rated) == ("void", termination, False)
+    assert result.actions == opening
+
+
+def hosted(mode: str) -> HostedSeat:
+    return HostedSeat([sys.executable, "-I", "-S", HOSTILE, mode, "1"], name="bot", version="1")
+
+
+def test_the_weaker_tier_counts() -> None:
+    good, twin = hosted("good"), hosted("good")
+    assert play(good, seat_of()).tier == "T0"
+    assert play(good, twin).tier == "T1"
+    good.close()
+    twin.close()
+
+
+def test_a_match_can_be_aborted() -> None:
+    answers = iter((False, False, True))
+    result = play(seat_of(), seat_of(), abort=lambda: next(answers))
+
+    assert (result.outcome, result.termination, result.rated) == ("void", "aborted", False)
+    assert (result.actions, result.reason) == ((0, 1), "Match void (aborted)")
+
+
+def test_an_error_of_the_arena_voids_the_match() -> None:
+    result = play(seat_of(), seat_of(), on_move=raising(ZeroDivisionError("ours")))
+
+    assert (result.outcome, result.termination, result.actions) == ("void", "arena_error", (0,))
+    assert result.fault is not None
+    assert "ZeroDivisionError: ours" in str(result.fault["traceback"])
+
+
+@pytest.mark.parametrize("opening", [(0, 0), (99,), (0, 3, 1, 4, 2)])
+def test_an_impossible_opening_voids_the_match(opening: tuple[int, ...]) -> None:
+    result = play(seat_of(), seat_of(), opening=opening)
+
+    assert (result.termination, result.rated) == ("arena_error", False)
+    assert len(result.actions) == result.num_opening == len(result.times_ms)
+
+
+def test_ctrl_c_ends_the_bots() -> None:
+    good = hosted("good")
+    with pytest.raises(KeyboardInterrupt):
+        play(good, seat_of(raising(KeyboardInterrupt())))
+    assert good.pid is None
+
+
+def test_seeds_are_what_the_protocol_says() -> None:
+    # printf '7/0/1/0' | sha256sum; the first 16 digits, shifted right by 11 bits
+    assert match_seed(7, 0, 1, 0) == int("051a17cd1403c594", 16) >> 11
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_seeds_differ(seed: int) -> None:
+    seeds = Counter(match_seed(seed, a, b, c) for a in range(3) for b in range(3) for c in (0, 1))
+    assert len(seeds) == 18
+    assert max(seeds) < 2**53
