@@ -4,12 +4,12 @@
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
-INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
-CHECK_VENV = $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) \
-	and "$(VENV) holds a Python older than 3.11: remove $(VENV) and try again")'
+# A broken .venv falls back to the Python it was made from: never install there.
+INSTALL = $(BIN)/python -m pip --require-virtualenv --disable-pip-version-check install --quiet -c constraints.txt
+CHECK_VENV = $(BIN)/python -c 'import sys; sys.exit((sys.version_info < (3, 11) or sys.prefix == sys.base_prefix) \
+	and "$(VENV) is broken or holds a Python older than 3.11: remove $(VENV) and try again")'
 DEMO = build/demo
 DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts=100 mcts:playouts=1000
-SOURCES = arena plugins bots db alembic tests benchmarks
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
@@ -23,9 +23,12 @@ demo: $(VENV)/.installed-plain
 	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena leaderboard
 	@echo "The matches are in $(DEMO)/arena.db; README.md tells how to enter a bot of your own."
 
-# The tests come last, so that their summary is the last thing to read.
-test: format lint types contracts
-	$(BIN)/python -m pytest
+# A failed check does not hide the tests: they run in any case, and last, so that their summary is read.
+test: $(VENV)/.installed-test
+	@failed=0; \
+	$(MAKE) -k format lint types contracts || failed=1; \
+	$(BIN)/python -m pytest || failed=1; \
+	exit $$failed
 
 check: format lint types contracts coverage
 

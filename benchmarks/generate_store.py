@@ -70,7 +70,7 @@ def make_plan(num_bots: int, num_matches: int, rng: np.random.Generator) -> Iter
 
 
 def draw_results(plan: Sequence[PlannedMatch], rng: np.random.Generator) -> list[str]:
-    """Return an outcome per planned match, drawn by the Elo difference and the advantage of the first move."""
+    """Return an outcome per planned match, drawn by Elo difference and the advantage of the first move."""
     gaps = np.array([ELO_STEP * (match.second - match.first) + FIRST_MOVE_ELO for match in plan])
     wins = (1 - DRAWS) / (1 + 10 ** (-gaps / 400))
     draws = rng.random(len(plan))

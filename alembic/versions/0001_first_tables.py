@@ -11,15 +11,30 @@ depends_on: str | None = None
 BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 DOUBLE: sa.Double[float] = sa.Double()
 SECONDS = DOUBLE.with_variant(sa.REAL(), "sqlite")
-TERMINATION_KNOWN = (
-    "termination = 'rules' OR termination = 'adjudicated' OR termination = 'resign' OR termination = "
-    "'illegal_move' OR termination = 'malformed' OR termination = 'oversize_line' OR termination = "
-    "'output_flood' OR termination = 'protocol_order' OR termination = 'time_move' OR termination = "
-    "'time_game' OR termination = 'crash' OR termination = 'oom' OR termination = 'bot_error' OR "
-    "termination = 'no_common_protocol' OR termination = 'init_timeout' OR termination = "
-    "'init_crash' OR termination = 'disconnect' OR termination = 'walkover' OR termination = "
-    "'arena_stall' OR termination = 'arena_error' OR termination = 'aborted'"
+TERMINATIONS = (
+    "rules",
+    "adjudicated",
+    "resign",
+    "illegal_move",
+    "malformed",
+    "oversize_line",
+    "output_flood",
+    "protocol_order",
+    "time_move",
+    "time_game",
+    "crash",
+    "oom",
+    "bot_error",
+    "no_common_protocol",
+    "init_timeout",
+    "init_crash",
+    "disconnect",
+    "walkover",
+    "arena_stall",
+    "arena_error",
+    "aborted",
 )
+TERMINATION_KNOWN = " OR ".join(f"termination = '{name}'" for name in TERMINATIONS)
 
 
 def upgrade() -> None:

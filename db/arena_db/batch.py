@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import select
 
+from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError
 from arena_db.models import bots, entrants, matches, planned, tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
 
     from arena_db.records import MatchRecord
 
 _CHUNK: Final = 1000
 """Numbers of one query: far below the 32,766 parameters SQLite takes."""
+
+
+_QUERIES: Final[dict[str, tuple[Table, *tuple[str, ...]]]] = {
+    "plan": (planned, "number", "number", "first_seat", "second_seat", "state"),
+    "stored": (matches, "number", "number", "attempt"),
+    "repeats": (matches, "match_hash", "match_hash", "first_seat", "second_seat", "outcome", "rated"),
+}
+"""A table, the column that is listed, and the columns asked for."""
 
 
 class Seat(NamedTuple):
@@ -82,21 +92,27 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
 
 
 def _load_some(connection: Connection, batch: Batch, some: Sequence[MatchRecord]) -> None:
-    numbers = [record.number for record in some]
-    hashes = [hash_bytes(record) for record in some]
-    plan = select(planned.c.number, planned.c.first_seat, planned.c.second_seat, planned.c.state).where(
-        planned.c.tournament_id == batch.tournament, planned.c.number.in_(numbers)
-    )
-    for number, first, second, state in connection.execute(plan):
+    dialect, num = connection.dialect.name, len(some)
+    numbers = (batch.tournament, *(record.number for record in some))
+    for number, first, second, state in connection.exec_driver_sql(_text("plan", dialect, num), numbers):
         batch.plan[number] = Plan(first, second, state == "done")
-    of_it = matches.c.tournament_id == batch.tournament
-    stored = select(matches.c.number, matches.c.attempt).where(of_it, matches.c.number.in_(numbers))
-    batch.stored.update((number, attempt) for number, attempt in connection.execute(stored))
-    repeats = select(
-        matches.c.match_hash, matches.c.first_seat, matches.c.second_seat, matches.c.outcome, matches.c.rated
-    ).where(of_it, matches.c.match_hash.in_(hashes))
-    for match_hash, first, second, outcome, rated in connection.execute(repeats):
+    for number, attempt in connection.exec_driver_sql(_text("stored", dialect, num), numbers):
+        batch.stored.add((number, attempt))
+    hashes = (batch.tournament, *map(hash_bytes, some))
+    repeats = connection.exec_driver_sql(_text("repeats", dialect, num), hashes)
+    for match_hash, first, second, outcome, rated in repeats:
         batch.seen.add((match_hash, first, second, outcome, rated))
+
+
+@cache
+def _text(query: str, dialect: str, num: int) -> str:
+    """Return a query for `num` numbers or hashes of a tournament, in the words of the driver.
+
+    Expanding such a list anew costs more than the query itself.
+    """
+    table, key, *names = _QUERIES[query]
+    these = (table.c.tournament_id == 0) & table.c[key].in_([None] * num)
+    return driver_text(select(*(table.c[name] for name in names)).where(these), dialect)
 
 
 def hash_bytes(record: MatchRecord) -> bytes:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def needs_matches(where: MatchFilter) -> bool:
-    """Return whether the kept counts do not know enough to answer."""
-    return not (where.since is where.until is where.min_tier is None)
+    """Return whether the kept counts do not know enough to answer.
+
+    They know terminations, but count a repeat where it came first, which may be under another one.
+    """
+    return not (where.since is where.until is where.min_tier is where.termination is None)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:

@@ -8,11 +8,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import text, update
 
 from arena_db.batch import Batch, Plan, hash_bytes, load
 from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash
+from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.models import matches, planned, tallies, tournaments
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from arena_db.records import MatchRecord
 
-_INSERTS: Final = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_THIS_MATCH: Final = (planned.c.tournament_id == 0) & (planned.c.number == 0)
+"""Of which the values are given to the driver."""
 
 
 def save(connection: Connection, records: Sequence[MatchRecord]) -> int:
@@ -38,8 +39,8 @@ def save(connection: Connection, records: Sequence[MatchRecord]) -> int:
 
 def _save_batch(connection: Connection, batch: Batch, records: Sequence[MatchRecord]) -> int:
     rows: list[tuple[Any, ...]] = []
-    done: list[dict[str, int]] = []
-    void: list[dict[str, int]] = []
+    done: list[int] = []
+    void: list[int] = []
     num_matches: Counter[tuple[int, int, str, str, int]] = Counter()
     num_unique: Counter[tuple[int, int, str, str, int]] = Counter()
     for record in records:
@@ -51,7 +52,7 @@ def _save_batch(connection: Connection, batch: Batch, records: Sequence[MatchRec
         batch.stored.add((record.number, record.attempt))
         if record.is_final:
             batch.plan[record.number] = plan._replace(done=True)
-        (done if record.is_final else void).append({"the_number": record.number})
+        (done if record.is_final else void).append(record.number)
         match_hash, rated = hash_bytes(record), int(record.rated)
         rows.append(_row(batch, plan, record, match_hash, rated))
         tally = (plan.first, plan.second, record.outcome, record.termination, rated)
@@ -62,8 +63,8 @@ def _save_batch(connection: Connection, batch: Batch, records: Sequence[MatchRec
             num_unique[tally] += 1
     if rows:
         _insert(connection, rows)
-        _mark(connection, batch.tournament, done, {"state": "done"})
-        _mark(connection, batch.tournament, void, {"attempt": planned.c.attempt + 1})
+        _mark(connection, batch.tournament, done, _done_text(connection.dialect.name))
+        _mark(connection, batch.tournament, void, _void_text(connection.dialect.name))
         _count(connection, batch.tournament, num_matches, num_unique)
         num_done = tournaments.c.num_done + len(done)
         connection.execute(
@@ -129,19 +130,25 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 
 @cache
 def _insert_text(dialect: str) -> str:
-    # Tuples straight to the driver: several times faster than rows as dicts.
-    statement = _INSERTS[dialect](matches).on_conflict_do_nothing()
     names = [column.name for column in matches.c if column is not matches.c.id]
-    module = {"sqlite": sqlite, "postgresql": postgresql}[dialect]
-    return str(statement.compile(dialect=module.dialect(), column_keys=names))
+    return driver_text(upsert(matches, dialect).on_conflict_do_nothing(), dialect, names)
 
 
-def _mark(
-    connection: Connection, tournament: int, numbers: list[dict[str, int]], values: dict[str, Any]
-) -> None:
+def _mark(connection: Connection, tournament: int, numbers: list[int], text: str) -> None:
     if numbers:
-        these = (planned.c.tournament_id == tournament) & (planned.c.number == bindparam("the_number"))
-        connection.execute(update(planned).where(these).values(values), numbers)
+        connection.exec_driver_sql(text, [(tournament, number) for number in numbers])
+
+
+@cache
+def _done_text(dialect: str) -> str:
+    return driver_text(update(planned).where(_THIS_MATCH).values(state=text("'done'")), dialect)
+
+
+@cache
+def _void_text(dialect: str) -> str:
+    return driver_text(
+        update(planned).where(_THIS_MATCH).values(attempt=planned.c.attempt + text("1")), dialect
+    )
 
 
 def _count(
@@ -156,6 +163,6 @@ def _count(
         | {"num_matches": num, "num_unique": num_unique[tally]}
         for tally, num in num_matches.items()
     ]
-    statement = _INSERTS[connection.dialect.name](tallies)
+    statement = upsert(tallies, connection.dialect.name)
     sums = {name: tallies.c[name] + statement.excluded[name] for name in ("num_matches", "num_unique")}
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=sums), rows)

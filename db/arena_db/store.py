@@ -217,7 +217,7 @@ class Store:
     def tallies(self, where: MatchFilter) -> list[Tally]:
         """Return how often bots met with which result, by tournament, seats, outcome and termination.
 
-        Conditions on the time and the tier are counted match by match; all others come from kept counts.
+        Conditions on time, tier and termination are counted match by match, all others come from kept counts.
         """
         with self._read() as connection:
             return tallying.list_tallies(connection, where)

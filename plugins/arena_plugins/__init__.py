@@ -1,30 +1,36 @@
 """What a bot, a game and a trainer see."""
 
-from arena_plugins.conformance import Check, assert_conforms, check_bot, check_game
-from arena_plugins.contract import (
-    Bot,
-    Game,
-    Limit,
-    Outcome,
-    PlayResult,
-    State,
-    Symmetry,
-    Termination,
-)
-from arena_plugins.errors import (
-    ArenaError,
-    BotError,
-    BotTerminatedError,
-    BotTimeoutError,
-    IllegalMoveError,
-    InvalidMoveError,
-    OptionError,
-    PluginError,
-    ProtocolError,
-)
-from arena_plugins.hookspecs import hookimpl
-from arena_plugins.manager import game_spec, load_bot, load_game
-from arena_plugins.spec import OptionReader, Spec
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena_plugins.conformance import Check, assert_conforms, check_bot, check_game
+    from arena_plugins.contract import (
+        Bot,
+        Game,
+        Limit,
+        Outcome,
+        PlayResult,
+        State,
+        Symmetry,
+        Termination,
+    )
+    from arena_plugins.errors import (
+        ArenaError,
+        BotError,
+        BotTerminatedError,
+        BotTimeoutError,
+        IllegalMoveError,
+        InvalidMoveError,
+        OptionError,
+        PluginError,
+        ProtocolError,
+    )
+    from arena_plugins.hookspecs import hookimpl
+    from arena_plugins.manager import game_spec, load_bot, load_game
+    from arena_plugins.spec import OptionReader, Spec
 
 __all__ = [
     "ArenaError",
@@ -55,3 +61,25 @@ __all__ = [
     "load_bot",
     "load_game",
 ]
+
+# Each name is loaded at its first use: a bot pays for no conformance kit, `arena --help` for no manager.
+_HOMES = {
+    "conformance": {"Check", "assert_conforms", "check_bot", "check_game"},
+    "contract": {"Bot", "Game", "Limit", "Outcome", "PlayResult", "State", "Symmetry", "Termination"},
+    "hookspecs": {"hookimpl"},
+    "manager": {"game_spec", "load_bot", "load_game"},
+    "spec": {"OptionReader", "Spec"},
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((module for module, names in _HOMES.items() if name in names), "errors")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

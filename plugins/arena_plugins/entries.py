@@ -64,7 +64,9 @@ def list_plugins(group: str, path: Sequence[str] | None = None) -> Listing:
             entries[same[0].name] = same[0]
             continue
         owners = " and ".join(f"{entry.distribution} {entry.version} ({entry.value})" for entry in same)
-        problems += [Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one') for entry in same]
+        problems += [
+            Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one') for entry in same
+        ]
     return Listing(dict(sorted(entries.items())), tuple(problems))
 
 

@@ -141,10 +141,11 @@ class Host:
         try:
             result = self._bot.play(state, make_limit(self._match.tc, go.clock, own))
             return make_answer(go.id, result, go.legal)
+        except MemoryError:  # without a traceback, which takes memory
+            return [Error(id=go.id, code="oom", message="out of memory")]
         except Exception as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
             traceback.print_exc()
-            code = "oom" if isinstance(error, MemoryError) else "bot_error"
-            return [Error(id=go.id, code=code, message=describe(error))]
+            return [Error(id=go.id, code="bot_error", message=describe(error))]
 
     def _advance(self, game: Game, actions: list[int]) -> State:
         state = self._state

@@ -177,6 +177,11 @@ def dead_while_waiting(go: Message) -> None:
     os._exit(4)
 
 
+def orphan_while_waiting(go: Message) -> None:
+    act(go)
+    orphan(go)
+
+
 def wild_info(go: Message) -> None:
     evil = {
         "value": 1e308,
@@ -249,6 +254,7 @@ MODES: dict[str, Callable[[Message], None]] = {
     "ignore-sigterm": ignore_sigterm,
     "orphan": orphan,
     "dead-while-waiting": dead_while_waiting,
+    "orphan-while-waiting": orphan_while_waiting,
     "wild-info": wild_info,
 }
 DELAYS = {"never-reads": FOREVER_S, "reads-late": 0.3}
@@ -283,6 +289,8 @@ def after_new_match(mode: str, message: Message) -> None:
         time.sleep(FOREVER_S)
     if mode == "crash-ready":
         sys.exit(8)
+    if mode == "pong-ready":
+        send({"type": "pong", "n": 1})
     ready = {"type": "ready", "match": "another" if mode == "wrong-ready" else message["match"]}
     # In one piece, so that whoever reads the first line can have the second one.
     raw(json.dumps(ready).encode() + b"\n" + (b'{"type":"pong","n":1}\n' if mode == "chatter" else b""))

@@ -70,6 +70,7 @@ FAULTS = [
     ("wrong-nonce", "protocol_order", "Bad forfeits (protocol_order)"),
     ("ready-start", "protocol_order", "Bad forfeits (protocol_order)"),
     ("wrong-ready", "protocol_order", "Bad forfeits (protocol_order)"),
+    ("pong-ready", "protocol_order", "Bad forfeits (protocol_order)"),
     ("crash-start", "init_crash", "Bad forfeits (init_crash)"),
     ("crash-ready", "init_crash", "Bad forfeits (init_crash)"),
     ("error-start", "init_crash", "Bad forfeits (init_crash)"),
@@ -179,9 +180,10 @@ def test_legality_goes_before_the_clock(good: HostedSeat) -> None:
 def test_children_die_with_their_bot(good: HostedSeat) -> None:
     result = play("orphan", good, ST)
 
-    # The child keeps the pipes open, so only the clock or the dead parent shows it.
-    assert result.termination in {"time_move", "crash"}
-    assert result.outcome == "second"
+    # The child keeps the pipes open, so there is no end of output, only the clock.
+    assert (result.termination, result.outcome) == ("time_move", "second")
+    assert result.fault is not None
+    assert result.fault["exit_code"] == 5
 
 
 def test_wild_evaluations_are_dropped(good: HostedSeat) -> None:

@@ -20,6 +20,10 @@ _ADDED = 0.5
 """Added to each cell, so that no figure is infinite and no interval without width."""
 
 
+_NORMAL_FROM = 1e8
+"""Parameters of a Beta distribution from which its log-odds are taken as normal; scipy loses digits above."""
+
+
 def expected_elo(score: float) -> float:
     """Elo difference at which one side is expected to take `score` of the points: -400 log10(1 / score - 1).
 
@@ -45,6 +49,8 @@ class Moments:
     num_trials: float
     mean: float
     """Points per match, 0 … 1."""
+    lost: float
+    """Points the other side took per match: 1 - mean, without the rounding that near 1 would cost digits."""
     variance: float
     """Of a trial's points per match; the divisor is the number of trials."""
     per_match: float
@@ -67,10 +73,15 @@ def moments(cells: Cells) -> Moments:
     total = math.fsum(cells)
     scores = [index / (len(cells) - 1) for index in range(len(cells))]
     mean = math.fsum(cell * score for cell, score in zip(cells, scores, strict=True)) / total
-    variance = (
-        math.fsum(cell * (score - mean) ** 2 for cell, score in zip(cells, scores, strict=True)) / total
-    )
-    return Moments(total, mean, variance, math.sqrt(2) if len(cells) == NUM_PAIR_CELLS else 1.0)
+    lost = math.fsum(cell * score for cell, score in zip(reversed(cells), scores, strict=True)) / total
+    # Half the mean square difference of two trials: around a mean near 1 the deviations would lose digits.
+    variance = math.fsum(
+        one * other * (first - second) ** 2
+        for one, first in zip(cells, scores, strict=True)
+        for other, second in zip(cells, scores, strict=True)
+    ) / (2 * total**2)
+    per_match = math.sqrt(2) if len(cells) == NUM_PAIR_CELLS else 1.0
+    return Moments(total, mean, lost, variance, per_match)
 
 
 def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float, float]:
@@ -134,7 +145,7 @@ def statistics(cells: Cells, *, unique: float = 1.0) -> TwoBotStats:
     trials = moments([cell * unique + _ADDED for cell in cells])
     low, high = _beta_interval(trials)
     return TwoBotStats(
-        elo=expected_elo(trials.mean),
+        elo=400 * math.log10(trials.mean / trials.lost),
         elo_low=low,
         elo_high=high,
         los=likelihood_of_superiority(trials),
@@ -157,8 +168,12 @@ def _beta_interval(trials: Moments) -> tuple[float, float]:
     """Elo at the 2.5 and 97.5 % quantiles of the Beta distribution with these moments."""
     from scipy.special import betaincinv  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
 
-    size = trials.mean * (1 - trials.mean) / trials.se**2 - 1
-    wins, losses = size * trials.mean, size * (1 - trials.mean)
+    size = trials.mean * trials.lost / trials.se**2 - 1
+    wins, losses = size * trials.mean, size * trials.lost
+    if min(wins, losses) > _NORMAL_FROM:
+        middle = math.log10(trials.mean / trials.lost)
+        half = _Z95 * trials.se / (trials.mean * trials.lost * math.log(10))
+        return 400 * (middle - half), 400 * (middle + half)
     # Each end by the smaller tail from both sides: near 0 and 1 the complement would round away.
     ends = [
         400 * math.log10(float(betaincinv(wins, losses, p)) / float(betaincinv(losses, wins, 1 - p)))

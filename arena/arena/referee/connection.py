@@ -20,15 +20,16 @@ STDERR_KEPT = 1 << 16
 """Bytes of the end of stderr that are kept."""
 _WATCH_S = 0.05
 """Seconds between two looks at the memory of a thinking bot."""
-_MAX_LAST_READS = 32
-"""Chunks of stderr that are read after the end: more than a pipe holds."""
+_LARGEST_PIPE = 1 << 20
+"""Bytes a pipe can be made to hold."""
 
 
 class Connection:
     """Messages to and from one process, without ever waiting longer than asked to."""
 
     def __init__(self, process: Process, limits: Limits) -> None:
-        self._process = process
+        self.process = process
+        """The other end."""
         self._memory_bytes = limits.memory_bytes
         self._lines = LineReader(process.stdout, limits)
         self._unsent = b""
@@ -102,20 +103,18 @@ class Connection:
         self._lines.refuse_leftovers()
         if self._lines.is_at_end:
             raise FaultError(Termination.CRASH, "it closed its output")
-        if self._process.has_exited():
+        if self.process.has_exited():
             raise FaultError(Termination.CRASH, "its process ended")
 
     def read_last_stderr(self) -> None:
         """Take what a dead process left in its stderr."""
-        for _ in range(_MAX_LAST_READS):
-            if not self._read_stderr():
-                return
+        self._read_stderr(_LARGEST_PIPE)
 
     def _wait(self, seconds: float) -> None:
         for fd, _ in self._poll.poll(seconds * 1000):
-            if fd == self._process.stdout:
+            if fd == self.process.stdout:
                 self._lines.read()
-            elif fd == self._process.stderr:
+            elif fd == self.process.stderr:
                 if not self._read_stderr():
                     self._poll.unregister(fd)
             else:
@@ -124,22 +123,22 @@ class Connection:
         now = time.monotonic()
         if now >= self._watch_at:
             self._watch_at = now + _WATCH_S
-            if self._process.rss() > self._memory_bytes:
+            if self.process.rss() > self._memory_bytes:
                 raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
 
     def _flush(self) -> None:
         try:
-            self._unsent = self._unsent[os.write(self._process.stdin, self._unsent) :]
+            self._unsent = self._unsent[os.write(self.process.stdin, self._unsent) :]
         except BlockingIOError:
             pass
         except BrokenPipeError:
             raise FaultError(Termination.CRASH, "it closed its input") from None
         if self._unsent:
-            self._poll.register(self._process.stdin, select.POLLOUT)
+            self._poll.register(self.process.stdin, select.POLLOUT)
 
-    def _read_stderr(self) -> bool:
+    def _read_stderr(self, size: int = CHUNK) -> bool:
         try:
-            chunk = os.read(self._process.stderr, CHUNK)
+            chunk = os.read(self.process.stderr, size)
         except BlockingIOError:
             return False
         self._stderr += chunk

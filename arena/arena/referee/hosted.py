@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.referee.connection import Connection
 from arena.referee.dialogue import await_reply, check_time, get_ready, greet
-from arena.referee.seats import Answer, Detail, Fault, Resignation
+from arena.referee.seats import Answer, Fault, Resignation
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.sandbox.process import spawn
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
-    from arena.sandbox.process import Process
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
@@ -63,7 +62,6 @@ class HostedSeat:
         self._limits = Limits(
             memory_bytes=self._resources.memory_bytes, scratch_bytes=self._resources.scratch_bytes
         )
-        self._process: Process | None = None
         self._connection: Connection | None = None
         self._setup: SeatSetup | None = None
         self._is_busy = False
@@ -71,21 +69,25 @@ class HostedSeat:
     @property
     def pid(self) -> int | None:
         """The process id of the bot, which is also its group's; None while there is none."""
-        return None if self._process is None else self._process.pid
+        return None if self._connection is None else self._connection.process.pid
 
     def start(self, setup: SeatSetup) -> Fault | None:
         """Start the process if there is no warm one in order, and get it ready for a match."""
         self._setup = setup
         self._is_busy = True
         began = time.monotonic()
+        warm = self._warm()
+        connection = warm or Connection(spawn(self._command, self.tier, self._resources), self._limits)
+        self._connection = connection
         try:
-            connection = self._warm() or self._connect(setup.init_s)
+            if warm is None:
+                greet(connection, self._limits, began + setup.init_s)
             began = time.monotonic()
             get_ready(connection, setup)
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
-            return self._end(error, time.monotonic() - began, setup.init_s * 1000)
+            return self._end(connection, error, time.monotonic() - began, setup.init_s * 1000)
         self._is_busy = False
         return None
 
@@ -112,7 +114,7 @@ class HostedSeat:
             elapsed_s = connection.received_at - began
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
-            return self._end(error, time.monotonic() - began, clock.limit_ms(setup.player))
+            return self._end(connection, error, time.monotonic() - began, clock.limit_ms(setup.player))
         self._is_busy = False
         if isinstance(message, Resign):
             return Resignation(elapsed_s)
@@ -120,74 +122,67 @@ class HostedSeat:
 
     def check(self) -> Fault | None:
         """Look whether the bot is alive and silent."""
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             return None
         try:
-            self._connection.refuse_leftovers()
+            connection.refuse_leftovers()
         except FaultError as error:
-            return self._end(error, 0.0, 0.0)
+            return self._end(connection, error, 0.0, 0.0)
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
         """Tell the bot, if it still lives, that the match is over."""
-        if self._connection is None or self._setup is None:
+        connection, setup = self._connection, self._setup
+        if connection is None or setup is None:
             return
-        over = MatchOver(match=self._setup.match, outcome=outcome.value, termination=termination.value)
+        over = MatchOver(match=setup.match, outcome=outcome.value, termination=termination.value)
         try:
-            self._connection.send(over)
+            connection.send(over)
         except FaultError:
-            self._drop(0.0)
+            self._drop(connection)
 
     def close(self) -> None:
         """Ask the bot to quit and kill it a second later, or at once in the middle of a question."""
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             return
         grace_s = 0.0 if self._is_busy else _QUIT_S
         try:
-            self._connection.send(Quit())
+            connection.send(Quit())
         except FaultError:
             grace_s = 0.0
-        self._drop(grace_s)
+        self._drop(connection, grace_s)
 
     def _warm(self) -> Connection | None:
-        if self._process is None or self._connection is None:
+        connection = self._connection
+        if connection is None:
             return None
         try:
-            self._connection.refuse_leftovers()
+            connection.refuse_leftovers()
         except FaultError:
             # What it did after its last match was over is no part of this one.
-            self._drop(0.0)
+            self._drop(connection)
             return None
-        if self._connection.has_unsent:
-            self._drop(0.0)
+        if connection.has_unsent:
+            self._drop(connection)
             return None
-        self._process.scratch.wipe()
-        return self._connection
+        connection.process.scratch.wipe()
+        return connection
 
-    def _connect(self, init_s: float) -> Connection:
-        deadline = time.monotonic() + init_s
-        self._process = spawn(self._command, self.tier, self._resources)
-        self._connection = Connection(self._process, self._limits)
-        greet(self._connection, self._limits, deadline)
-        return self._connection
-
-    def _end(self, error: FaultError, elapsed_s: float, limit_ms: float) -> Fault:
+    def _end(self, connection: Connection, error: FaultError, elapsed_s: float, limit_ms: float) -> Fault:
         detail = evidence(error, self, elapsed_s, limit_ms)
         died = error.termination in _DEATHS
-        max_rss = self._drop(_DEATH_S if died else 0.0, detail)
-        starved = died and max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        end = connection.process.kill(_DEATH_S if died else 0.0)
+        connection.read_last_stderr()
+        detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
+        detail["stderr"] = stderr_text(connection.stderr)
+        self._drop(connection)
+        starved = died and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
         return Fault(Termination.OOM if starved else error.termination, detail)
 
-    def _drop(self, grace_s: float, detail: Detail | None = None) -> int:
-        process, connection = self._process, self._connection
-        self._process = self._connection = None
+    def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
+        connection.process.kill(grace_s)
+        connection.process.close()
+        self._connection = None
         self._is_busy = False
-        if process is None:
-            return 0
-        end = process.kill(grace_s)
-        if detail is not None and connection is not None:
-            connection.read_last_stderr()
-            detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
-            detail["stderr"] = stderr_text(connection.stderr)
-        process.close()
-        return end.max_rss

@@ -23,28 +23,38 @@ class Scratch:
         self.cache.mkdir()
 
     def wipe(self) -> None:
-        """Empty `home`."""
-        with suppress(OSError), os.scandir(self.home) as found:
-            if not any(found):
-                return
-        _remove(self.home)
-        # What cannot be removed stays, and so does the folder.
-        self.home.mkdir(exist_ok=True)
+        """Empty `home`; the folder itself stays, for it is where the process is."""
+        if not _is_folder(self.home):
+            _remove(self.home)
+        with suppress(OSError):
+            self.home.mkdir(mode=0o700, exist_ok=True)
+            for path in self.home.iterdir():
+                _remove(path)
 
     def remove(self) -> None:
         """Remove all of it; a second call does nothing."""
         _remove(self.root)
 
 
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
-        return
-    # A bot may have taken its folders' permissions away.
+def _is_folder(path: Path) -> bool:
+    # Never follow a link: a bot may have set one to a folder that is none of its own.
+    return path.is_dir() and not path.is_symlink()
+
+
+def _remove(path: Path) -> None:
+    # Whatever a living bot does to the files meanwhile, this must go on.
+    with suppress(OSError):
+        if not _is_folder(path):
+            path.unlink()
+            return
+        _open_up(path)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _open_up(folder: Path) -> None:
+    """Take back the right to remove what is in a folder; a bot may have given it up."""
     folder.chmod(0o700)
-    for parent, folders, _ in os.walk(folder):
-        for name in folders:
-            path = Path(parent, name)
-            if not path.is_symlink():
+    for parent, names, _ in os.walk(folder):
+        for path in (Path(parent, name) for name in names):
+            if _is_folder(path):
                 path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)

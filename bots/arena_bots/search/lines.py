@@ -20,12 +20,13 @@ _REMEMBERED = 1 << 15
 def line_length(game: Game) -> int:
     """Give how many in a row win: the parameter `k`; 0 where that is unknown.
 
-    Without `k` the shorter side wins where each cell is an action: tic-tac-toe has no parameters.
+    Without `k` the shorter side wins where each cell is an action: tic-tac-toe has no parameters. A `k` that no
+    line of the board can hold means something else.
     """
+    rows, columns = game.shape
     k = game.params.get("k")
     if isinstance(k, int):
-        return k
-    rows, columns = game.shape
+        return k if k <= max(rows, columns) else 0
     return min(rows, columns) if game.num_actions == rows * columns else 0
 
 

@@ -47,11 +47,13 @@ class Pile(Game):
     """Take one to three tokens; who takes two moves again."""
 
     name = "pile"
-    params = {"tokens": _TOKENS}
     num_actions = 3
     max_length = _TOKENS
     shape = (1, _TOKENS)
     symmetries = ()
+
+    def __init__(self) -> None:
+        self.params = {"tokens": _TOKENS}
 
     @override
     def initial_state(self) -> State:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from game_samples import make
 
 from arena_bots import mcts, minimax
 from arena_bots import random as random_bot
@@ -13,11 +12,17 @@ from arena_plugins.conformance import assert_conforms, check_bot
 from arena_plugins.contract import Limit
 from arena_plugins.errors import OptionError
 from arena_plugins.manager import load_bot
+from game_samples import make
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from arena_bots.mcts import MctsBot
+    from arena_bots.minimax import MinimaxBot
+    from arena_bots.random import RandomBot
     from arena_plugins.contract import Bot, Game, State
+
+    Maker = Callable[[Game, int, Mapping[str, str]], RandomBot | MinimaxBot | MctsBot]
 
 BOTS = ("random", "minimax", "mcts")
 SEARCHERS = ("minimax:depth=1", "minimax:depth=3", "mcts")
@@ -46,18 +51,18 @@ def test_keeps_the_contract(bot: str, game: str) -> None:
     assert_conforms(check_bot(bot, game, seconds=0.05, nodes=50))
 
 
-@pytest.mark.parametrize("module", [random_bot, minimax, mcts])
-def test_keeps_the_contract_in_a_game_of_others(module: object, pile: Game) -> None:
-    assert_conforms(check_bot(module.make_bot, pile, seconds=0.05, nodes=50))  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("bot", BOTS)
-def test_the_seed_decides_and_a_warm_bot_plays_as_a_fresh_one(bot: str) -> None:
+def test_keeps_the_contract_in_a_game_of_others(bot: str, pile: Game) -> None:
+    assert_conforms(check_bot(bot, pile, seconds=0.05, nodes=50))
+
+
+@pytest.mark.parametrize("make_bot", [random_bot.make_bot, minimax.make_bot, mcts.make_bot])
+def test_the_seed_decides_and_a_warm_bot_plays_as_a_fresh_one(make_bot: Maker) -> None:
     game, limit = make("connect-four"), Limit(nodes=60)
-    played = [play_through(load_bot(bot, game, seed=seed), game, limit) for seed in (1, 1, 2)]
-    warm = load_bot(bot, game, seed=2)
+    played = [play_through(make_bot(game, seed, {}), game, limit) for seed in (1, 1, 2)]
+    warm = make_bot(game, 2, {})
     play_through(warm, game, limit)
-    warm.new_match(1)  # type: ignore[attr-defined]
+    warm.new_match(1)
     assert played[0] == played[1] == play_through(warm, game, limit)
     assert played[0] != played[2]
 

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from game_samples import make, seeded
 
 from arena_bots import mcts
 from arena_bots import random as random_bot
 from arena_bots.search.uct import Tree
 from arena_plugins.contract import Limit
+from game_samples import make, seeded
 
 if TYPE_CHECKING:
     from arena_bots.search.uct import Node
@@ -176,7 +176,7 @@ def test_plays_perfectly_where_a_player_may_move_again(pile: Game, opening: tupl
     sign = -1 if state.current_player else 1
     outcomes = {action: sign * outcome(state.child(action)) for action in state.legal_actions}
     assert len(set(outcomes.values())) > 1
-    result = mcts.make_bot(pile, 1, {}).play(state, NO_LIMIT)
+    result = mcts.make_bot(pile, 1, {"playouts": "3000"}).play(state, NO_LIMIT)
     assert outcomes[result.action] == max(outcomes.values())
 
 
@@ -193,9 +193,9 @@ def test_passes_over_what_loses_at_once() -> None:
         assert (result.action == 0) == (result.visits[0] > 0)
 
 
-def test_wins_every_match_against_random() -> None:
+def test_a_quarter_of_the_playouts_wins_every_match_against_random() -> None:
     game = make("connect-four")
-    bots = (mcts.make_bot(game, 1, {}), random_bot.make_bot(game, 2, {}))
+    bots = (mcts.make_bot(game, 1, {"playouts": "250"}), random_bot.make_bot(game, 2, {}))
     won = 0
     for match in range(20):
         for bot in bots:

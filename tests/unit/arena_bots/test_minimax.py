@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from game_samples import lines_of_play, make
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from arena_bots.search.alphabeta import AlphaBeta
 from arena_bots.search.budget import Budget
 from arena_bots.search.lines import OpenLines, line_length
 from arena_plugins.contract import Limit
+from game_samples import lines_of_play, make
 
 if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
@@ -118,12 +118,12 @@ def test_all_openings_of_tic_tac_toe_are_equal() -> None:
 
 def test_ties_are_drawn_from_all_best_actions() -> None:
     game = SMALL["tic-tac-toe"]
-    state = game.initial_state().child(4).child(0)
+    state = game.initial_state().child(4).child(0).child(8)
     verdict = AlphaBeta(game).deepen(state, 9, Budget.of(NO_LIMIT))
     assert verdict is not None
     assert len(verdict.best) > 1
     bot = MinimaxBot(game, 1, depth=9)
-    assert {bot.play(state, NO_LIMIT).action for _ in range(60)} == set(verdict.best)
+    assert {bot.play(state, NO_LIMIT).action for _ in range(40)} == set(verdict.best)
 
 
 def test_an_answer_tells_depth_nodes_and_expected_actions() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from game_samples import make
-
 from arena_bots.random import RandomBot
 from arena_plugins.contract import Limit
+from game_samples import make
 
 
 def test_draws_legal_actions_uniformly() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_plugins import PluginError
+from arena_plugins import PluginError, skeleton
 from arena_plugins.command import host_path
 from arena_plugins.skeleton import write_skeleton
 
@@ -66,7 +65,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_wheel_has_the_template_beside_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    skeleton = importlib.import_module("arena_plugins.skeleton")
     monkeypatch.setattr(skeleton, "__file__", str(tmp_path / "arena_plugins" / "skeleton.py"))
     with pytest.raises(PluginError, match="lacks the template"):
         write_skeleton("mine", tmp_path / "none")

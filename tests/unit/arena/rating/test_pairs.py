@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
 
@@ -69,6 +69,15 @@ def test_the_interval_is_that_of_the_beta_distribution_with_the_same_moments() -
     assert found.is_separated
 
 
+def test_the_interval_does_not_jump_where_the_normal_one_takes_over() -> None:
+    # Sizes on both sides of the switch: the half width times the root of the size stays what it was.
+    small, large = (statistics((10**n, 2 * 10**n, 4 * 10**n)) for n in (7, 8))
+    assert small.elo_error == pytest.approx(large.elo_error * math.sqrt(10), rel=1e-4)
+    assert (small.elo_low + small.elo_high) / 2 == pytest.approx(
+        (large.elo_low + large.elo_high) / 2, abs=1e-3
+    )
+
+
 def test_single_matches_have_the_error_of_a_match() -> None:
     found = statistics((99.5, 0, 99.5))
     assert found.nelo_error == pytest.approx(1.96 * 800 / math.log(10) / math.sqrt(200.5), rel=1e-4)
@@ -81,6 +90,7 @@ def test_moments_are_those_of_the_repeated_points() -> None:
 
 
 @given(cells)
+@example([1, 545735348, 0])
 def test_statistics_are_finite_ordered_and_never_without_width(counts: list[int]) -> None:
     found = statistics(counts)
     values = (found.elo, found.elo_low, found.elo_high, found.los, found.nelo, found.nelo_error)
@@ -91,6 +101,7 @@ def test_statistics_are_finite_ordered_and_never_without_width(counts: list[int]
 
 
 @given(cells)
+@example([0, 0, 150388481])
 def test_the_other_view_is_the_mirror(counts: list[int]) -> None:
     one, other = statistics(counts), statistics(counts[::-1])
     assert other.elo == pytest.approx(-one.elo, abs=1e-6)

@@ -95,7 +95,8 @@ def test_what_is_done_after_a_match_is_no_part_of_the_next(
 
 
 @pytest.mark.parametrize(
-    ("mode", "termination"), [("two-answers", "protocol_order"), ("dead-while-waiting", "crash")]
+    ("mode", "termination"),
+    [("two-answers", "protocol_order"), ("dead-while-waiting", "crash"), ("orphan-while-waiting", "crash")],
 )
 def test_a_check_sees_what_goes_wrong_unasked(
     mode: str, termination: str, make_seat: Callable[..., HostedSeat]

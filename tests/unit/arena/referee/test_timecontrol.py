@@ -61,7 +61,9 @@ def test_any_text_is_read_canonically_or_refused(text: str) -> None:
 def test_options_make_a_control(
     tc: str | None, st_s: float | None, nodes: int | None, bank: float | None, text: str
 ) -> None:
-    assert str(TimeControl.parse(tc, st_s, nodes, bank)) == text
+    control = TimeControl.parse(tc, st_s, nodes, bank)
+    assert str(control) == text
+    assert TimeControl.from_text(text) == control
 
 
 def test_a_watchdog_remains_without_a_clock() -> None:

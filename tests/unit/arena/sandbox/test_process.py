@@ -85,6 +85,15 @@ def test_the_end_is_reported(script: str, code: int | None, number: int | None) 
     assert (end.code, end.signal) == (code, number)
 
 
+def test_a_system_without_waitid_still_gives_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = start("raise SystemExit(3)")
+    assert os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT) is not None
+    monkeypatch.delattr(os, "waitid")
+    assert not process.has_exited()
+    assert process.kill().code == 3
+    finish(process)
+
+
 def test_the_whole_group_is_killed() -> None:
     process = start("import os, time\nif os.fork(): print(os.getpid(), flush=True)\ntime.sleep(600)")
     os.read(process.stdout, 100)

@@ -6,18 +6,18 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from game_samples import games_with_play, make
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_bots.search.lines import OpenLines, line_length
+from game_samples import games_with_play, make
 
 if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARow, KInARowState
     from arena_plugins.contract import Game
 
 
-def count_windows(rows: int, columns: int, k: int, cells: tuple[int, ...]) -> int:
+def count_windows(columns: int, k: int, cells: tuple[int, ...]) -> int:
     """Count each window of k, cell by cell."""
     board = {divmod(index, columns): stone for index, stone in enumerate(cells)}
     total = 0
@@ -33,14 +33,14 @@ def count_windows(rows: int, columns: int, k: int, cells: tuple[int, ...]) -> in
 def test_lines_are_counted_as_window_by_window(drawn: tuple[KInARow, list[KInARowState]]) -> None:
     game, states = drawn
     k = line_length(game)
-    assert OpenLines(game.shape, k)(states[-1].cells) == count_windows(*game.shape, k, states[-1].cells)
+    assert OpenLines(game.shape, k)(states[-1].cells) == count_windows(game.shape[1], k, states[-1].cells)
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6), st.data())
 def test_any_board_is_counted(rows: int, columns: int, k: int, data: st.DataObject) -> None:
     cells = tuple(data.draw(st.lists(st.integers(0, 2), min_size=rows * columns, max_size=rows * columns)))
     lines = OpenLines((rows, columns), k)
-    assert lines(cells) == count_windows(rows, columns, k, cells)
+    assert lines(cells) == count_windows(columns, k, cells)
     assert abs(lines(cells)) <= lines.bound
 
 
@@ -55,3 +55,8 @@ def test_a_game_without_lines_is_worth_nothing(pile: Game) -> None:
     lines = OpenLines(pile.shape, line_length(pile))
     assert line_length(pile) == 0
     assert lines(pile.initial_state().cells) == 0
+
+
+def test_a_k_longer_than_the_board_is_no_line(pile: Game) -> None:
+    pile.params = {"k": 13}
+    assert line_length(pile) == 0

@@ -1,0 +1,140 @@
+"""Small stores to test with: bots, a tournament with a plan, records of its matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, cast
+
+from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+START = 1_750_000_000.0
+
+
+def digest(text: str) -> str:
+    """Give the SHA-256 of a text in hex."""
+    return sha256(text.encode()).hexdigest()
+
+
+def bot(name: str, **changes: str) -> BotRecord:
+    """Give a bot, told from others by its spec."""
+    spec = changes.get("spec", f"{name}:playouts=100")
+    return replace(
+        BotRecord(
+            identity=digest(spec), name=name, spec=spec, distribution="bot-arena", version="0.1.0", files="{}"
+        ),
+        **changes,
+    )
+
+
+def entrants(*names: str) -> list[Entrant]:
+    """Give entrants by seat, labelled as they are named; `a/b` is bot a under the label b."""
+    parts = [name.partition("/") for name in names]
+    return [
+        Entrant(seat=seat, label=label or name, bot=bot(name), limit="")
+        for seat, (name, _, label) in enumerate(parts)
+    ]
+
+
+def new_tournament(**changes: object) -> NewTournament:
+    """Give a tournament of Connect Four, not stored yet."""
+    plain = NewTournament(
+        name="",
+        type="round-robin",
+        game="connect-four",
+        num_actions=7,
+        pool="5/move hosted",
+        seed=42,
+        config='type = "round-robin"\n',
+        event="",
+        site="",
+    )
+    return replace(plain, **cast("dict[str, Any]", changes))
+
+
+def plan(num_seats: int, num: int, start: int = 0) -> list[PlannedMatch]:
+    """Give `num` planned matches between neighbouring seats, sides swapped in turn."""
+    found: list[PlannedMatch] = []
+    for index in range(start, start + num):
+        match_no, encounter = divmod(index, num_seats if num_seats > 2 else 1)
+        seats = (encounter, (encounter + 1) % num_seats)
+        first, second = seats if match_no % 2 == 0 else seats[::-1]
+        found.append(
+            PlannedMatch(
+                number=index + 1,
+                encounter=encounter,
+                match_no=match_no,
+                first=first,
+                second=second,
+                opening=(3, 2),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Cup:
+    """A stored tournament and what it was made of."""
+
+    record: TournamentRecord
+    entrants: list[Entrant]
+    plan: list[PlannedMatch]
+
+    def match(self, number: int, **changes: object) -> MatchRecord:
+        """Give the record of a planned match, won by the first bot unless changed."""
+        planned = self.plan[number - 1]
+        plain = MatchRecord(
+            tournament=self.record.id,
+            number=number,
+            attempt=0,
+            first=self.entrants[planned.first].bot.identity,
+            second=self.entrants[planned.second].bot.identity,
+            outcome="first",
+            termination="rules",
+            reason="X wins by four in a row",
+            rated=True,
+            is_final=True,
+            actions=(3, 2, 3, number % 7),
+            num_opening=2,
+            times_ms=(0, 0, 12, 70_000),
+            values=(None, None, 0.5, None),
+            match_hash=digest(f"3 2 3 {number % 7}"),
+            seed_first=2 * number,
+            seed_second=2 * number + 1,
+            started_at=START + number,
+            duration_ms=70_012,
+            tier="T2",
+            fault="",
+            versions='{"arena": "0.1.0"}',
+        )
+        return replace(plain, **cast("dict[str, Any]", changes))
+
+    def void(self, number: int, attempt: int = 0) -> MatchRecord:
+        """Give a void attempt at a planned match, to be played again."""
+        return self.match(
+            number, attempt=attempt, outcome="void", termination="aborted", rated=False, is_final=False
+        )
+
+
+def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
+    """Store a tournament of these bots (`a`, `b`, `c` where none are named) with `num` planned matches."""
+    seats = entrants(*(names or ("a", "b", "c")))
+    matches = plan(len(seats), num)
+    return Cup(store.add_tournament(new_tournament(**changes), seats, matches), seats, matches)
+
+
+def tamper(path: Path, *statements: str) -> None:
+    """Change a store behind its back, without its rules."""
+    from arena_db.engine import Settings, open_raw
+
+    raw = open_raw(Settings(path=path), foreign_keys=False)
+    raw.execute("PRAGMA ignore_check_constraints=1")
+    for statement in statements:
+        raw.execute(statement)
+    raw.close()

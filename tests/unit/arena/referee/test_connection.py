@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.referee.connection import Connection
+from arena.referee.verdict import FaultError
+from arena.sandbox.process import spawn
+from arena.sandbox.tier import Tier
+from arena_plugins.wire import Limits, Pong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LONG_AGO = 0.0
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[[str], Connection]]:
+    connections: list[Connection] = []
+
+    def make(script: str) -> Connection:
+        process = spawn([sys.executable, "-I", "-S", "-c", script], Tier.T1)
+        connections.append(Connection(process, Limits()))
+        return connections[-1]
+
+    yield make
+    for connection in connections:
+        connection.process.kill()
+        connection.process.close()
+
+
+def wait_for_exit(connection: Connection) -> None:
+    os.waitid(os.P_PID, connection.process.pid, os.WEXITED | os.WNOWAIT)
+
+
+def test_the_last_look_finds_what_has_come(connect: Callable[[str], Connection]) -> None:
+    connection = connect('import os; os.write(1, b\'{"type":"pong","n":1}\\n\')')
+    wait_for_exit(connection)
+
+    assert connection.receive(LONG_AGO) == Pong(n=1)
+    assert connection.received_at > LONG_AGO
+
+
+def test_the_clock_goes_before_the_end(connect: Callable[[str], Connection]) -> None:
+    connection = connect("pass")
+    wait_for_exit(connection)
+
+    assert connection.receive(LONG_AGO) is None
+    with pytest.raises(FaultError, match="closed its output"):
+        connection.receive(time.monotonic() + 20)
+
+
+def test_a_bot_may_close_its_stderr(connect: Callable[[str], Connection]) -> None:
+    connection = connect('import os; os.close(2); os.read(0, 1); os.write(1, b\'{"type":"pong","n":1}\\n\')')
+    assert connection.receive(time.monotonic() + 0.2) is None
+    connection.send(Pong(n=1))
+    assert connection.receive(time.monotonic() + 20) == Pong(n=1)
+
+
+def test_the_end_of_stderr_is_kept(connect: Callable[[str], Connection]) -> None:
+    connection = connect("import os; os.write(2, b'a' * 100000 + b'z'); os.close(1)")
+    with pytest.raises(FaultError, match="closed its output"):
+        connection.receive(time.monotonic() + 20)
+    connection.read_last_stderr()
+    assert connection.stderr == b"a" * 65_535 + b"z"

@@ -1,0 +1,177 @@
+"""What lies at a place decides what is done with it; what is not ours is never written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from arena_db import engine, opening
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import (
+    DamagedError,
+    DatabaseError,
+    ForeignError,
+    MissingError,
+    NewerError,
+    UnsupportedError,
+)
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from children import run_child
+from stores import add_cup, tamper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALL = MatchFilter(rated_only=False)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_settings_of_a_connection(path: Path, *, fast: bool) -> None:
+    with Store.open(path, fast=fast, busy_ms=1234) as store, store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at it
+        found = {
+            name: connection.execute(text(f"PRAGMA {name}")).scalar()
+            for name in (
+                *("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "trusted_schema"),
+                *("cell_size_check", "application_id", "user_version"),
+            )
+        }
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": 1 if fast else 2,
+        "foreign_keys": 1,
+        "busy_timeout": 1234,
+        "trusted_schema": 0,
+        "cell_size_check": 1,
+        "application_id": 0x61726E61,
+        "user_version": 0,
+    }
+
+
+def test_a_new_store_is_empty_and_sound(path: Path) -> None:
+    with Store.open(str(path)) as store:
+        assert store.path == path
+        assert (store.check(), store.tournaments(), store.bots()) == ([], [], {})
+        assert (store.matches(ALL), store.tallies(ALL)) == ([], [])
+    assert [file.name for file in path.parent.iterdir()] == ["arena.db"]
+
+
+def test_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    assert opening.find_path("a.db") == path.with_name("a.db")
+    assert opening.find_path(f"sqlite:///{path}") == path
+    assert opening.find_path("sqlite:///a.db") == path.with_name("a.db")
+    for url in ("postgresql://user:secret@host/db", "mysql+pymysql://host/db", "sqlite://host/a.db"):
+        with pytest.raises(UnsupportedError, match="not supported yet; give a file") as caught:
+            Store.open(url)
+        assert "secret" not in str(caught.value)
+    with pytest.raises(UnsupportedError, match="folder"):
+        Store.open(path.parent)
+
+
+def test_missing(path: Path) -> None:
+    for open_it in (
+        lambda: Store.open(path, read_only=True),
+        lambda: Store.open(path, create=False),
+        lambda: Store.open(path.parent / "nowhere" / "arena.db"),
+    ):
+        with pytest.raises(MissingError, match=re.escape(str(path.parent))):
+            open_it()
+    path.touch()
+    with pytest.raises(MissingError, match="empty"):
+        Store.open(path, read_only=True)
+    Store.open(path, create=False).close()
+
+
+def test_foreign(path: Path) -> None:
+    tamper_settings = Settings(path=path)
+    open_raw(tamper_settings, create=True).close()
+    tamper(path, "CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('mine')")
+    before = path.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(ForeignError, match=re.escape(str(path))):
+            Store.open(path, read_only=read_only)
+    assert path.read_bytes() == before
+    path.write_text("no database at all, but long enough to be looked at\n" * 40)
+    with pytest.raises(ForeignError, match="not a store of arena"):
+        Store.open(path)
+
+
+def test_newer(store: Store) -> None:
+    tamper(store.path, "UPDATE alembic_version SET version_num = '9999'")
+    for read_only in (True, False):
+        with pytest.raises(NewerError, match=r"pip install -U bot-arena"):
+            Store.open(store.path, read_only=read_only)
+
+
+@pytest.mark.parametrize("place", [0.02, 0.5])
+def test_damaged(store: Store, place: float) -> None:
+    cup = add_cup(store, num=300)
+    store.save([cup.match(number) for number in range(1, 301)])
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    start = 4096 + int(place * len(content)) // 4096 * 4096
+    content[start : start + 4096 * 8] = b"\xff" * 4096 * 8
+    store.path.write_bytes(content)
+    with (
+        pytest.raises(DamagedError, match="arena db check"),
+        Store.open(store.path, read_only=True) as damaged,
+    ):
+        list(damaged.tournament_matches(cup.record.id))
+        damaged.tallies(ALL)
+        assert damaged.check() == []
+
+
+def test_a_reader_cannot_write(store: Store) -> None:
+    cup = add_cup(store)
+    with Store.open(store.path, read_only=True) as reader:
+        assert [record.id for record in reader.tournaments()] == [cup.record.id]
+        with pytest.raises(DatabaseError, match="readonly"):
+            reader.save([cup.match(1)])
+        store.save([cup.match(1)])
+        assert len(reader.matches(ALL)) == 1
+
+
+def test_a_system_without_write_ahead_logs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = engine._uri  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — the only way to such a file system
+    monkeypatch.setattr(
+        engine, "_uri", lambda settings, *, create: real(settings, create=create) + "&vfs=unix-none"
+    )
+    monkeypatch.setattr(engine, "_uri", lambda _settings, *, create: f"file:{create}?mode=memory")
+    with pytest.raises(UnsupportedError, match="local disk"):
+        open_raw(Settings(path=path))
+
+
+_AS_NOBODY = """
+import os, sys
+os.setgid(65534); os.setuid(65534)
+from arena_db.errors import DatabaseError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+try:
+    Store.open(sys.argv[1])
+except DatabaseError as error:
+    print(type(error).__name__)
+with Store.open(sys.argv[1], read_only=True) as store:
+    print(len(store.matches(MatchFilter())))
+try:
+    Store.open(sys.argv[1] + ".new")
+except DatabaseError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.fixture
+def folder_for_all() -> Iterator[Path]:
+    """Give a folder that every user of the system can enter."""
+    folder = Path("/tmp") / f"arena-test-{os.getpid()}"  # noqa: S108 — pytest's own is for one user alone
+    folder.mkdir(mode=0o755)
+    yield folder
+    shutil.rmtree(folder)

@@ -1,0 +1,223 @@
+"""Pages and tallies say the same as a plain loop over all matches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import event
+
+from arena_db import queries
+from arena_db.records import MatchFilter
+from stores import START, Cup, add_cup, digest
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from arena_db.records import MatchRecord, StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"rated_only": False},
+    {"game": "gomoku"},
+    {"tournament": "cup"},
+    {"tournament": "nobody's"},
+    {"pool": "1/move hosted"},
+    {"game": "connect-four", "pool": "1/move hosted"},
+    {"bot": "a"},
+    {"bot": "a:playouts=100"},
+    {"bot": "label"},
+    {"bot": "nobody"},
+    {"vs": "b"},
+    {"bot": "a", "vs": "b"},
+    {"bot": "b", "vs": "a", "rated_only": False},
+    {"bot": "a", "vs": "a"},
+    {"bot": "b", "vs": "label"},
+    {"bot": "a", "tournament": "cup", "outcome": "draw"},
+    {"termination": "time_move"},
+    {"termination": "aborted", "rated_only": False},
+    {"termination": "aborted"},
+    {"outcome": "void", "rated_only": False},
+    {"outcome": "second"},
+    {"min_tier": "T1"},
+    {"min_tier": "T3", "bot": "a"},
+    {"since": START + 10},
+    {"until": START + 10},
+    {"since": START + 4, "until": START + 12, "bot": "c", "rated_only": False},
+]
+
+
+def fill(store: Store) -> dict[int, TournamentRecord]:
+    """Store 3 tournaments with 30 matches of all kinds each, many of them repeats."""
+    rng = Random(7)  # noqa: S311 — play, no secrets
+    cups = [
+        add_cup(store, "a", "b", "c", name="cup", num=30),
+        add_cup(store, "a", "b/label", "d", num=30, game="gomoku", pool="1/move hosted"),
+        add_cup(store, "a", "a/a_2", type="match", num=30, pool="1/move hosted"),
+    ]
+    records = [_any_match(cup, number, rng) for cup in cups for number in range(1, 31)]
+    rng.shuffle(records)
+    store.save(records)
+    return {cup.record.id: cup.record for cup in cups}
+
+
+def _any_match(cup: Cup, number: int, rng: Random) -> MatchRecord:
+    if rng.random() < 0.1:
+        return cup.void(number)
+    return cup.match(
+        number,
+        outcome=rng.choice(["first", "second", "draw"]),
+        termination=rng.choice(["rules", "rules", "time_move"]),
+        rated=rng.random() < 0.8,
+        tier=rng.choice(["T0", "T1", "T2", "T3"]),
+        match_hash=digest(str(rng.randrange(4))),
+        started_at=START + rng.randrange(20),
+    )
+
+
+def fits(match: StoredMatch, where: MatchFilter, pool: str) -> bool:
+    """Decide in plain words whether a match is one that a filter is about."""
+    names = [
+        {match.first_label} | _NAMES[match.first],
+        {match.second_label} | _NAMES[match.second],
+    ]
+    seated = [name for name in (where.bot, where.vs) if name is not None]
+    players = all(name in side for name, side in zip(seated, names, strict=False)) or all(
+        name in side for name, side in zip(seated, reversed(names), strict=False)
+    )
+    return players and all(
+        (
+            where.game in (None, match.game),
+            where.tournament in (None, match.tournament_name),
+            where.pool in (None, pool),
+            where.termination in (None, match.termination),
+            where.outcome in (None, match.outcome),
+            where.since is None or match.started_at >= where.since,
+            where.until is None or match.started_at < where.until,
+            where.min_tier is None or match.tier >= where.min_tier,
+            match.rated or not where.rated_only,
+        )
+    )
+
+
+_NAMES = {digest(f"{name}:playouts=100"): {name, f"{name}:playouts=100"} for name in "abcd"}
+
+
+def select(store: Store, where: MatchFilter, records: dict[int, TournamentRecord]) -> list[StoredMatch]:
+    """Give the matches of a filter, newest first, by a plain loop."""
+    every = [match for record in records.values() for match in store.tournament_matches(record.id)]
+    chosen = [match for match in every if fits(match, where, records[match.tournament].pool)]
+    return sorted(chosen, key=lambda match: -match.id)
+
+
+@pytest.mark.parametrize("walks", [64, 1])
+def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks: int) -> None:
+    monkeypatch.setattr(queries, "_MOST_WALKS", walks)
+    records = fill(store)
+    for changes in FILTERS:
+        where = MatchFilter(**changes)
+        expected = select(store, where, records)
+        assert store.matches(where, limit=1000) == expected, where
+        pages: list[StoredMatch] = []
+        while page := store.matches(where, before=pages[-1].id if pages else None, limit=7):
+            pages += page
+        assert pages == expected, where
+        assert counts(store, where) == count(expected), where
+    assert len(select(store, MatchFilter(**FILTERS[-1]), records)) > 1
+    assert store.check() == []
+
+
+def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """Give the tallies of a store by what they count."""
+    found = store.tallies(where)
+    keys = [
+        (
+            *(tally.tournament, tally.first, tally.second, tally.first_seat, tally.second_seat),
+            *(tally.outcome, tally.termination, tally.rated),
+        )
+        for tally in found
+    ]
+    assert len(set(keys)) == len(keys)
+    return {key: (tally.num_matches, tally.num_unique) for key, tally in zip(keys, found, strict=True)}
+
+
+def count(matches: list[StoredMatch]) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """Count matches by a plain loop; what is a repeat is decided in the order they were stored."""
+    num: Counter[tuple[Any, ...]] = Counter()
+    num_unique: Counter[tuple[Any, ...]] = Counter()
+    seen: set[tuple[Any, ...]] = set()
+    for match in reversed(matches):
+        seats = (match.first_seat, match.second_seat)
+        key = (
+            match.tournament,
+            match.first,
+            match.second,
+            *seats,
+            match.outcome,
+            match.termination,
+            match.rated,
+        )
+        repeat = (match.tournament, *seats, match.match_hash, match.outcome, match.rated)
+        num[key] += 1
+        num_unique[key] += repeat not in seen
+        seen.add(repeat)
+    return {key: (num[key], num_unique[key]) for key in num}
+
+
+def test_a_page_reads_no_more_than_it_needs(store: Store) -> None:
+    cup = add_cup(store, num=3000)
+    store.save(
+        [cup.match(number, termination="crash" if number == 1 else "rules") for number in range(1, 3001)]
+    )
+    pages = {
+        "newest": MatchFilter(),
+        "of one bot": MatchFilter(bot="a"),
+        "of a tournament": MatchFilter(tournament="rr-1"),
+        "one at the bottom": MatchFilter(termination="crash"),
+        "none": MatchFilter(outcome="void", rated_only=False),
+    }
+    steps = {name: _num_steps(store, where) for name, where in pages.items()}
+    everything = _num_steps(store, MatchFilter(min_tier="T4"))
+    assert all(num < everything / 4 for num in steps.values()), (steps, everything)
+
+
+def _num_steps(store: Store, where: MatchFilter) -> int:
+    """Count the hundreds of steps of SQLite's machine that a page of ten takes."""
+    num = 0
+
+    def step() -> int:
+        nonlocal num
+        num += 1
+        return 0
+
+    def watch(connection: Connection) -> None:
+        raw: Any = connection.connection.driver_connection
+        raw.set_progress_handler(step, 100)
+
+    engine = store._engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at its connections
+    event.listen(engine, "begin", watch)
+    store.matches(where, limit=10)
+    event.remove(engine, "begin", watch)
+    return num
+
+
+def test_no_page_of_nothing(store: Store) -> None:
+    assert store.matches(MatchFilter()) == []
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    assert store.matches(MatchFilter(), limit=0) == []
+    assert store.matches(MatchFilter(), before=1) == []
+
+
+def test_a_stream_goes_on_while_matches_are_saved(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "PAGE", 2)
+    cup = add_cup(store)
+    store.save([cup.match(number) for number in (1, 2, 3)])
+    stream = store.tournament_matches(cup.record.id)
+    assert [next(stream).number, next(stream).number] == [1, 2]
+    store.save([cup.match(5), replace(cup.void(4), attempt=1)])
+    assert [match.number for match in stream] == [3, 4, 5]

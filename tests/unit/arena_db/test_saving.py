@@ -1,0 +1,191 @@
+"""What is saved comes back, exactly once, and everything that follows from it with it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from arena_db.errors import DamagedError, RefusedError
+from arena_db.records import MatchFilter, MatchRecord
+from stores import add_cup, bot, digest, tamper
+
+if TYPE_CHECKING:
+    from arena_db.store import Store
+
+ALL = MatchFilter(rated_only=False)
+
+
+def plain(match: MatchRecord) -> MatchRecord:
+    """Give what was saved of a stored match."""
+    return MatchRecord(**{field.name: getattr(match, field.name) for field in fields(MatchRecord)})
+
+
+def test_a_saved_match_comes_back_whole(store: Store) -> None:
+    cup = add_cup(store)
+    record = cup.match(5, fault='{"elapsed_ms": 5101}', reason="Ünïcode “quotes” '; DROP TABLE matches")
+    assert store.save([record]) == 1
+    (stored,) = store.matches(ALL)
+    assert plain(stored) == record
+    assert (stored.tournament_name, stored.game, stored.id) == ("rr-1", "connect-four", 1)
+    assert (stored.encounter, stored.match_no) == (1, 1)
+    assert (stored.first_seat, stored.second_seat) == (2, 1)
+    assert (stored.first_label, stored.second_label) == ("c", "b")
+    assert store.match(stored.id) == stored
+    assert store.match(99) is None
+
+
+def test_what_is_stored_already_is_left_out(store: Store) -> None:
+    cup = add_cup(store)
+    assert store.save([cup.match(1), cup.match(2), cup.match(1)]) == 2
+    assert store.save([cup.match(2, reason="another"), cup.match(3)]) == 1
+    assert store.save([cup.match(1), cup.match(2), cup.match(3)]) == 0
+    assert store.save([]) == 0
+    assert [match.number for match in store.tournament_matches(cup.record.id)] == [1, 2, 3]
+    assert [match.number for match in store.unplayed(cup.record.id)] == list(range(4, 13))
+    assert store.check() == []
+
+
+def test_a_void_attempt_leaves_the_planned_match_to_be_played(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.void(1), cup.void(1, attempt=1), cup.void(2)])
+    assert {match.number: match.attempt for match in store.unplayed(cup.record.id)[:3]} == {1: 2, 2: 1, 3: 0}
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert record.num_done == 0
+    assert store.save([cup.match(1, attempt=2), cup.match(1, attempt=3)]) == 1
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert record.num_done == 1
+    assert [(match.number, match.attempt) for match in store.tournament_matches(cup.record.id)] == [
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (2, 0),
+    ]
+    assert store.check() == []
+
+
+def test_a_final_void_match_is_done(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([replace(cup.void(1), is_final=True, termination="init_crash")])
+    assert 1 not in [match.number for match in store.unplayed(cup.record.id)]
+    assert store.save([cup.match(1, attempt=1)]) == 0
+    assert store.check() == []
+
+
+def test_matches_of_several_tournaments_in_one_go(store: Store) -> None:
+    one, two = add_cup(store), add_cup(store, "a", "d")
+    assert store.save([one.match(1), two.match(1), one.match(2)]) == 3
+    assert [match.tournament for match in store.matches(ALL)] == [one.record.id, two.record.id, one.record.id]
+
+
+def test_one_refused_record_keeps_all_others_out(store: Store) -> None:
+    cup = add_cup(store)
+    with pytest.raises(RefusedError, match="tier_known"):
+        store.save([cup.match(1), cup.match(2, tier="T9")])
+    assert store.matches(ALL) == []
+    assert len(store.unplayed(cup.record.id)) == 12
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"number": 13}, "no planned match 13"),
+        ({"tournament": 7}, "no tournament with id 7"),
+        ({"first": digest("another")}, "planned for other bots"),
+        ({"outcome": "lost"}, "outcome"),
+        ({"termination": "tired"}, "termination"),
+        ({"actions": (3, 2, 3, 7)}, r"not in \[0, 7\)"),
+        ({"actions": (3, 2, 3, -1)}, r"not in \[0, 7\)"),
+        ({"times_ms": (1,)}, "not as many"),
+        ({"values": ()}, "not as many"),
+        ({"num_opening": 5}, "opening"),
+        ({"num_opening": -1}, "opening"),
+        ({"times_ms": (0, 0, -1, 5)}, "times"),
+        ({"times_ms": (0, 0, 1 << 64, 5)}, "times"),
+        ({"values": (None, None, 1.5, None)}, "claimed"),
+        ({"values": (None, None, float("nan"), None)}, "claimed"),
+        ({"match_hash": "zz"}, "hash"),
+        ({"match_hash": "00"}, "match_hash"),
+        ({"reason": "x" * 4097}, "reason"),
+        ({"reason": "\ud800"}, "surrogates"),
+        ({"seed_first": 1 << 63}, "too large"),
+        ({"seed_first": -1}, "seed"),
+        ({"started_at": float("nan")}, "started_at"),
+    ],
+)
+def test_refused(store: Store, changes: dict[str, Any], text: str) -> None:
+    cup = add_cup(store)
+    with pytest.raises(RefusedError, match=text):
+        store.save([replace(cup.match(1), **changes)])
+    assert store.matches(ALL) == []
+
+
+def test_a_match_without_its_plan_is_damage(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    tamper(store.path, "UPDATE planned SET state = 'planned'")
+    with pytest.raises(DamagedError, match="arena db check"):
+        store.save([cup.match(1, attempt=1)])
+
+
+def test_games_with_many_actions(store: Store) -> None:
+    cup = add_cup(store, num_actions=361)
+    record = cup.match(1, actions=(360, 255, 256, 0))
+    store.save([record])
+    assert plain(store.matches(ALL)[0]) == record
+
+
+def test_one_bot_may_sit_twice(store: Store) -> None:
+    cup = add_cup(store, "a", "a/a_2", type="match")
+    store.save([cup.match(1), cup.match(2), cup.match(3, outcome="second")])
+    assert [(match.first_label, match.second_label) for match in store.tournament_matches(cup.record.id)] == [
+        ("a", "a_2"),
+        ("a_2", "a"),
+        ("a", "a_2"),
+    ]
+    counted = [(tally.first_seat, tally.outcome, tally.num_matches) for tally in store.tallies(ALL)]
+    assert counted == [(0, "first", 1), (0, "second", 1), (1, "first", 1)]
+    assert [match.id for match in store.matches(MatchFilter(bot="a", vs="a_2"))] == [3, 2, 1]
+    assert list(store.bots()) == [bot("a").identity]
+
+
+def test_long_batches(store: Store) -> None:
+    cup = add_cup(store, num=2500)
+    assert store.save([cup.match(number) for number in range(1, 2501)]) == 2500
+    assert store.save([cup.match(number) for number in range(1, 2501)]) == 0
+    assert [match.number for match in store.tournament_matches(cup.record.id)] == list(range(1, 2501))
+    assert store.check() == []
+
+
+_moves = st.lists(
+    st.tuples(
+        st.integers(0, 6),
+        st.integers(0, 1 << 40),
+        st.none() | st.floats(-1, 1, width=32),
+    ),
+    max_size=42,
+)
+
+
+@given(st.lists(_moves, max_size=12))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_round_trip(store: Store, matches: list[list[tuple[int, int, float | None]]]) -> None:
+    cup = add_cup(store)
+    records = [
+        cup.match(
+            number,
+            actions=tuple(action for action, _, _ in moves),
+            times_ms=tuple(time for _, time, _ in moves),
+            values=tuple(value for _, _, value in moves),
+            num_opening=0,
+        )
+        for number, moves in enumerate(matches, 1)
+    ]
+    store.save(records)
+    assert list(map(plain, store.tournament_matches(cup.record.id))) == records
