@@ -19,9 +19,7 @@ demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
 	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena tournament $(DEMO_BOTS) \
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
-	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena crosstable demo
-	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena leaderboard
-	@echo "The matches are in $(DEMO)/arena.db; README.md tells how to enter a bot of your own."
+	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md tells how to enter your own bot."
 
 # A failed check does not hide the tests: they run in any case, and last, so that their summary is read.
 test: $(VENV)/.installed-test

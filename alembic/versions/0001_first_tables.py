@@ -1,5 +1,7 @@
 """The first tables."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -264,8 +266,12 @@ def _create_tallies() -> None:
 
 
 def _create_matches() -> None:
-    op.create_table(
-        "matches",
+    op.create_table("matches", *_match_columns(), *_match_constraints(), sqlite_strict=True)
+    _index_matches()
+
+
+def _match_columns() -> list[sa.Column[Any]]:
+    return [
         sa.Column("id", BIG, nullable=False),
         sa.Column("tournament_id", BIG, nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
@@ -292,6 +298,11 @@ def _create_matches() -> None:
         sa.Column("fault", sa.Text(), nullable=False),
         sa.Column("versions", sa.Text(), nullable=False),
         sa.Column("record_hash", sa.LargeBinary(), nullable=False),
+    ]
+
+
+def _match_constraints() -> list[sa.Constraint]:
+    return [
         sa.CheckConstraint(
             "outcome = 'first' OR outcome = 'second' OR outcome = 'draw' OR outcome = 'void'",
             name=op.f("ck_matches_outcome_known"),
@@ -342,9 +353,7 @@ def _create_matches() -> None:
         sa.UniqueConstraint(
             "tournament_id", "number", "attempt", name=op.f("uq_matches_tournament_id_number_attempt")
         ),
-        sqlite_strict=True,
-    )
-    _index_matches()
+    ]
 
 
 def _index_matches() -> None:

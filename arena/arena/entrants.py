@@ -28,6 +28,8 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Its name in the tournament."""
     record: BotRecord
+    spec: str
+    """Its spec with the files it names by absolute paths, so that they are found from any folder."""
     entry: str
     """Where its hook lies, `module:attr`."""
     options: Mapping[str, str]
@@ -39,25 +41,30 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
 def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> list[Competitor]:
     """Find the bots of some specs, without loading any of them.
 
+    Of bots with one label (twins, or two files of one name) the second is called `A_2`.
+
     Args:
         texts: specs in seat order.
         margin_ms: the margin of limits that a spec sets for its bot.
-        twins: whether one bot may stand there twice; the second is called `A_2`.
+        twins: whether one bot may stand there twice.
 
     Raises:
         PluginError: an unknown bot or a malformed spec.
-        ConfigError: one bot twice, without `twins`.
+        OptionError: a limit in a spec is no number.
+        ConfigError: one bot twice, without `twins`, or a limit that cannot be.
     """
     found: list[Competitor] = []
+    labels: list[str] = []
     for text in texts:
         competitor = _resolve_one(text, margin_ms)
-        copies = sum(other.record.identity == competitor.record.identity for other in found)
-        if copies and not twins:
+        if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
             )
-        if copies:
-            competitor = msgspec.structs.replace(competitor, label=f"{competitor.label}_{copies + 1}")
+        labels.append(competitor.label)
+        count = labels.count(competitor.label)
+        if count > 1:
+            competitor = msgspec.structs.replace(competitor, label=f"{competitor.label}_{count}")
         found.append(competitor)
     return found
 
@@ -65,16 +72,20 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
 def _resolve_one(text: str, margin_ms: int) -> Competitor:
     spec = Spec.parse(text)
     entry = find(BOTS, spec.name)
-    files = {key: Path(value).resolve() for key, value in spec.options.items() if Path(value).is_file()}
+    files = {
+        key: Path(value).resolve()
+        for key, value in spec.options.items()
+        if key not in _LIMIT_KEYS and _is_file(value)
+    }
     hashes = {key: _sha256(path) for key, path in files.items()}
-    # A file is known by its content: where it lies is no part of the identity, but a resumed run must find it.
+    # A file is known by its content: where it lies is no part of the identity.
     content = Spec(spec.name, {**spec.options, **{key: path.name for key, path in files.items()}})
     absolute = Spec(spec.name, {**spec.options, **{key: str(path) for key, path in files.items()}})
     identity = json.dumps([str(content), entry.distribution, entry.version, hashes], sort_keys=True)
     record = BotRecord(
         identity=hashlib.sha256(identity.encode()).hexdigest(),
         name=spec.name,
-        spec=str(absolute),
+        spec=str(content),
         distribution=entry.distribution,
         version=entry.version,
         files=json.dumps(hashes, sort_keys=True),
@@ -82,10 +93,21 @@ def _resolve_one(text: str, margin_ms: int) -> Competitor:
     return Competitor(
         label=str(content),
         record=record,
+        spec=str(absolute),
         entry=entry.value,
         options={key: value for key, value in absolute.options.items() if key not in _LIMIT_KEYS},
         limit=_own_limit(spec, margin_ms),
     )
+
+
+def _is_file(value: str) -> bool:
+    # A number is one, even where a file is called 5.
+    if value.replace(".", "", 1).isdecimal():
+        return False
+    try:
+        return Path(value).is_file()
+    except OSError:
+        return False  # too long for a name
 
 
 def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:

@@ -28,7 +28,7 @@ def cache() -> Path:
 
 
 def user_config() -> Path | None:
-    """Return the user's own configuration file, if there is one: `ARENA_CONFIG`, else the system's place for it.
+    """Return the user's own configuration file, if there is one: `ARENA_CONFIG`, else at the system's place.
 
     Raises:
         ConfigError: `ARENA_CONFIG` names no file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select
@@ -21,11 +22,21 @@ _MOST_NAMED: Final = 20
 
 def find_faults(connection: Connection, *, quick: bool) -> list[str]:
     """Return one sentence per fault; the quick check leaves out what reads every match."""
-    faults = [*_marks(connection), *_pages(connection, "quick_check" if quick else "integrity_check")]
-    faults += _plans(connection)
+    looks = [
+        _marks(connection),
+        _pages(connection, "quick_check" if quick else "integrity_check"),
+        _plans(connection),
+    ]
     if not quick:
-        faults += [*_references(connection), *_hashes(connection), *_tallies(connection)]
-    return faults
+        looks += [_references(connection), _hashes(connection), _tallies(connection)]
+    return [fault for look in looks for fault in _cut(look)]
+
+
+def _cut(faults: Iterator[str]) -> list[str]:
+    found = list(islice(faults, _MOST_NAMED + 1))
+    if len(found) > _MOST_NAMED:
+        found[-1] = "more of the same kind"
+    return found
 
 
 def _marks(connection: Connection) -> Iterator[str]:
@@ -38,7 +49,7 @@ def _marks(connection: Connection) -> Iterator[str]:
 
 
 def _pages(connection: Connection, pragma: str) -> Iterator[str]:
-    for text in connection.exec_driver_sql(f"PRAGMA {pragma}({_MOST_NAMED})").scalars():
+    for text in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
         if text != "ok":
             yield f"SQLite finds: {text}"
 
@@ -116,6 +127,6 @@ def _tallies(connection: Connection) -> Iterator[str]:
     names = (*KEYS, "num_matches", "num_unique")
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
     counted = {tuple(row) for row in connection.execute(recount([]))}
-    for row in sorted(kept ^ counted)[:_MOST_NAMED]:
+    for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
         yield f"tally {dict(zip(names, row, strict=True))} is {what}"

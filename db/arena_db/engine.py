@@ -27,8 +27,8 @@ lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
 _DRIVERS: Final = ("sqlite3", "pysqlite3.dbapi2")
 
 _CACHE_KIB: Final = 65_536
-"""What a connection may keep. With SQLite's 2 MiB the pages that 10,000 matches change are written several times:
-5,500 matches a second in place of 12,000 on a busy machine."""
+"""What a connection may keep in memory. With SQLite's 2 MiB the pages that 10,000 matches change are written
+over and over: 5,500 matches a second in place of 12,000, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def writer_lock(settings: Settings) -> Generator[None]:
     The lock is a transaction on a second, empty database beside the store: it has no write-ahead log, works
     on every system and ends with its process.
     """
-    if not settings.driver.single_writer:
+    if settings.read_only or not settings.driver.single_writer:
         yield
         return
     module = settings.driver.module

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-_DAMAGED: Final = (
-    "{path} is damaged ({text}); `arena db check` tells more, `arena db restore` takes a backup back"
-)
+_DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
 
 _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 from arena_db.backup import copy_to
 from arena_db.engine import Settings, make_migration_engine, open_raw, writing
 from arena_db.errors import (
+    AccessError,
     ForeignError,
     MissingError,
     NewerError,
@@ -51,6 +53,10 @@ def prepare(settings: Settings, *, create: bool) -> None:
         raise MissingError(
             f"no folder {path.parent} for the store; make it, or give another place by --db FILE"
         )
+    if not settings.read_only and not _may_write(path):
+        raise AccessError(
+            f"{path} may not be written by you; see its permissions, or give another by --db FILE"
+        )
     revision = _look(settings, path)
     if revision == REVISION:
         return
@@ -59,6 +65,11 @@ def prepare(settings: Settings, *, create: bool) -> None:
     if settings.read_only:
         raise OlderError(f"{path} was made by an older version; `arena db upgrade` brings it up to date")
     _make_tables(settings, backup=revision is not None)
+
+
+def _may_write(path: Path) -> bool:
+    # SQLite opens what it may not write to read only, and tells so at the first write.
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
 def _look(settings: Settings, path: Path) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import text, update
 
@@ -37,40 +38,61 @@ def save(connection: Connection, records: Sequence[MatchRecord]) -> int:
     )
 
 
+class _Tally(NamedTuple):
+    first: int
+    second: int
+    outcome: str
+    termination: str
+    rated: int
+
+
+@dataclass(slots=True)
+class _News:
+    """What a batch of records changes."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    """Numbers of planned matches, as `void`."""
+    void: list[int] = field(default_factory=list)
+    num_matches: Counter[_Tally] = field(default_factory=Counter)
+    num_unique: Counter[_Tally] = field(default_factory=Counter)
+
+
 def _save_batch(connection: Connection, batch: Batch, records: Sequence[MatchRecord]) -> int:
-    rows: list[tuple[Any, ...]] = []
-    done: list[int] = []
-    void: list[int] = []
-    num_matches: Counter[tuple[int, int, str, str, int]] = Counter()
-    num_unique: Counter[tuple[int, int, str, str, int]] = Counter()
+    news = _News()
     for record in records:
-        plan = batch.plan.get(record.number)
-        if plan is None:
-            raise RefusedError(f"tournament {batch.tournament} has no planned match {record.number}")
-        if (record.number, record.attempt) in batch.stored or (record.is_final and plan.done):
-            continue
-        batch.stored.add((record.number, record.attempt))
-        if record.is_final:
-            batch.plan[record.number] = plan._replace(done=True)
-        (done if record.is_final else void).append(record.number)
-        match_hash, rated = hash_bytes(record), int(record.rated)
-        rows.append(_row(batch, plan, record, match_hash, rated))
-        tally = (plan.first, plan.second, record.outcome, record.termination, rated)
-        num_matches[tally] += 1
-        repeat = (match_hash, plan.first, plan.second, record.outcome, rated)
-        if repeat not in batch.seen:
-            batch.seen.add(repeat)
-            num_unique[tally] += 1
-    if rows:
-        _insert(connection, rows)
-        _mark(connection, batch.tournament, done, _done_text(connection.dialect.name))
-        _mark(connection, batch.tournament, void, _void_text(connection.dialect.name))
-        _count(connection, batch.tournament, num_matches, num_unique)
-        num_done = tournaments.c.num_done + len(done)
-        connection.execute(
-            update(tournaments).where(tournaments.c.id == batch.tournament).values(num_done=num_done)
-        )
-    return len(rows)
+        _add(news, batch, record)
+    if news.rows:
+        dialect = connection.dialect.name
+        _insert(connection, news.rows)
+        _mark(connection, batch.tournament, news.done, _done_text(dialect))
+        _mark(connection, batch.tournament, news.void, _void_text(dialect))
+        _count(connection, batch.tournament, news)
+        own = tournaments.c.id == batch.tournament
+        num_done = tournaments.c.num_done + len(news.done)
+        connection.execute(update(tournaments).where(own).values(num_done=num_done))
+    return len(news.rows)
+
+
+def _add(news: _News, batch: Batch, record: MatchRecord) -> None:
+    """Note what a record changes, unless it is left out; later ones of its batch see it as stored."""
+    plan = batch.plan.get(record.number)
+    if plan is None:
+        raise RefusedError(f"tournament {batch.tournament} has no planned match {record.number}")
+    if (record.number, record.attempt) in batch.stored or (record.is_final and plan.done):
+        return
+    batch.stored.add((record.number, record.attempt))
+    if record.is_final:
+        batch.plan[record.number] = plan._replace(done=True)
+    (news.done if record.is_final else news.void).append(record.number)
+    match_hash, rated = hash_bytes(record), int(record.rated)
+    news.rows.append(_row(batch, plan, record, match_hash, rated))
+    tally = _Tally(plan.first, plan.second, record.outcome, record.termination, rated)
+    news.num_matches[tally] += 1
+    repeat = (match_hash, plan.first, plan.second, record.outcome, rated)
+    if repeat not in batch.seen:
+        batch.seen.add(repeat)
+        news.num_unique[tally] += 1
 
 
 def _row(batch: Batch, plan: Plan, record: MatchRecord, match_hash: bytes, rated: int) -> tuple[Any, ...]:
@@ -151,17 +173,12 @@ def _void_text(dialect: str) -> str:
     )
 
 
-def _count(
-    connection: Connection,
-    tournament: int,
-    num_matches: Counter[tuple[int, int, str, str, int]],
-    num_unique: Counter[tuple[int, int, str, str, int]],
-) -> None:
+def _count(connection: Connection, tournament: int, news: _News) -> None:
     keys = [column.name for column in tallies.primary_key]
     rows = [
         dict(zip(keys, (tournament, *tally), strict=True))
-        | {"num_matches": num, "num_unique": num_unique[tally]}
-        for tally, num in num_matches.items()
+        | {"num_matches": num, "num_unique": news.num_unique[tally]}
+        for tally, num in news.num_matches.items()
     ]
     statement = upsert(tallies, connection.dialect.name)
     sums = {name: tallies.c[name] + statement.excluded[name] for name in ("num_matches", "num_unique")}

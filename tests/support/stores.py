@@ -138,3 +138,13 @@ def tamper(path: Path, *statements: str) -> None:
     for statement in statements:
         raw.execute(statement)
     raw.close()
+
+
+def break_index(path: Path) -> None:
+    """Make an index of a store with matches wrong: it says another order than it has."""
+    swapped = "replace(sql, 'tournament_id, number', 'number, tournament_id')"
+    tamper(
+        path,
+        "PRAGMA writable_schema=1",
+        f"UPDATE sqlite_master SET sql = {swapped} WHERE name = 'uq_matches_final'",  # noqa: S608 - no input
+    )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import click
-import rich_click
+from rich_click import RichGroup
 from typing_extensions import override
 
 from arena.errors import ArenaError, ConfigError, PluginError, StoreError
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+_LINE = 4000
+"""Characters of an error that are printed."""
 
 
 class Exit(IntEnum):
@@ -40,7 +44,7 @@ class NotFoundError(ArenaError):
 def exit_code(error: ArenaError) -> Exit:
     """Give the exit status an error ends the command with."""
     if isinstance(error, StoreError):
-        return Exit.STORE
+        return _store_exit(error)
     if isinstance(error, BotFailedError):
         return Exit.BOT_FAILED
     if isinstance(error, ConfigError | PluginError | NotFoundError):
@@ -48,17 +52,53 @@ def exit_code(error: ArenaError) -> Exit:
     return Exit.RUN_ERROR
 
 
-class ArenaGroup(rich_click.RichGroup):
-    """A group of commands whose errors end as one clear line and the right exit status."""
+def _store_exit(error: StoreError) -> Exit:
+    """Tell a store in a bad state from a place or a name that was given wrongly, and from a failing disk."""
+    from arena_db import errors
+
+    cause = error.__cause__
+    if isinstance(cause, errors.MissingError | errors.UnsupportedError | errors.TakenError):
+        return Exit.USAGE
+    if isinstance(cause, OSError | errors.FullError | errors.AccessError | errors.RefusedError):
+        return Exit.RUN_ERROR
+    return Exit.STORE
+
+
+class ArenaGroup(RichGroup):
+    """The root of the commands: a command gives its exit status, an error ends as one clear line."""
 
     @override
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
-        try:
-            return super().main(args, *rest, **named)
-        except ArenaError as error:
-            click.echo(f"arena: {error}", err=True)
-            sys.exit(exit_code(error))
-        except BrokenPipeError:
-            # Whoever read our output has gone (`| head`); Python must not complain when it closes stdout.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(Exit.COMPLETE)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A name that the terminal's encoding lacks must not end the command.
+                stream.reconfigure(errors="backslashreplace")
+        sys.exit(
+            _status(lambda: super(ArenaGroup, self).main(args, *rest, **{**named, "standalone_mode": False}))
+        )
+
+
+def _status(command: Callable[[], object]) -> int:
+    try:
+        status = command()
+        sys.stdout.flush()
+    except ArenaError as error:
+        return _complain("arena", str(error), exit_code(error))
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        path = context.command_path if context else "arena"
+        return _complain(path, f"{error.format_message()} ({path} --help tells more)", Exit.USAGE)
+    except click.Abort:
+        return _complain("arena", "aborted", Exit.RUN_ERROR)
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        sys.stdout = io.StringIO()
+        return _complain(
+            "arena", f"{error.filename or 'the output'}: {error.strerror or error}", Exit.RUN_ERROR
+        )
+    return status if isinstance(status, int) else Exit.COMPLETE
+
+
+def _complain(who: str, text: str, status: Exit) -> Exit:
+    click.echo(f"{who}: {clean_text(text, _LINE)}", err=True)
+    return status

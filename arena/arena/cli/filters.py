@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+
+from arena.cli.exits import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena_db.records import MatchFilter
+    from arena_db.store import Store
 
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Result = TypeVar("_Result")
 
 _OPTIONS = (
     click.option("--game", metavar="SPEC", help="Only matches of this game."),
@@ -40,41 +44,82 @@ _OPTIONS = (
 )
 
 
-def filter_options(command: _Command) -> _Command:
-    """Add the options that narrow a query."""
+def filter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that narrow a query; the command gets them as one filter, its first argument."""
+
+    @wraps(command)
+    def with_filter(  # noqa: PLR0913 - one parameter an option
+        *,
+        game: str | None,
+        tournament: str | None,
+        bot: str | None,
+        vs: str | None,
+        since: str | None,
+        until: str | None,
+        tc: str | None,
+        termination: str | None,
+        min_tier: str | None,
+        unrated: bool,
+        **given: object,
+    ) -> _Result:
+        from arena_db.records import MatchFilter
+
+        where = MatchFilter(
+            game=_game(game),
+            tournament=tournament,
+            bot=bot,
+            vs=vs,
+            since=_seconds(since, "--since"),
+            until=_seconds(until, "--until"),
+            pool=tc,
+            termination=_termination(termination),
+            min_tier=min_tier,
+            rated_only=not unrated,
+        )
+        return command(where, **given)
+
+    wrapped: Callable[..., _Result] = with_filter
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        wrapped = option(wrapped)
+    return wrapped
 
 
-def match_filter(given: dict[str, Any]) -> MatchFilter:
-    """Make a filter of the options, taking them out of `given`.
+def check_names(store: Store, where: MatchFilter) -> None:
+    """Look whether what an empty answer was asked about is there at all.
 
     Raises:
-        click.BadParameter: a time or a termination cannot be read.
-        PluginError: the game is unknown.
+        NotFoundError: no such tournament or bot; names the nearest.
     """
     from arena_db.records import MatchFilter
-    from arena_plugins import Termination, game_spec, load_game
+    from arena_plugins.spec import nearest
 
-    termination = given.pop("termination")
-    if termination is not None and termination not in list(Termination):
+    if where.tournament is not None and store.tournament(where.tournament) is None:
+        known = [tournament.name for tournament in store.tournaments()]
+        raise NotFoundError(f'no tournament "{where.tournament}"{nearest(where.tournament, known)}')
+    for name in (where.bot, where.vs):
+        if name is not None and not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
+            bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
+            raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')
+
+
+def _game(text: str | None) -> str | None:
+    if text is None:
+        return None
+    from arena_plugins import game_spec, load_game
+
+    return game_spec(load_game(text))
+
+
+def _termination(text: str | None) -> str | None:
+    from arena_plugins import Termination
+    from arena_plugins.spec import nearest
+
+    if text is not None and text not in list(Termination):
         raise click.BadParameter(
-            f"{termination} is none of {', '.join(Termination)}", param_hint="--termination"
+            f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}",
+            param_hint="--termination",
         )
-    game = given.pop("game")
-    return MatchFilter(
-        game=None if game is None else game_spec(load_game(game)),
-        tournament=given.pop("tournament"),
-        bot=given.pop("bot"),
-        vs=given.pop("vs"),
-        since=_seconds(given.pop("since"), "--since"),
-        until=_seconds(given.pop("until"), "--until"),
-        pool=given.pop("tc"),
-        termination=termination,
-        min_tier=given.pop("min_tier"),
-        rated_only=not given.pop("unrated"),
-    )
+    return text
 
 
 def _seconds(text: str | None, option: str) -> float | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import os
 
 import click
-import rich_click
+from rich_click import rich_click as look
 
 from arena.cli import bots, db, matches, results, resume, tournament
 from arena.cli.exits import ArenaGroup
+from arena.errors import ConfigError
 
-rich_click.rich_click.TEXT_MARKUP = "markdown"
-rich_click.rich_click.MAX_WIDTH = 100
+# Markdown and rich's own markup take long to import, and no help text needs them.
+look.TEXT_MARKUP = None
+look.MAX_WIDTH = 100
+if os.environ.get("ARENA_ASCII"):
+    look.STYLE_OPTIONS_PANEL_BOX = look.STYLE_COMMANDS_PANEL_BOX = "ASCII"
+
+_LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.group(cls=ArenaGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -20,11 +25,14 @@ rich_click.rich_click.MAX_WIDTH = 100
 def main() -> None:
     """Hold tournaments of game-playing bots: strict referee, durable store, sound ratings.
 
-    Every command answers `--help`. Where things are kept: `arena db path`.
+    Every command answers --help. Where things are kept: arena db path.
     """
-    logging.basicConfig(
-        level=os.environ.get("ARENA_LOG", "WARNING").upper(), format="%(levelname)s %(message)s"
-    )
+    import logging
+
+    level = os.environ.get("ARENA_LOG") or "warning"
+    if level.lower() not in _LEVELS:
+        raise ConfigError(f"ARENA_LOG={level} is none of {', '.join(_LEVELS)}")
+    logging.basicConfig(level=level.upper(), format="%(levelname)s %(message)s")
 
 
 for command in (

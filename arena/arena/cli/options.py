@@ -1,20 +1,18 @@
-"""Options that several commands share, and how options, files and defaults become one configuration."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
-
-from arena.errors import ConfigError
+from rich_click import RichOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from arena.tournament.config import TournamentConfig
-
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Result = TypeVar("_Result")
 
 db_option = click.option(
     "--db", metavar="PATH", help="The store: a SQLite file (default: ARENA_DB, else the user's data folder)."
@@ -28,96 +26,111 @@ format_option = click.option(
     help="How results are printed.",
 )
 
-_FIELD = (
-    click.option(
-        "--game", metavar="SPEC", help="The game, as in gomoku:size=6,k=4.  [default: connect-four]"
-    ),
-    click.option(
+
+class Sitting(NamedTuple):
+    """What is asked of one run of a tournament, beyond what defines the tournament."""
+
+    db: str | None
+    fast: bool
+    strict: bool
+    quiet: bool
+    form: str
+    """text or ndjson."""
+
+
+_field = partial(click.option, cls=RichOption, panel="Matches")
+_limit = partial(click.option, cls=RichOption, panel="Limits")
+_machine = partial(click.option, cls=RichOption, panel="Machine")
+_end = partial(click.option, cls=RichOption, panel="Ends")
+_output = partial(click.option, cls=RichOption, panel="Output")
+
+_TOURNAMENT = (
+    _field("--game", metavar="SPEC", help="The game, as in gomoku:size=6,k=4.  [default: connect-four]"),
+    _field(
         "--rounds", type=int, metavar="N", help="Rounds; each pair of bots meets once a round.  [default: 10]"
     ),
-    click.option(
-        "--games", type=click.Choice(["1", "2"]), help="Matches per encounter and round.  [default: 2]"
-    ),
-    click.option(
+    _field("--games", type=click.Choice(["1", "2"]), help="Matches per encounter and round.  [default: 2]"),
+    _field(
         "--no-swap", is_flag=True, default=None, help="Keep sides: the first-named bot always moves first."
     ),
-    click.option("--reverse", is_flag=True, default=None, help="The second-named bot starts."),
-    click.option(
+    _field("--reverse", is_flag=True, default=None, help="The second-named bot starts."),
+    _field(
         "--openings",
         metavar="PLAN",
         help="auto:plies=,balance=,order=,start= or file:PATH or none.  [default: auto]",
     ),
-    click.option(
+    _field(
         "--srand", type=int, metavar="SEED", help="Tournament seed; drawn, printed and stored by default."
     ),
-)
-_LIMIT = (
-    click.option("--tc", metavar="CLOCK", help="Game clock moves/time+inc: 60+0.6, 40/60+0.5, 2:30+1, inf."),
-    click.option("--st", type=float, metavar="S", help="Seconds a move.  [default: 5]"),
-    click.option("--nodes", type=int, metavar="N", help="Search nodes a move; a playout counts as one."),
-    click.option("--timemargin", type=int, metavar="MS", help="How late an answer may be.  [default: 50]"),
-    click.option("--bank", type=float, metavar="S", help="Seconds a match beyond --st."),
-    click.option(
-        "--init-time", type=float, metavar="S", help="Seconds a bot may take to start.  [default: 60]"
-    ),
-)
-_MACHINE = (
-    click.option(
+    _limit("--tc", metavar="CLOCK", help="Game clock moves/time+inc: 60+0.6, 40/60+0.5, 2:30+1, inf."),
+    _limit("--st", type=float, metavar="S", help="Seconds a move.  [default: 5]"),
+    _limit("--nodes", type=int, metavar="N", help="Search nodes a move; a playout counts as one."),
+    _limit("--timemargin", type=int, metavar="MS", help="How late an answer may be.  [default: 50]"),
+    _limit("--bank", type=float, metavar="S", help="Seconds a match beyond --st."),
+    _limit("--init-time", type=float, metavar="S", help="Seconds a bot may take to start.  [default: 60]"),
+    _machine(
         "--isolation",
         type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
         help="How bots are kept apart.  [default: auto]",
     ),
-    click.option(
+    _machine(
         "--require-tier", type=click.Choice(["T0", "T1", "T2", "T3"]), help="Refuse to run below this tier."
     ),
-    click.option(
+    _machine(
         "--executor",
         type=click.Choice(["local", "inline"]),
         help="Worker processes, or this one.  [default: local]",
     ),
-    click.option(
+    _machine(
         "--concurrency",
         type=int,
         metavar="N",
         help="Matches at once; 0 = cores - 1, -k = k fewer.  [default: 0]",
     ),
-    click.option(
+    _machine(
         "--force-concurrency", is_flag=True, default=None, help="Allow more matches at once than cores."
     ),
-    click.option(
-        "--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."
-    ),
-    db_option,
-)
-_END = (
-    click.option(
+    _end(
         "--adjudicate",
         type=click.Choice(["off", "solver"]),
         help="Who may end a match early.  [default: off]",
     ),
-    click.option("--max-time", type=float, metavar="S", help="Begin no match after so many seconds."),
-    click.option("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),
-    click.option("--no-recover", is_flag=True, default=None, help="The first fault of a bot stops the run."),
-    click.option("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed."),
-)
-_OUTPUT = (
-    click.option(
+    _end("--max-time", type=float, metavar="S", help="Begin no match after so many seconds."),
+    _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),
+    _end("--no-recover", is_flag=True, default=None, help="The first fault of a bot stops the run."),
+    _output(
         "--score-interval",
         type=int,
         metavar="N",
         help="Matches between score lines; 0 = at the end.  [default: 1]",
     ),
-    click.option(
+    _output(
         "--rating-interval",
         type=int,
         metavar="N",
         help="Matches between tables; 0 = at the end.  [default: 10]",
     ),
-    click.option("--event", help="Written into records."),
-    click.option("--site", help="Written into records."),
-    click.option("--name", help="What the tournament is called; rr-N and the like by default."),
-    click.option("--quiet", is_flag=True, help="Print the final tables only."),
-    click.option(
+    _output("--event", metavar="TEXT", help="Written into records."),
+    _output("--site", metavar="TEXT", help="Written into records."),
+    _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),
+    _output("--dry-run", is_flag=True, help="Print the plan and play nothing."),
+    _output(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A TOML file; its keys are these option names.",
+    ),
+)
+_SITTING = (
+    _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."),
+    _machine(
+        "--db",
+        metavar="PATH",
+        help="The store: a SQLite file (default: ARENA_DB, else the user's data folder).",
+    ),
+    _end("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed."),
+    _output("--quiet", is_flag=True, help="Print the final tables only."),
+    _output(
         "--format",
         "form",
         type=click.Choice(["text", "ndjson"]),
@@ -125,57 +138,26 @@ _OUTPUT = (
         show_default=True,
         help="How events are printed.",
     ),
-    click.option("--dry-run", is_flag=True, help="Print the plan and play nothing."),
-    click.option(
-        "--config", type=click.Path(path_type=Path), help="A TOML file; its keys are these option names."
-    ),
 )
 
 
-def tournament_options(command: _Command) -> _Command:
-    """Add the options that tournaments and matches share."""
-    for option in reversed((*_FIELD, *_LIMIT, *_MACHINE, *_END, *_OUTPUT)):
+def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that define a tournament or a match."""
+    for option in reversed(_TOURNAMENT):
         command = option(command)
     return command
 
 
-def configuration(given: Mapping[str, Any], config: Path | None) -> TournamentConfig:
-    """Lay options over the `--config` file over the user's own file over the defaults.
+def sitting_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options of one run, which the command gets as its first argument."""
 
-    Raises:
-        ConfigError: a file or a value cannot be used.
-    """
-    from arena.home import user_config
-    from arena.tournament.config import config_from, read_toml
+    @wraps(command)
+    def with_sitting(  # noqa: PLR0913 - one parameter an option
+        *, db: str | None, fast: bool, strict: bool, quiet: bool, form: str, **given: object
+    ) -> _Result:
+        return command(Sitting(db, fast, strict, quiet, form), **given)
 
-    values: dict[str, Any] = {}
-    for path in (user_config(), config):
-        if path is not None:
-            read = read_toml(path)
-            config_from(read, str(path))
-            values.update(read)
-    options = {
-        key.replace("_", "-"): value for key, value in given.items() if value is not None and value != ()
-    }
-    if "games" in options:
-        options["games"] = int(options["games"])
-    values.update(options)
-    return config_from(values, "options")
-
-
-def concurrency(config: TournamentConfig) -> int:
-    """Give the number of matches at once, refusing more than the machine has cores for.
-
-    Raises:
-        ConfigError: more than there are cores, without `--force-concurrency`.
-    """
-    from arena.executor.pools import num_cores, num_workers
-
-    cores = num_cores()
-    number = num_workers(config.concurrency, cores)
-    if number > cores and not config.force_concurrency:
-        raise ConfigError(
-            f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on time; "
-            "add --force-concurrency to do it all the same"
-        )
-    return number
+    wrapped: Callable[..., _Result] = with_sitting
+    for option in reversed(_SITTING):
+        wrapped = option(wrapped)
+    return wrapped

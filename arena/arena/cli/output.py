@@ -1,4 +1,4 @@
-"""Prints rows as a table, JSON, NDJSON or CSV; one place, so that all commands agree."""
+"""Prints rows as a table, JSON, NDJSON or CSV, and lines of text; one place, so that all commands agree."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ import json
 import math
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    Row = Mapping[str, object]
 
 SCHEMA = "arena/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WIDE = 4096
+"""Columns: the terminal breaks long lines, nothing is left out."""
+_LINE = 4000
+"""Characters of a line that are printed."""
+_CELL = 200
+"""Characters of a cell of a table that are printed."""
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print one line that may hold names, made safe for a terminal."""
+    click.echo(clean_text(text, _LINE), err=err)
 
 
 def emit(
-    kind: str,
-    rows: Iterable[Mapping[str, Any]],
-    form: str,
-    columns: Mapping[str, str],
-    cells: Mapping[str, str] | None = None,
+    kind: str, rows: Sequence[Row], form: str, columns: Mapping[str, str], keys: Sequence[str] = ()
 ) -> None:
     """Print rows of one type.
 
@@ -35,83 +45,96 @@ def emit(
         rows: values by JSON key.
         form: table, json, ndjson or csv.
         columns: for the table: JSON key to header, in order.
-        cells: for the table: JSON key to a format, as `.1f`.
+        keys: the header of a CSV without any row.
     """
     if form == "table":
-        print_table(rows, columns, cells or {})
+        print_table(rows, columns)
     elif form == "json":
-        click.echo(json.dumps([_object(kind, row) for row in rows], ensure_ascii=False, indent=2))
+        click.echo("[" + ",".join(f"\n{_json(kind, row)}" for row in rows) + "\n]")
     elif form == "ndjson":
         for row in rows:
             emit_object(kind, row)
     else:
-        _print_csv([_object(kind, row) for row in rows])
+        _print_csv([_object(kind, row) for row in rows], ("type", "schema", *keys))
 
 
-def emit_object(kind: str, row: Mapping[str, Any]) -> None:
+def emit_one(kind: str, row: Row, form: str) -> None:
+    """Print a single thing as JSON, NDJSON or CSV."""
+    if form == "json":
+        click.echo(json.dumps(_object(kind, row), indent=2))
+    else:
+        emit(kind, [row], form, {})
+
+
+def emit_object(kind: str, row: Row) -> None:
     """Print one object on a line of its own."""
-    click.echo(json.dumps(_object(kind, row), ensure_ascii=False))
+    click.echo(_json(kind, row))
 
 
-def print_table(
-    rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str], cells: Mapping[str, str]
-) -> None:
+def print_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     """Print a plain table; numbers stand to the right."""
-    from rich import box
+    from rich.box import Box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    body = [[format_cell(row[key], cells.get(key, "")) for key in columns] for row in rows]
+    # ASCII alone, so that it reads the same on every terminal.
+    rule = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+    table = Table(box=rule, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    body = [[format_cell(row[key]) for key in columns] for row in rows]
     for number, header in enumerate(columns.values()):
-        numeric = all(_is_number(line[number]) for line in body)
-        table.add_column(Text(header), justify="right" if numeric and body else "left", no_wrap=True)
+        numeric = bool(body) and all(_is_number(line[number]) for line in body)
+        table.add_column(Text(header), justify="right" if numeric else "left", no_wrap=True)
     for line in body:
         table.add_row(*map(Text, line))
     console().print(table)
 
 
-def console() -> Any:  # noqa: ANN401 - rich is imported only when something is printed with it
-    """Give a rich console on stdout: as wide as the terminal, unbounded in a pipe."""
+def console() -> Console:
+    """Give a rich console on stdout that obeys no markup and is as wide as what it prints."""
     from rich.console import Console
 
-    return Console(
-        file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False, soft_wrap=False
-    )
+    return Console(file=sys.stdout, width=_WIDE, markup=False, emoji=False, highlight=False)
 
 
-def format_cell(value: object, form: str) -> str:
+def format_cell(value: object) -> str:
     """Write one value; what is absent is `-`, and text is cleaned."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:{form}}"
-    return clean_text(str(value), 200)
+    return clean_text(str(value), _CELL)
 
 
-def utc(seconds: float) -> str:
+def utc(seconds: float, timespec: str = "milliseconds") -> str:
     """Write UTC seconds as ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
-def _object(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": kind, "schema": SCHEMA, **{key: _finite(value) for key, value in row.items()}}
+def _json(kind: str, row: Row) -> str:
+    return json.dumps(_object(kind, row), allow_nan=False)
 
 
-def _finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _object(kind: str, row: Row) -> dict[str, object]:
+    return {"type": kind, "schema": SCHEMA, **{key: _defined(value) for key, value in row.items()}}
+
+
+def _defined(value: object) -> object:
+    """Put null in the place of every number that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _defined(part) for key, part in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_defined(part) for part in cast("Sequence[object]", value)]
+    return value
 
 
 def _is_number(text: str) -> bool:
     return text.removesuffix("?").removesuffix("%").lstrip("+-").replace(".", "", 1).isdigit() or text == "-"
 
 
-def _print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    if not rows:
-        return
-    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+def _print_csv(rows: Sequence[Row], keys: Sequence[str]) -> None:
+    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else keys, lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
 
@@ -120,4 +143,4 @@ def _csv_cell(value: object) -> object:
     """Keep a spreadsheet from running a text as a formula."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return "'" + value
-    return json.dumps(value) if isinstance(value, list | dict) else value
+    return json.dumps(value) if isinstance(value, bool | list | dict) else value

@@ -2,93 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import TYPE_CHECKING
 
 import click
+from rich_click import RichCommand
 
-from arena.cli.filters import filter_options, match_filter
+from arena.cli.exits import NotFoundError
+from arena.cli.filters import check_names, filter_options
 from arena.cli.options import db_option, format_option
 from arena.errors import ConfigError
 
+if TYPE_CHECKING:
+    from arena_db.records import MatchFilter
 
-@click.command()
+@click.command(cls=RichCommand)
 @filter_options
 @click.option(
     "--pool", metavar="NAME", help="The pool to rate, or all.  [default: the one with most matches]"
 )
 @click.option("--anchor", metavar="BOT=ELO", help="Give this bot this rating; all others are relative to it.")
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Intervals from drawing pairs again N times, too; reads every match.",
+)
 @format_option
 @db_option
-def leaderboard(pool: str | None, anchor: str | None, form: str, db: str | None, **given: Any) -> None:
+def leaderboard(
+    where: MatchFilter,
+    *,
+    pool: str | None,
+    anchor: str | None,
+    bootstrap: int | None,
+    form: str,
+    db: str | None,
+) -> None:
     """Rate the bots of one game over all stored tournaments.
 
     Bots are compared within a pool: matches under one limit, run in one way.
     """
-    import dataclasses
-
     from arena.cli.standings import print_standings
     from arena.home import open_store
     from arena.leaderboard import views
 
-    where = match_filter(given)
+    fixed = parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
-        pools = views.pools(store, where)
+        tallies = store.tallies(where)
+        pools = views.pools([tally for tally in tallies if tally.first != tally.second])
         if not pools:
-            raise ConfigError("no stored match fits; arena games --unrated shows what there is")
-        game, chosen = choose_pool(pools, where.game, pool)
-        tables = views.leaderboard(
-            store, dataclasses.replace(where, game=game), chosen, anchor=parse_anchor(anchor)
-        )
+            check_names(store, where)
+            raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
+        game, chosen = views.choose_pool(pools, pool)
+        board = views.Leaderboard(tallies, store.bots(), game, chosen)
+        if bootstrap is None:
+            tables = board.tables(fixed)
+        else:
+            drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
+            tables = board.resampled_tables(store, drawn, bootstrap, fixed)
     if form == "table":
-        mixed = " (mixes pools: these ratings compare bots under different limits)" if chosen == "all" else ""
+        mixed = " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""
         click.echo(f"{game}, {chosen}{mixed}")
     print_standings(tables, form)
     others = [
         f"{name} ({other}, {number} matches)"
         for name, other, number in pools
-        if (name, other) != (game, chosen)
+        if (name, other) != (game, chosen) and (name != game or chosen != views.ALL)
     ]
-    if form == "table" and others and chosen != "all":
+    if form == "table" and others:
         click.echo(f"Other pools (--game, --pool): {'; '.join(others)}")
 
 
-@click.command()
+@click.command(cls=RichCommand)
 @click.argument("tournament", required=False, metavar="[ID]")
 @format_option
 @db_option
-def crosstable(tournament: str | None, form: str, db: str | None) -> None:
+def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
     """Show how every bot of a tournament did against every other (default: the last tournament)."""
-    from arena.cli.session import find_tournament
+    from arena.cli.output import say
     from arena.cli.standings import print_crosstable
+    from arena.cli.stored import find_tournament
     from arena.home import open_store
     from arena.leaderboard import crosstable as cross
     from arena.leaderboard import views
 
     with open_store(db, read_only=True) as store:
         record = find_tournament(store, tournament, unfinished=False)
-        tables = views.standings(store, record.name)
-        order = tuple(row.name for table in tables for row in table.rows)
+        order = [row.name for table in views.standings(store, record) for row in table.rows]
         if form == "table":
-            click.echo(f"{record.name}  {record.game}  {record.num_done}/{record.num_planned} matches")
-        print_crosstable(cross.crosstable(store, record.name, order), form)
-
-
-def choose_pool(pools: list[tuple[str, str, int]], game: str | None, pool: str | None) -> tuple[str, str]:
-    """Choose game and pool: what was asked for, else the one with most matches."""
-    if pool == "all":
-        return game or pools[0][0], "all"
-    fitting = [(name, other) for name, other, _ in pools if pool in (None, other)]
-    if not fitting:
-        raise ConfigError(f'no pool "{pool}"; there are: {"; ".join(other for _, other, _ in pools)}')
-    return fitting[0]
+            say(f"{record.name}  {record.game}  {record.num_done}/{record.num_planned} matches")
+        print_crosstable(cross.crosstable(store, record, order), form)
 
 
 def parse_anchor(text: str | None) -> tuple[str, float] | None:
-    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits."""
+    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits.
+
+    Raises:
+        ConfigError: it is not of that form.
+    """
     if text is None:
         return None
-    name, _, elo = text.rpartition("=")
+    name, _, number = text.rpartition("=")
     try:
-        return name, float(elo)
-    except ValueError as error:
-        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000") from error
+        elo = float(number)
+    except ValueError:
+        elo = float("nan")
+    if not name or not abs(elo) < 1e6:
+        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
+    return name, elo

@@ -2,83 +2,81 @@
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
 import click
+from rich_click import RichCommand, RichOption
 
-from arena.cli.options import db_option
+from arena.cli.options import db_option, sitting_options
+
+if TYPE_CHECKING:
+    from arena.cli.exits import Exit
+    from arena.cli.options import Sitting
 
 
-@click.command()
+@click.command(cls=RichCommand)
 @click.argument("tournament", required=False, metavar="[ID]")
-@click.option("--rounds", type=int, metavar="N", help="Enlarge it to so many rounds.")
-@click.option("--concurrency", type=int, metavar="N", help="Matches at once, in place of what was planned.")
-@click.option("--force-concurrency", is_flag=True, help="Allow more matches at once than cores.")
-@click.option("--max-time", type=float, metavar="S", help="Begin no match after so many seconds.")
-@click.option("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches.")
-@click.option("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed.")
-@click.option("--quiet", is_flag=True, help="Print the final tables only.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "ndjson"]),
-    default="text",
-    show_default=True,
-    help="How events are printed.",
+    "--rounds",
+    cls=RichOption,
+    panel="Matches",
+    type=int,
+    metavar="N",
+    help="Enlarge it to so many rounds.",
 )
-@db_option
-def resume(  # noqa: PLR0913 - one parameter an option
+@click.option(
+    "--concurrency",
+    cls=RichOption,
+    panel="Machine",
+    type=int,
+    metavar="N",
+    help="Matches at once, in place of what was planned.",
+)
+@click.option(
+    "--force-concurrency",
+    cls=RichOption,
+    panel="Machine",
+    is_flag=True,
+    help="Allow more matches at once than cores.",
+)
+@click.option(
+    "--max-time",
+    cls=RichOption,
+    panel="Ends",
+    type=float,
+    metavar="S",
+    help="Begin no match after so many seconds.",
+)
+@sitting_options
+def resume(
+    sitting: Sitting,
+    *,
     tournament: str | None,
     rounds: int | None,
     concurrency: int | None,
-    max_time: float | None,
-    db: str | None,
-    form: str,
-    *,
     force_concurrency: bool,
-    fast: bool,
-    strict: bool,
-    quiet: bool,
-) -> None:
+    max_time: float | None,
+) -> Exit:
     """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
-    import msgspec
+    from arena.cli.session import Again, hold_again
 
-    from arena.cli import options
-    from arena.cli.session import Session, check_bots, find_tournament
-    from arena.home import open_store
-    from arena.tournament.plan import enlarge, restore_plan
-
-    session = Session(db=db, fast=fast, strict=strict, quiet=quiet, form=form)
-    with open_store(db, fast=fast, create=False) as store:
-        record = find_tournament(store, tournament, unfinished=rounds is None)
-        plan = restore_plan(store, record)
-        # A time budget is one of a sitting, not of the tournament.
-        config = msgspec.structs.replace(
-            plan.config,
-            max_time=max_time,
-            force_concurrency=force_concurrency or plan.config.force_concurrency,
-            concurrency=plan.config.concurrency if concurrency is None else concurrency,
-        )
-        plan = plan._replace(config=config)
-        num_workers = options.concurrency(plan.config)
-        check_bots(plan)
-        if rounds is not None:
-            plan = enlarge(store, record, plan, rounds)
-            record = find_tournament(store, record.name, unfinished=False)
-        status = session.play(store, record, plan, num_workers)
-    sys.exit(status)
+    again = Again(rounds, concurrency, force_concurrency, max_time)
+    return hold_again(tournament, sitting, again)
 
 
-@click.command()
+@click.command(cls=RichCommand)
 @click.argument("tournament", required=False, metavar="[ID]")
 @click.option("--now", is_flag=True, help="End running matches at once; resuming plays them again.")
 @db_option
-def stop(tournament: str | None, db: str | None, *, now: bool) -> None:
+def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
-    from arena.cli.session import find_tournament
+    from arena.cli.stored import find_tournament
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
         record = find_tournament(store, tournament, unfinished=True)
+        if record.state != "running":
+            click.echo(f"{record.name} is {record.state}; nothing runs", err=True)
+            return
         store.request(record.id, "abort" if now else "stop")
         click.echo(f"asked {record.name} to stop; to go on later: arena resume {record.name}")

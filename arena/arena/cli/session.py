@@ -74,7 +74,6 @@ class Session:
             store,
             tournament,
             plan,
-            store.unplayed(tournament.id),
             num_workers=num_workers,
             tell=reporter.tell,
             say=reporter.say,

@@ -2,108 +2,104 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from arena.cli.output import console, emit_object, print_table, utc
-from arena.cli.report import RESULT, match_object
-from arena_plugins import game_spec, load_game
+from arena.cli.board import draw_board
+from arena.cli.objects import RESULT, stored_match_object, tournament_object
+from arena.cli.output import console, emit_one, print_table, say, utc
+from arena.cli.standings import print_standings
+from arena.leaderboard.views import standings
+from arena_plugins import load_game
 
 if TYPE_CHECKING:
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game, State
 
-_MARKS = ".XO"
+_COLUMNS = {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Value"}
 
 
 def show_match(match: StoredMatch, form: str) -> None:
     """Print one match: who, when, how it ended, its last board and all moves."""
-    if form == "json":
-        emit_object("match", match_object(match))
+    if form != "table":
+        emit_one("match", stored_match_object(match), form)
         return
     game = load_game(match.game)
-    click.echo(_headline(match))
-    click.echo(
-        f"{match.reason}; {match.termination}, {len(match.actions)} plies, {match.duration_ms / 1000:.1f} s"
-    )
-    click.echo(
-        f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at)}, tier {match.tier}"
-    )
-    click.echo(f"seeds {match.seed_first} {match.seed_second}")
     states = _states(game, match)
-    draw_board(game, states[-1])
+    say(_headline(match))
+    say(f"{match.reason}; {match.termination}, {len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
+    say(
+        f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}, "
+        f"tier {match.tier}{'' if match.rated else ', unrated'}"
+    )
+    say(f"seeds {match.seed_first} {match.seed_second}")
+    _print_board(game, states[-1], states[-2] if match.actions else None)
     print_table(
-        _moves(game, match, states),
-        {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Value"},
-        {"value": ".2f"},
+        [
+            {
+                "ply": ply + 1,
+                "side": "XO"[states[ply].current_player],
+                "move": game.move(states[ply], action),
+                "ms": match.times_ms[ply],
+                "value": _claim(match.values[ply]),
+            }
+            for ply, action in enumerate(match.actions)
+        ],
+        _COLUMNS,
     )
     if match.fault:
         click.echo("Evidence of the fault:")
-        for key, value in json.loads(match.fault).items():
-            click.echo(f"  {key}: {value}")
+        evidence: dict[str, object] = msgspec.json.decode(match.fault)
+        for key, value in evidence.items():
+            say(f"  {key}: {value}")
 
 
 def replay_match(match: StoredMatch) -> None:
     """Print every position of a match."""
     game = load_game(match.game)
     states = _states(game, match)
-    click.echo(_headline(match))
-    draw_board(game, states[0])
-    for row, state in zip(_moves(game, match, states), states[1:], strict=True):
-        value = "" if row["value"] is None else f", expects {row['value']:+.2f}"
-        given = ", opening" if row["ply"] <= match.num_opening else f", {row['ms']} ms"
-        click.echo(f"\nply {row['ply']}: {row['side']} {row['move']}{given}{value}")
-        draw_board(game, state)
-    click.echo(f"\n{RESULT[match.outcome]} {match.reason}")
+    say(_headline(match))
+    _print_board(game, states[0], None)
+    for ply, action in enumerate(match.actions):
+        side = "XO"[states[ply].current_player]
+        given = "opening" if ply < match.num_opening else f"{match.times_ms[ply]} ms"
+        claim = _claim(match.values[ply])
+        expects = "" if claim is None else f", expects {claim}"
+        click.echo()
+        say(f"ply {ply + 1}: {side} {game.move(states[ply], action)}, {given}{expects}")
+        _print_board(game, states[ply + 1], states[ply])
+    click.echo()
+    say(f"{RESULT[match.outcome]} {match.reason}")
 
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
-    from arena.cli.standings import print_standings
-    from arena.leaderboard.views import standings
-
     entrants = store.entrants(record.id)
-    if form == "json":
-        values = {**msgspec.to_builtins(record), "entrants": msgspec.to_builtins(entrants)}
-        emit_object("tournament", {**values, "created_at": utc(record.created_at)})
+    if form != "table":
+        emit_one("tournament", tournament_object(record, entrants), form)
         return
-    click.echo(f"{record.name}  {record.type}  {record.game}  {record.pool}  {record.state}")
-    click.echo(
-        f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, begun {utc(record.created_at)}"
+    say(f"{record.name}  {record.type}  {record.game}  {record.pool}  {record.state}")
+    say(
+        f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, "
+        f"begun {utc(record.created_at, 'seconds')}"
     )
     for entrant in entrants:
         bot = entrant.bot
-        click.echo(
-            f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}  {entrant.limit}".rstrip()
-        )
+        limit = f"  {entrant.limit}" if entrant.limit else ""
+        say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record.name), "table")
 
 
-def draw_board(game: Game, state: State) -> None:
-    """Draw a position with rich: X moves first, O second, the last stone in brackets."""
-    from rich.text import Text
-
-    rows, columns = game.shape
-    before = state.cells if not state.history else _replayed(game, state.history[:-1]).cells
-    board = Text()
-    for row in range(rows):
-        for column in range(columns):
-            cell = row * columns + column
-            mark = _MARKS[state.cells[cell]]
-            is_last = bool(state.history) and before[cell] != state.cells[cell]
-            style = ("", "bold red", "bold yellow")[state.cells[cell]]
-            board.append(f"[{mark}]" if is_last else f" {mark} ", style=style)
-        board.append("\n")
-    console().print(board, end="")
-
-
 def _headline(match: StoredMatch) -> str:
-    game = game_spec(load_game(match.game))
-    return f"#{match.id} {game}  {match.first_label} (X) vs {match.second_label} (O)  {RESULT[match.outcome]}"
+    players = f"{match.first_label} (X) vs {match.second_label} (O)"
+    return f"#{match.id} {match.game}  {players}  {RESULT[match.outcome]}"
+
+
+def _claim(value: float | None) -> str | None:
+    return None if value is None else f"{value:+.2f}"
 
 
 def _states(game: Game, match: StoredMatch) -> list[State]:
@@ -113,21 +109,5 @@ def _states(game: Game, match: StoredMatch) -> list[State]:
     return states
 
 
-def _replayed(game: Game, actions: tuple[int, ...]) -> State:
-    state = game.initial_state()
-    for action in actions:
-        state = state.child(action)
-    return state
-
-
-def _moves(game: Game, match: StoredMatch, states: list[State]) -> list[dict[str, Any]]:
-    return [
-        {
-            "ply": ply + 1,
-            "side": "XO"[states[ply].current_player],
-            "move": game.move(states[ply], action),
-            "ms": match.times_ms[ply],
-            "value": match.values[ply],
-        }
-        for ply, action in enumerate(match.actions)
-    ]
+def _print_board(game: Game, state: State, before: State | None) -> None:
+    console().print(draw_board(game, state, before), end="")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from arena.cli.output import emit, emit_object, print_table
+from arena.cli.output import emit, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.leaderboard.crosstable import Crosstable
-    from arena.leaderboard.tables import Table
+    from arena.leaderboard.tables import Row, Table
 
 COLUMNS = {
     "rank": "Rank",
     "name": "Name",
     "elo": "Elo",
     "error": "+/-",
+    "bootstrap": "Bootstrap",
     "games": "Games",
     "wins": "W",
     "draws": "D",
@@ -43,79 +44,84 @@ _FAULTS = ("time", "illegal", "crash", "other")
 def print_standings(tables: Sequence[Table], form: str) -> None:
     """Print rating tables; several where bots are not connected by matches."""
     if form != "table":
-        rows = [_plain(table, row) for table in tables for row in table.rows]
-        emit("rating", rows, form, COLUMNS)
+        emit("rating", rating_objects(tables), form, {})
         return
+    all_rows = [row for table in tables for row in table.rows]
+    hidden = {fault for fault in _FAULTS if not any(getattr(row, fault) for row in all_rows)}
+    if all(row.bootstrap_low is None for row in all_rows):
+        hidden.add("bootstrap")
+    columns = {key: header for key, header in COLUMNS.items() if key not in hidden}
     for number, table in enumerate(tables):
         if number:
             click.echo("\nNot connected with the table above by any match:")
-        rows = [_for_people(row) for row in map(msgspec.to_builtins, table.rows)]
-        hidden = [fault for fault in _FAULTS if not any(row[fault] for row in rows)]
-        print_table(rows, {key: header for key, header in COLUMNS.items() if key not in hidden}, {})
-    if tables:
-        print_notes(tables[0])
+        print_table([_for_people(row) for row in table.rows], columns)
+    _print_notes(tables)
 
 
-def print_notes(table: Table) -> None:
+def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
+    """Give all rows as objects; `table` tells bots that no match connects apart."""
+    return [
+        {
+            "game": table.game,
+            "table": number,
+            **msgspec.structs.asdict(row),
+            "first_advantage": table.first_advantage,
+            "first_advantage_error": table.first_advantage_error,
+        }
+        for number, table in enumerate(tables, 1)
+        for row in table.rows
+    ]
+
+
+def _print_notes(tables: Sequence[Table]) -> None:
     """Say what the numbers mean, and where they do not fit."""
-    click.echo(
-        "Elo and its 95 % interval are relative to the mean of the table (1500); LOS: likelihood of being stronger "
-        "than the next."
+    scale = tables[0].anchor or "the mean of the table (1500)"
+    say(
+        f"Elo and its 95 % interval are relative to {scale}; LOS: likelihood of being stronger than the next."
     )
-    advantage = f"{table.first_advantage:+.0f} +/- {table.first_advantage_error:.0f}"
+    advantage = f"{tables[0].first_advantage:+.0f} +/- {tables[0].first_advantage_error:.0f}"
     click.echo(f"Moving first is worth {advantage} Elo.")
-    if any(row.rests_on_prior for row in table.rows):
+    if any(row.rests_on_prior for table in tables for row in table.rows):
         click.echo("?: never lost, or never won, against the rest; how far it is away is a guess.")
-    for misfit in table.misfits:
-        click.echo(f"The ratings do not describe this: {misfit}")
+    for misfit in tables[0].misfits:
+        say(f"The ratings do not describe this: {misfit}")
 
 
 def print_crosstable(cross: Crosstable, form: str) -> None:
     """Print how every bot did against every other: score in percent, and wins-draws-losses."""
     if form != "table":
         cells = [cell for line in cross.cells for cell in line if cell.bot != cell.opponent]
-        emit("cell", [{**msgspec.to_builtins(cell), "score": cell.score} for cell in cells], form, {})
+        emit("cell", [{**msgspec.structs.asdict(cell), "score": cell.score} for cell in cells], form, {})
         return
-    columns = {"name": "", **{str(number): str(number + 1) for number in range(len(cross.names))}}
-    rows: list[dict[str, Any]] = []
-    for number, (name, line) in enumerate(zip(cross.names, cross.cells, strict=True)):
-        row: dict[str, Any] = {"name": f"{number + 1} {name}"}
-        for column, cell in enumerate(line):
-            score = (
-                ""
-                if cell.score is None
-                else f"{100 * cell.score:.0f}% {cell.wins}-{cell.draws}-{cell.losses}"
-            )
-            row[str(column)] = score
+    columns = {"name": "", **{str(number): str(number) for number in range(1, len(cross.names) + 1)}}
+    rows: list[dict[str, object]] = []
+    for rank, (name, line) in enumerate(zip(cross.names, cross.cells, strict=True), 1):
+        row: dict[str, object] = {"name": f"{rank} {name}"}
+        for column, cell in enumerate(line, 1):
+            results = f"{cell.wins}-{cell.draws}-{cell.losses}"
+            row[str(column)] = "" if cell.score is None else f"{100 * cell.score:.0f}% {results}"
         rows.append(row)
-    print_table(rows, columns, {})
+    print_table(rows, columns)
     click.echo("Score of the row against the column, and its wins-draws-losses.")
 
 
-def emit_ratings(tables: Sequence[Table]) -> None:
-    """Print every row as an object of an event stream."""
-    for table in tables:
-        for row in table.rows:
-            emit_object("rating", _plain(table, row))
-
-
-def _plain(table: Table, row: Any) -> dict[str, Any]:  # noqa: ANN401 - a Row, as msgspec takes it
-    return {"game": table.game, **msgspec.to_builtins(row)}
-
-
-def _for_people(row: dict[str, Any]) -> dict[str, Any]:
-    percents = {
-        key: _percent(row[key]) for key in ("score", "score_first", "score_second", "draw_ratio", "los")
-    }
+def _for_people(row: Row) -> dict[str, object]:
+    values: dict[str, object] = msgspec.structs.asdict(row)
+    low, high = row.bootstrap_low, row.bootstrap_high
     return {
-        **row,
-        **percents,
-        "elo": f"{row['elo']:.0f}{'?' if row['rests_on_prior'] else ''}",
-        "error": f"{row['error']:.0f}",
-        "points": f"{row['points']:.1f}",
-        "unique": f"{row['unique']} of {row['games']}",
+        **values,
+        "elo": f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}",
+        "error": f"{row.error:.0f}",
+        "bootstrap": None if low is None or high is None else f"{low:.0f} to {high:.0f}",
+        "points": f"{row.points:.1f}",
+        "score": _percent(row.score),
+        "score_first": _percent(row.score_first),
+        "score_second": _percent(row.score_second),
+        "draw_ratio": _percent(row.draw_ratio),
+        "unique": f"{row.unique} of {row.games}",
+        "los": _percent(row.los),
     }
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}%"
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f}%"

@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from rich_click import RichCommand, RichOption
 
-from arena.cli.options import configuration, tournament_options
+from arena.cli.options import sitting_options, tournament_options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arena.cli.exits import Exit
+    from arena.cli.options import Sitting
 
-@click.command()
+
+@click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT]...")
 @click.option(
-    "--type", type=click.Choice(["round-robin", "gauntlet"]), help="Who meets whom.  [default: round-robin]"
+    "--type",
+    cls=RichOption,
+    panel="Matches",
+    type=click.Choice(["round-robin", "gauntlet"]),
+    help="Who meets whom.  [default: round-robin]",
 )
 @click.option(
     "--seeds",
+    cls=RichOption,
+    panel="Matches",
     type=int,
     metavar="N",
     help="In a gauntlet, how many of the first bots meet all others.  [default: 1]",
 )
 @tournament_options
-def tournament(**given: Any) -> None:
+@sitting_options
+def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, **given: object) -> Exit:
     """Hold a tournament between all BOTs, written name:option=value,option=value.
 
-    Every match is stored; the run can be stopped at any moment and goes on with `arena resume`.
+    Every match is stored; the run can be stopped at any moment and goes on with: arena resume
     """
-    _hold(given)
+    from arena.cli.configuration import configuration
+    from arena.cli.session import hold_new
+
+    return hold_new(configuration(given, config), sitting, dry_run=dry_run)
 
 
-@click.command()
+@click.command(cls=RichCommand)
 @click.argument("bots", nargs=2, metavar="A B")
 @tournament_options
-def match(**given: Any) -> None:
+@sitting_options
+def match(sitting: Sitting, *, config: Path | None, dry_run: bool, **given: object) -> Exit:
     """Play two bots against each other and tell which one is stronger."""
-    _hold({**given, "type": "match"})
+    from arena.cli.configuration import configuration
+    from arena.cli.session import hold_new
 
-
-def _hold(given: dict[str, Any]) -> None:
-    from arena.cli.session import Session
-
-    flags: dict[str, Any] = {
-        key: given.pop(key) for key in ("db", "fast", "strict", "quiet", "form", "dry_run")
-    }
-    file: Path | None = given.pop("config")
-    sys.exit(Session(**flags).hold(configuration(given, file)))
+    return hold_new(configuration({**given, "type": "match"}, config), sitting, dry_run=dry_run)

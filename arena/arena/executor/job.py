@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from arena.entrants import Competitor
 from arena.referee.timecontrol import TimeControl
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from arena_plugins import Game
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,3 +39,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds a bot may take to start."""
     tier: str
     """Isolation tier the bots run in."""
+
+
+@cache
+def cached_game(spec: str) -> Game:
+    """Give the rules of a spec, one object for all matches of this process.
+
+    Raises:
+        PluginError: there is no such game.
+    """
+    return load_game(spec)

@@ -1,4 +1,4 @@
-"""Executors for batches of matches, with a channel up for events and a flag down to stop."""
+"""Executors for batches of matches, with news of matches that begin, and orders to stop."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import os
 import signal
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from arena.executor.worker import Control, begin_worker, play_batch
+from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
 
     from arena.executor.job import Job
-    from arena.executor.worker import WorkerEvent
     from arena_db.records import MatchRecord
 
 
@@ -26,11 +26,19 @@ class Pool(Protocol):
     num_workers: int
     """Batches that can be played at once."""
 
-    def submit(self, jobs: Sequence[Job]) -> Future[list[MatchRecord]]:
-        """Start a batch; its future gives one record per match played, fewer when it was stopped."""
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        """Start a batch; its future gives the records of its first jobs.
+
+        Args:
+            jobs: the matches.
+            tick: called before each move while this process plays itself, so that it hears of orders.
+
+        Raises:
+            BrokenExecutor: a worker died.
+        """
         ...
 
-    def events(self) -> list[WorkerEvent]:
+    def news(self) -> list[Began]:
         """Take what the workers told since the last call; never waits."""
         ...
 
@@ -39,7 +47,7 @@ class Pool(Protocol):
         ...
 
     def abort(self) -> None:
-        """End all running matches now."""
+        """End all running matches now; their batches give what they have, or fail with `BrokenExecutor`."""
         ...
 
     def rebuild(self) -> None:
@@ -57,27 +65,30 @@ class InlinePool:
     num_workers = 1
 
     def __init__(self) -> None:
-        self._told: list[WorkerEvent] = []
-        self._control = Control(self._told.append)
+        self._told: list[Began] = []
+        self._tick: Callable[[], None] = lambda: None
+        self._is_stopping = self._is_aborting = False
+        self._control = Control(self._told.append, self._must_stop, self._must_abort)
 
-    def submit(self, jobs: Sequence[Job]) -> Future[list[MatchRecord]]:
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Play the batch before returning."""
+        self._tick = tick
         future: Future[list[MatchRecord]] = Future()
         future.set_result(play_batch(jobs, self._control))
         return future
 
-    def events(self) -> list[WorkerEvent]:
+    def news(self) -> list[Began]:
         """Take what was told since the last call."""
         told, self._told[:] = list(self._told), []
         return told
 
     def stop(self) -> None:
         """Let no further match begin."""
-        self._control.stopping = True
+        self._is_stopping = True
 
     def abort(self) -> None:
         """End the running match at its next move."""
-        self._control.stopping = self._control.aborting = True
+        self._is_stopping = self._is_aborting = True
 
     def rebuild(self) -> None:
         """Do nothing: this process lives."""
@@ -86,50 +97,63 @@ class InlinePool:
         """End the bots that were kept warm."""
         self._control.close()
 
+    def _must_stop(self) -> bool:
+        self._tick()
+        return self._is_stopping
+
+    def _must_abort(self) -> bool:
+        self._tick()
+        return self._is_aborting
+
 
 class LocalPool:
     """Plays in spawned worker processes on this machine."""
 
-    def __init__(self, num_workers: int) -> None:
+    def __init__(self, num_workers: int, folder: Path) -> None:
+        """Make a pool; workers start with the first batches.
+
+        Args:
+            num_workers: how many there are.
+            folder: for their temporary files.
+        """
         self.num_workers = num_workers
+        self._folder = folder
+        self._stop_file = folder / "stop"
         self._context = multiprocessing.get_context("spawn")
-        # Shared without a lock: a worker that is killed can leave no lock behind. Small writes to a pipe are atomic.
-        self._flag: Any = self._context.RawValue("b", 0)
+        # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one.
         self._reader, self._writer = self._context.Pipe(duplex=False)
+        self._told: list[Began] = []
         self._pids: set[int] = set()
         self._executor = self._start()
 
     def _start(self) -> Executor:
         return ProcessPoolExecutor(
             self.num_workers,
-            mp_context=self._context,
-            initializer=begin_worker,
-            initargs=(self._flag, self._writer, os.getpid()),
+            self._context,
+            begin_worker,
+            (str(self._folder), str(self._stop_file), self._writer, os.getpid()),
         )
 
-    def submit(self, jobs: Sequence[Job]) -> Future[list[MatchRecord]]:
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Hand the batch to a worker; after a worker died every future fails with `BrokenExecutor`."""
-        return self._executor.submit(play_batch, list(jobs))
+        del tick
+        with _interrupts_blocked():  # a worker may start now
+            return self._executor.submit(play_batch, list(jobs))
 
-    def events(self) -> list[WorkerEvent]:
+    def news(self) -> list[Began]:
         """Take what the workers wrote."""
-        told: list[WorkerEvent] = []
-        while self._reader.poll():
-            event: WorkerEvent = self._reader.recv()
-            if event.kind == "worker":
-                self._pids.add(event.number)
-            else:
-                told.append(event)
+        self._read()
+        told, self._told = self._told, []
         return told
 
     def stop(self) -> None:
         """Let no further match begin."""
-        self._flag.value = 1
+        self._stop_file.touch()
 
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
         self.stop()
-        self.events()
+        self._read()
         for pid in self._pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
@@ -137,8 +161,8 @@ class LocalPool:
 
     def rebuild(self) -> None:
         """Start fresh workers in place of the broken ones."""
-        self.events()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self._read()
         self._pids.clear()
         self._executor = self._start()
 
@@ -148,10 +172,17 @@ class LocalPool:
         self._reader.close()
         self._writer.close()
 
+    def _read(self) -> None:
+        while self._reader.poll():
+            began: Began = self._reader.recv()
+            self._pids.add(began.worker)
+            if began.number:
+                self._told.append(began)
 
-def make_pool(executor: str, concurrency: int) -> Pool:
+
+def make_pool(executor: str, num_workers: int, folder: Path) -> Pool:
     """Give the pool named `executor`, local or inline, for that many matches at once."""
-    return InlinePool() if executor == "inline" else LocalPool(concurrency)
+    return InlinePool() if executor == "inline" else LocalPool(num_workers, folder)
 
 
 def num_workers(concurrency: int, cores: int) -> int:
@@ -164,3 +195,16 @@ def num_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Generator[None]:
+    """Block the interrupts of a terminal, in this process and in those it starts, within a `with` block."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

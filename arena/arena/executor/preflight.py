@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from arena.executor.seats import make_seat
+from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
 from arena.sandbox.tier import Tier
+from arena_plugins import OptionError, PluginError, Termination
 
 if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.referee.clock import TimeControl
     from arena_plugins import Game
 
+_REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
+"""How the cause of a refused option begins, from a host and in this process."""
+
 
 def preflight(
     competitor: Competitor, game: Game, limit: TimeControl, *, tier: str, init_s: float
 ) -> Fault | None:
-    """Start a bot, ask it for its first move, and end it; None is a pass.
-
-    Raises:
-        PluginError: the bot cannot be loaded into this process (tier T0).
-    """
+    """Start a bot, ask it for its first move, and end it; None is a pass."""
     control = competitor.limit or limit
-    seat = make_seat(competitor, game.name, Tier(tier))
+    setup = SeatSetup(match="preflight", game=game, player=0, seed=0, control=control, init_s=init_s)
     try:
-        setup = SeatSetup(match="preflight", game=game, player=0, seed=0, control=control, init_s=init_s)
+        made = make_seat(competitor, game.name, Tier(tier))
+    except PluginError as error:
+        return Fault(Termination.INIT_CRASH, {"cause": str(error)})
+    with workspace(), closing(made) as seat:
         fault = seat.start(setup)
         if fault is not None:
             return fault
         answer = seat.ask(game.initial_state(), 0, GameClock((control, control)))
         return answer if isinstance(answer, Fault) else None
-    finally:
-        seat.close()
 
 
 def describe_fault(fault: Fault) -> str:
@@ -46,4 +48,4 @@ def describe_fault(fault: Fault) -> str:
 
 def is_refused_option(fault: Fault) -> bool:
     """Tell whether the bot started but refuses the options it was given."""
-    return "bad_option" in json.dumps(fault.detail)
+    return str(fault.detail.get("cause")).startswith(_REFUSALS)

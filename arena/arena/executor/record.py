@@ -10,17 +10,17 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
+from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
 from arena_db.records import MatchRecord
-from arena_plugins import Outcome, Termination, load_game
+from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
     from arena.executor.job import Job
     from arena.match import MatchResult
-    from arena_plugins import Game
 
 
-def record_of(job: Job, game: Game, result: MatchResult) -> MatchRecord:
+def record_of(job: Job, result: MatchResult) -> MatchRecord:
     """Give the record of a match that was played."""
     return MatchRecord(
         tournament=job.tournament,
@@ -37,7 +37,7 @@ def record_of(job: Job, game: Game, result: MatchResult) -> MatchRecord:
         num_opening=result.num_opening,
         times_ms=result.times_ms,
         values=result.values,
-        match_hash=match_hash(game, result.actions),
+        match_hash=match_hash(cached_game(job.game), result.actions),
         seed_first=job.seed_first,
         seed_second=job.seed_second,
         started_at=result.started_at,
@@ -48,25 +48,25 @@ def record_of(job: Job, game: Game, result: MatchResult) -> MatchRecord:
     )
 
 
-def void_record(job: Job, termination: Termination, cause: str, *, is_final: bool) -> MatchRecord:
-    """Give the record of a match that ended without a result, for want of the arena."""
+def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRecord:
+    """Give the record of a match that the arena could not play, or not to its end; it is not final."""
     fault = json.dumps({"cause": cause}) if cause else ""
-    return _unplayed(job, Outcome.VOID, termination, f"Match void ({termination})", fault, is_final=is_final)
+    return _unplayed(job, Outcome.VOID, termination, f"Match void ({termination})", fault)
 
 
 def walkover_record(job: Job, *, first_is_out: bool, second_is_out: bool) -> MatchRecord:
-    """Give the record of a match that a quarantined bot does not get to play."""
+    """Give the record of a match that a quarantined bot does not get to play; it is final."""
     if first_is_out and second_is_out:
         outcome, reason = Outcome.VOID, "Match void (both bots are quarantined)"
     elif first_is_out:
         outcome, reason = Outcome.SECOND, f"{job.second.label} wins by walkover"
     else:
         outcome, reason = Outcome.FIRST, f"{job.first.label} wins by walkover"
-    return _unplayed(job, outcome, Termination.WALKOVER, reason, "", is_final=True)
+    return _unplayed(job, outcome, Termination.WALKOVER, reason)
 
 
-def _unplayed(  # noqa: PLR0913 - all that such records differ in
-    job: Job, outcome: Outcome, termination: Termination, reason: str, fault: str, *, is_final: bool
+def _unplayed(
+    job: Job, outcome: Outcome, termination: Termination, reason: str, fault: str = ""
 ) -> MatchRecord:
     return MatchRecord(
         tournament=job.tournament,
@@ -78,12 +78,12 @@ def _unplayed(  # noqa: PLR0913 - all that such records differ in
         termination=termination,
         reason=reason,
         rated=False,
-        is_final=is_final,
+        is_final=not termination.is_void,
         actions=job.opening,
         num_opening=len(job.opening),
         times_ms=(0,) * len(job.opening),
         values=(None,) * len(job.opening),
-        match_hash=match_hash(load_game(job.game), job.opening),
+        match_hash=match_hash(cached_game(job.game), job.opening),
         seed_first=job.seed_first,
         seed_second=job.seed_second,
         started_at=time.time(),

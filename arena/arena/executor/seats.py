@@ -25,17 +25,21 @@ class WarmSeats:
     """Gives the seat of a competitor, the one that is warm if there is one."""
 
     def __init__(self) -> None:
-        self._seats: OrderedDict[tuple[str, str, str], Seat] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, str, str, str], Seat] = OrderedDict()
 
     def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
         """Give a seat; two labels of one bot are two seats, since a bot may meet itself."""
-        key = (competitor.record.identity, competitor.label, tier)
+        key = (competitor.record.identity, competitor.label, game_name, tier)
         seat = self._seats.pop(key, None) or make_seat(competitor, game_name, Tier(tier))
         self._seats[key] = seat
         while len(self._seats) > MAX_WARM:
             _, oldest = self._seats.popitem(last=False)
             oldest.close()
         return seat
+
+    def deterministic(self) -> dict[str, bool]:
+        """Tell by label whether a bot said that it is deterministic."""
+        return {label: seat.deterministic for (_, label, _, _), seat in self._seats.items()}
 
     def close(self) -> None:
         """End all bots."""

@@ -38,7 +38,9 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
         return [*checks, _broken(len(checks), f"no end within {_KIT_S:g} s")]
     checks = _read(done.stdout)
     if done.returncode:
-        checks.append(_broken(len(checks), f"its process ended with {done.returncode}: {_last_line(done.stderr)}"))
+        checks.append(
+            _broken(len(checks), f"its process ended with {done.returncode}: {_last_line(done.stderr)}")
+        )
     return checks
 
 

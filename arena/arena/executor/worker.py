@@ -4,117 +4,145 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
-from functools import cache
-from typing import TYPE_CHECKING, Any
+import tempfile
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
-from arena.executor.record import record_of
+from arena.executor.job import cached_game
+from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.match import MatchSetup, play_match
-from arena_plugins import load_game
+from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from multiprocessing.connection import Connection
 
     from arena.executor.job import Job
     from arena_db.records import MatchRecord
-    from arena_plugins import Game
 
+BATCH_S = 2.0
+"""Seconds until a batch begins no match: long enough to hide what sending costs, short enough to lose."""
+MAX_ACTIONS = 2_000
+"""Actions after which a batch begins no match: its records then fit into a pipe at once, so a worker that is
+killed while it sends them leaves all or nothing."""
+INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
+"""Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
 _PR_SET_PDEATHSIG = 1
 _NICE = 10
 """Workers stand back behind the coordinator and the screens of people who watch."""
 
 
-class WorkerEvent(msgspec.Struct, frozen=True):
+class Began(NamedTuple):
     """What a worker tells the coordinator while it plays."""
 
-    kind: str
-    """worker (its process id is the number) or began (a match)."""
+    worker: int
+    """Its process id."""
     number: int
-    first: str = ""
-    second: str = ""
+    """The match that begins; 0 when the worker is up."""
 
 
 class Control:
-    """What ties a worker to the coordinator: events up, stop and abort down, and the bots it keeps."""
+    """What ties a worker to the coordinator, news up and orders down, and the bots it keeps warm."""
 
-    def __init__(self, tell: Callable[[WorkerEvent], None]) -> None:
+    def __init__(
+        self,
+        tell: Callable[[Began], None],
+        must_stop: Callable[[], bool] = lambda: False,
+        must_abort: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Take the two ways.
+
+        Args:
+            tell: hears of every match that begins.
+            must_stop: asked before each match; then no further one begins.
+            must_abort: asked before each move; then the match ends.
+        """
         self.tell = tell
+        self.must_stop = must_stop
+        self.must_abort = must_abort
         self.seats = WarmSeats()
-        self.stopping = False
-        """No further match begins."""
-        self.aborting = False
-        """The running match ends at its next move."""
-
-    def must_stop(self) -> bool:
-        """Tell whether no further match may begin."""
-        return self.stopping
-
-    def must_abort(self) -> bool:
-        """Tell whether the running match must end."""
-        return self.aborting
 
     def close(self) -> None:
         """End all bots."""
         self.seats.close()
 
 
-class _SharedControl(Control):
-    """The control of a worker process; the coordinator sets the flag in shared memory."""
-
-    def __init__(self, flag: Any, tell: Callable[[WorkerEvent], None]) -> None:  # noqa: ANN401 - a ctypes value
-        super().__init__(tell)
-        self._flag = flag
-
-    def must_stop(self) -> bool:
-        return bool(self._flag.value)
-
-
 _control: Control | None = None
 """Of this worker process, set by `begin_worker`."""
 
 
-def begin_worker(flag: Any, writer: Connection, coordinator: int) -> None:  # noqa: ANN401 - a ctypes value
-    """Set this process up as a worker: Ctrl-C is the coordinator's affair, and its death is ours."""
+def begin_worker(folder: str, stop_file: str, writer: Any, coordinator: int) -> None:  # noqa: ANN401 - a Connection, which has another type on each system
+    """Set this process up as a worker: Ctrl-C is the coordinator's affair, and its death is ours.
+
+    Args:
+        folder: for temporary files; the coordinator removes it.
+        stop_file: once it exists, no further match begins.
+        writer: takes each `Began`.
+        coordinator: the process id of the coordinator.
+    """
     global _control  # noqa: PLW0603 - one worker is one process
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for interrupt in INTERRUPTS:
+        signal.signal(interrupt, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
+        os.nice(_NICE)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if sys.platform != "win32":
-        if os.getppid() != coordinator:
-            os._exit(1)
-        os.nice(_NICE)
-    _control = _SharedControl(flag, writer.send)
+    else:
+        threading.Thread(target=_end_with_coordinator, daemon=True).start()
+    # The coordinator may have died before.
+    if os.getppid() != coordinator:
+        os._exit(1)
+    tempfile.tempdir = folder
+    _control = Control(writer.send, Path(stop_file).exists)
     atexit.register(_control.close)
-    writer.send(WorkerEvent("worker", os.getpid()))
+    writer.send(Began(os.getpid(), 0))
+
+
+def _end_with_coordinator() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[MatchRecord]:
-    """Play matches one after the other; fewer records than jobs come back when the run was stopped meanwhile."""
+    """Play matches one after the other.
+
+    Fewer records than jobs come back when the run was stopped meanwhile, or when the batch became too large;
+    they are those of the first jobs.
+    """
     here = control or _control
     if here is None:
         raise RuntimeError("play_batch needs a control outside of a worker process")
     records: list[MatchRecord] = []
+    ends_at, num_actions = time.monotonic() + BATCH_S, 0
     for job in jobs:
-        if here.must_stop():
+        if here.must_stop() or time.monotonic() >= ends_at or num_actions >= MAX_ACTIONS:
             break
-        here.tell(WorkerEvent("began", job.number, job.first.label, job.second.label))
+        here.tell(Began(os.getpid(), job.number))
         records.append(play_job(job, here))
+        num_actions += len(records[-1].actions)
     return records
 
 
 def play_job(job: Job, control: Control) -> MatchRecord:
-    """Play one match with the bots that are warm."""
-    game = _game(job.game)
-    seats = (
-        control.seats.of(job.first, game.name, job.tier),
-        control.seats.of(job.second, game.name, job.tier),
-    )
+    """Play one match with the bots that are warm; an error of the arena makes it void."""
+    try:
+        game = cached_game(job.game)
+        seats = (
+            control.seats.of(job.first, game.name, job.tier),
+            control.seats.of(job.second, game.name, job.tier),
+        )
+    except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
+        return void_record(job, Termination.ARENA_ERROR, traceback.format_exc())
     setup = MatchSetup(
         id=job.match,
         labels=(job.first.label, job.second.label),
@@ -123,9 +151,4 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         opening=job.opening,
         init_s=job.init_s,
     )
-    return record_of(job, game, play_match(game, seats, setup, abort=control.must_abort))
-
-
-@cache
-def _game(spec: str) -> Game:
-    return load_game(spec)
+    return record_of(job, play_match(game, seats, setup, abort=control.must_abort))

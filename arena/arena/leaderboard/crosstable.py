@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.errors import ConfigError
+from arena.leaderboard.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
@@ -25,14 +28,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     losses: int = 0
 
     @property
-    def games(self) -> int:
-        """Matches in all."""
-        return self.wins + self.draws + self.losses
-
-    @property
     def score(self) -> float | None:
         """Points per match; None where they have not met."""
-        return (self.wins + self.draws / 2) / self.games if self.games else None
+        games = self.wins + self.draws + self.losses
+        return (self.wins + self.draws / 2) / games if games else None
 
 
 class Crosstable(msgspec.Struct, frozen=True):
@@ -43,27 +42,21 @@ class Crosstable(msgspec.Struct, frozen=True):
     """`[row][column]`; the diagonal is empty."""
 
 
-def crosstable(store: Store, tournament: str, order: tuple[str, ...]) -> Crosstable:
+def crosstable(store: Store, tournament: TournamentRecord, order: Sequence[str]) -> Crosstable:
     """Give the crosstable of a tournament with its bots in `order`, by label."""
-    record = store.tournament(tournament)
-    if record is None:
-        raise ConfigError(f"no tournament {tournament}")
-    labels = {entrant.seat: entrant.label for entrant in store.entrants(record.id)}
-    results: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: {"wins": 0, "draws": 0, "losses": 0})
-    for tally in store.tallies(MatchFilter(tournament=record.name)):
-        if not tally.rated:
-            continue
+    labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
+    points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
+    for tally in store.tallies(MatchFilter(tournament=tournament.name)):
         first, second = labels[tally.first_seat], labels[tally.second_seat]
-        if tally.outcome == Outcome.DRAW:
-            keys = ("draws", "draws")
-        else:
-            keys = ("wins", "losses") if tally.outcome == Outcome.FIRST else ("losses", "wins")
-        results[first, second][keys[0]] += tally.num_matches
-        results[second, first][keys[1]] += tally.num_matches
+        score = POINTS[Outcome(tally.outcome)]
+        points[first, second][score] += tally.num_matches
+        points[second, first][1 - score] += tally.num_matches
     return Crosstable(
-        order,
-        tuple(
-            tuple(Cell(bot=bot, opponent=opponent, **results[bot, opponent]) for opponent in order)
-            for bot in order
-        ),
+        tuple(order), tuple(tuple(_cell(bot, other, points[bot, other]) for other in order) for bot in order)
+    )
+
+
+def _cell(bot: str, opponent: str, points: Counter[float]) -> Cell:
+    return Cell(
+        bot=bot, opponent=opponent, wins=points[1.0], draws=points[0.5], losses=points[0.0]
     )

@@ -1,52 +1,61 @@
-"""The matches of two bots of a tournament, pair by pair."""
+"""What is known of two bots while a tournament runs, and all of it when a match of two bots is over."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from arena.leaderboard.sides import POINTS
 from arena.rating.encounter import EncounterCounts, MatchResult, count_encounter
+from arena.rating.ticker import Ticker
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from arena_db.records import PlannedMatch, StoredMatch
+    from arena_db.records import MatchRecord, PlannedMatch, StoredMatch
 
 
-class Encounters:
-    """Collects rated matches of a tournament and counts those of any two bots."""
+class Scores:
+    """Wins, draws and losses of each encounter, and Elo as it goes; every match costs the same."""
 
-    def __init__(self, planned: Iterable[PlannedMatch]) -> None:
+    def __init__(self, planned: Iterable[PlannedMatch], labels: Sequence[str]) -> None:
+        """Take the plan and the labels by seat."""
         self._planned = {match.number: match for match in planned}
-        self._results: dict[int, list[tuple[int, MatchResult]]] = {}
+        self._labels = labels
+        self._points: dict[tuple[int, int], Counter[float]] = defaultdict(Counter)
+        self.ticker = Ticker()
+        """Incremental Elo by label; it depends on the order of the matches and is no rating."""
 
-    def add(self, number: int, outcome: str, match_hash: str) -> int:
-        """Add the rated match of that number; give its encounter."""
+    def add(self, record: MatchRecord) -> None:
+        """Add a match; one that is not rated is passed over."""
+        if not record.rated:
+            return
+        match = self._planned[record.number]
+        points = POINTS[Outcome(record.outcome)]
+        self.ticker.update(self._labels[match.first], self._labels[match.second], points)
+        self._points[match.first, match.second][points] += 1
+
+    def encounter(self, number: int) -> tuple[str, str, EncounterCounts]:
+        """Give both bots of a planned match, and their results so far as the one of the lower seat sees them."""
         match = self._planned[number]
-        result = MatchResult(match.match_no // 2, True, POINTS[Outcome(outcome)], match_hash)  # noqa: FBT003
-        self._results.setdefault(match.encounter, []).append((match.first, result))
-        return match.encounter
-
-    def add_stored(self, matches: Iterable[StoredMatch]) -> None:
-        """Add what the store holds; void and unrated matches are passed over."""
-        for match in matches:
-            if match.rated:
-                self.add(match.number, match.outcome, match.match_hash)
-
-    def seats(self, encounter: int) -> tuple[int, int]:
-        """Give both seats of an encounter, the one named first on the command line first."""
-        match = next(match for match in self._planned.values() if match.encounter == encounter)
-        return min(match.first, match.second), max(match.first, match.second)
-
-    def encounters(self) -> list[int]:
-        """List the encounters with at least one match."""
-        return sorted(self._results)
-
-    def count(self, encounter: int) -> EncounterCounts:
-        """Count an encounter as the bot named first on the command line sees it."""
-        seat, _ = self.seats(encounter)
-        return count_encounter(
-            result if first == seat else MatchResult(result.pair, False, 1 - result.score, result.match_hash)  # noqa: FBT003
-            for first, result in self._results.get(encounter, [])
+        one, other = sorted((match.first, match.second))
+        first, second = self._points[one, other], self._points[other, one]
+        counts = EncounterCounts(
+            wins=first[1.0] + second[0.0],
+            draws=first[0.5] + second[0.5],
+            losses=first[0.0] + second[1.0],
         )
+        return self._labels[one], self._labels[other], counts
+
+
+def count_match(matches: Iterable[StoredMatch]) -> EncounterCounts:
+    """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
+    results: list[MatchResult] = []
+    for match in matches:
+        if match.rated:
+            is_first = match.first_seat < match.second_seat
+            points = POINTS[Outcome(match.outcome)]
+            score = points if is_first else 1 - points
+            results.append(MatchResult(match.match_no // 2, is_first, score, match.match_hash))
+    return count_encounter(results)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from arena_db.records import Tally
 
 POINTS = {Outcome.FIRST: 1.0, Outcome.DRAW: 0.5, Outcome.SECOND: 0.0}
@@ -22,30 +19,42 @@ _FAULT_COLUMN = {
 }
 
 
+class Result(NamedTuple):
+    """A tally of rated matches between two bots of a field."""
+
+    first: int
+    """Index of the bot that moved first."""
+    second: int
+    tally: Tally
+
+    @property
+    def points(self) -> float:
+        """Points of the first bot in each match."""
+        return POINTS[Outcome(self.tally.outcome)]
+
+
 class Field(NamedTuple):
     """The bots of a table and their results."""
 
     names: tuple[str, ...]
-    key_of: Callable[[Tally], tuple[int, int]]
-    """Gives the indices of a tally's first and second bot."""
-    tallies: tuple[Tally, ...]
+    identities: tuple[str, ...]
+    results: tuple[Result, ...]
 
 
 class Sides:
     """Counts results and forfeits per bot and side."""
 
-    def __init__(self, field: Field) -> None:
-        self.names = field.names
+    def __init__(self, results: tuple[Result, ...]) -> None:
         self.results: dict[tuple[int, int], Counter[float]] = defaultdict(Counter)
         """Points to number of matches, by bot and side (0 first, 1 second)."""
         self.unique: Counter[int] = Counter()
         self.faults: Counter[tuple[int, str]] = Counter()
-        for tally in field.tallies:
-            if tally.rated:
-                self._add(tally, *field.key_of(tally))
+        for result in results:
+            self._add(result)
 
-    def _add(self, tally: Tally, first: int, second: int) -> None:
-        points = POINTS[Outcome(tally.outcome)]
+    def _add(self, result: Result) -> None:
+        first, second, tally = result
+        points = result.points
         self.results[first, 0][points] += tally.num_matches
         self.results[second, 1][1 - points] += tally.num_matches
         self.unique[first] += tally.num_unique

@@ -6,56 +6,125 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.leaderboard.sides import Field
-from arena.leaderboard.tables import Table, make_tables
+from arena.leaderboard.resampling import pair_outcomes_of
+from arena.leaderboard.sides import Field, Result
+from arena.leaderboard.tables import Resampling, Table, make_tables
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
 
+ALL = "all"
+"""Names all pools at once."""
 
-def standings(store: Store, tournament: str, *, anchor: tuple[str, float] | None = None) -> list[Table]:
+
+def standings(
+    store: Store, tournament: TournamentRecord, *, anchor: tuple[str, float] | None = None
+) -> list[Table]:
     """Give the tables of one tournament; more than one where bots are not connected by matches.
 
     Raises:
         ConfigError: the anchor is none of its bots.
     """
-    record = store.tournament(tournament)
-    if record is None:
-        raise ConfigError(f"no tournament {tournament}")
-    names = tuple(entrant.label for entrant in store.entrants(record.id))
-    tallies = tuple(store.tallies(MatchFilter(tournament=record.name)))
-    field = Field(names, lambda tally: (tally.first_seat, tally.second_seat), tallies)
-    return make_tables(field, record.game, record.pool, anchor=anchor)
+    entrants = store.entrants(tournament.id)
+    field = Field(
+        tuple(entrant.label for entrant in entrants),
+        tuple(entrant.bot.identity for entrant in entrants),
+        tuple(
+            Result(tally.first_seat, tally.second_seat, tally)
+            for tally in store.tallies(MatchFilter(tournament=tournament.name))
+        ),
+    )
+    return make_tables(field, tournament.game, tournament.pool, anchor=anchor)
 
 
-def pools(store: Store, where: MatchFilter) -> list[tuple[str, str, int]]:
+def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
     """List game, pool and number of matches of all pools, the largest first."""
     sizes: Counter[tuple[str, str]] = Counter()
-    for tally in store.tallies(where):
+    for tally in tallies:
         sizes[tally.game, tally.pool] += tally.num_matches
     return [(game, pool, number) for (game, pool), number in sizes.most_common()]
 
 
-def leaderboard(
-    store: Store, where: MatchFilter, pool: str, *, anchor: tuple[str, float] | None = None
-) -> list[Table]:
-    """Give the tables of one game over all tournaments of a pool; `all` mixes the pools.
+def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tuple[str, str]:
+    """Choose game and pool: what was asked for, else those with most matches.
+
+    Args:
+        pools: at least one, the largest first.
+        wanted: name of a pool, `all`, or None.
 
     Raises:
-        ConfigError: the anchor is none of the bots.
+        ConfigError: there is no such pool; names those there are.
     """
-    bots = store.bots()
-    tallies = tuple(
-        tally for tally in store.tallies(where) if pool in ("all", tally.pool) and tally.first != tally.second
+    if wanted == ALL:
+        return pools[0][0], ALL
+    for game, pool, _ in pools:
+        if wanted in (None, pool):
+            return game, pool
+    there = "; ".join(sorted({pool for _, pool, _ in pools}))
+    raise ConfigError(f'no pool "{wanted}"; there are: {there}; {ALL} mixes them')
+
+
+class Leaderboard:
+    """The bots of one game and one pool, over all tournaments."""
+
+    def __init__(self, tallies: Sequence[Tally], bots: Mapping[str, BotRecord], game: str, pool: str) -> None:
+        """Take the rated matches of a game and a pool; `all` mixes the pools.
+
+        Args:
+            tallies: rated matches of any game and pool; those of a bot against itself tell nothing.
+            bots: all bots by identity.
+            game: canonical spec.
+            pool: name of a pool, or `all`.
+        """
+        self._game = game
+        self._pool = pool
+        used = [
+            tally
+            for tally in tallies
+            if tally.game == game and pool in (ALL, tally.pool) and tally.first != tally.second
+        ]
+        identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
+        self._index = {identity: number for number, identity in enumerate(identities)}
+        self._field = Field(
+            _names([bots[identity] for identity in identities]),
+            tuple(identities),
+            tuple(Result(self._index[tally.first], self._index[tally.second], tally) for tally in used),
+        )
+
+    def tables(self, anchor: tuple[str, float] | None = None) -> list[Table]:
+        """Rate the bots.
+
+        Raises:
+            ConfigError: the anchor is none of them.
+        """
+        return make_tables(self._field, self._game, self._pool, anchor=anchor)
+
+    def resampled_tables(
+        self, store: Store, where: MatchFilter, num_samples: int, anchor: tuple[str, float] | None = None
+    ) -> list[Table]:
+        """Rate the bots, with intervals from drawing pairs again; every match that fits `where` is read.
+
+        Raises:
+            ConfigError: the anchor is none of them.
+        """
+        outcomes = pair_outcomes_of(store, where, self._index)
+        resampling = Resampling(outcomes, num_samples)
+        return make_tables(self._field, self._game, self._pool, anchor=anchor, resampling=resampling)
+
+
+def _names(bots: Sequence[BotRecord]) -> tuple[str, ...]:
+    """Name competitors by their specs, two of one spec also by their versions or by what they are made of."""
+    specs = Counter(bot.spec for bot in bots)
+    versions = Counter((bot.spec, bot.version) for bot in bots)
+    return tuple(
+        bot.spec
+        if specs[bot.spec] == 1
+        else f"{bot.spec}@{bot.version}"
+        if versions[bot.spec, bot.version] == 1
+        else f"{bot.spec}#{bot.identity[:6]}"
+        for bot in bots
     )
-    identities = sorted({tally.first for tally in tallies} | {tally.second for tally in tallies})
-    index = {identity: number for number, identity in enumerate(identities)}
-    specs = [bots[identity].spec for identity in identities]
-    # Two versions of one bot are two competitors; only then does a name need more than the spec.
-    names = tuple(
-        spec if specs.count(spec) == 1 else f"{spec}#{identity[:6]}"
-        for spec, identity in zip(specs, identities, strict=True)
-    )
-    field = Field(names, lambda tally: (index[tally.first], index[tally.second]), tallies)
-    return make_tables(field, where.game or "", pool, anchor=anchor)

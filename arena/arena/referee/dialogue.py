@@ -66,8 +66,8 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> None:
         raise FaultError(Termination.NO_COMMON_PROTOCOL, cause)
 
 
-def get_ready(connection: Connection, setup: SeatSetup) -> None:
-    """Announce a match and wait for `ready`.
+def get_ready(connection: Connection, setup: SeatSetup) -> bool:
+    """Announce a match and wait for `ready`; give whether the bot says that it is deterministic.
 
     Raises:
         FaultError: it did not come, did not fit, or not within `setup.init_s`.
@@ -91,6 +91,7 @@ def get_ready(connection: Connection, setup: SeatSetup) -> None:
         raise FaultError(
             Termination.PROTOCOL_ORDER, "it is ready for another match", repr(ready.match).encode()
         )
+    return ready.deterministic is True
 
 
 def await_reply(connection: Connection, go: Go, deadline: float, lateness: Termination) -> Reply:

@@ -57,6 +57,7 @@ class HostedSeat:
         self.name = name
         self.version = version
         self.tier = tier
+        self.deterministic = False
         self._command = tuple(command)
         self._resources = resources or Resources()
         self._limits = Limits(
@@ -83,7 +84,7 @@ class HostedSeat:
             if warm is None:
                 greet(connection, self._limits, began + setup.init_s)
             began = time.monotonic()
-            get_ready(connection, setup)
+            self.deterministic = get_ready(connection, setup)
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH

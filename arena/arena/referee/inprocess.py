@@ -40,6 +40,7 @@ class InProcessSeat:
         self.name = name
         self.version = version
         self.tier = Tier.T0
+        self.deterministic = False
         self._make = make
         self._bot: Bot | None = None
         self._setup: SeatSetup | None = None
@@ -52,6 +53,7 @@ class InProcessSeat:
         began = time.monotonic()
         try:
             self._bot = _guarded(lambda: self._new_bot(setup, self._bot if again else None))
+            self.deterministic = _guarded(lambda: getattr(self._bot, "deterministic", None) is True)
             check_time(time.monotonic() - began, setup.init_s, Termination.INIT_TIMEOUT)
         except FaultError as error:
             if error.termination in {Termination.CRASH, Termination.BOT_ERROR}:

@@ -96,6 +96,11 @@ class Seat(Protocol):
         """How the bot is kept apart."""
         ...
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether the bot said, at the last `start`, that seed and node limit alone decide its actions."""
+        ...
+
     def start(self, setup: SeatSetup) -> Fault | None:
         """Get the bot ready for a match; a fault means that it never was."""
         ...

@@ -5,40 +5,41 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from arena.errors import ConfigError
 from arena.executor.pools import make_pool
+from arena.executor.workspace import workspace
+from arena.tournament.lease import Lease
+from arena.tournament.ledger import Ledger
+from arena.tournament.orders import Orders
 from arena.tournament.plan import make_jobs
 from arena.tournament.run import Rules, Run
 from arena.tournament.stop import StopSignals
 from arena_db.owner import current_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from arena.tournament.events import Ended, Event
     from arena.tournament.plan import Plan
-    from arena_db.records import PlannedMatch, TournamentRecord
+    from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
-def hold(
+def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its people
     store: Store,
     tournament: TournamentRecord,
     plan: Plan,
-    matches: Sequence[PlannedMatch],
     *,
     num_workers: int,
     tell: Callable[[Event], None],
     say: Callable[[str], None],
     goal_reached: Callable[[], bool] | None = None,
 ) -> Ended:
-    """Play `matches` of a stored tournament.
+    """Play what is left of a stored tournament.
 
     Args:
         store: where its plan lies and its results go.
         tournament: its record.
         plan: what `make_plan` or `restore_plan` gave.
-        matches: those that are to be played.
         num_workers: matches at once.
         tell: hears every event.
         say: tells people what their signals do.
@@ -46,19 +47,20 @@ def hold(
 
     Raises:
         ConfigError: another process runs it.
+        ArenaError: worker processes do not start.
+        DatabaseError: the store cannot be written; what was told of is stored.
     """
-    owner = current_owner()
-    if not store.claim(tournament.id, owner):
-        raise ConfigError(
-            f"{tournament.name} is being run by another process; arena stop {tournament.name} stops it"
-        )
     config = plan.config
-    rules = Rules(config.max_time, config.no_recover, config.rating_interval or 10, goal_reached)
-    try:
-        with StopSignals(say) as signals, closing(make_pool(config.executor, num_workers)) as pool:
-            jobs = make_jobs(tournament, plan, matches)
-            return Run(
-                store, tournament, jobs, pool, owner=owner, rules=rules, signals=signals, tell=tell
-            ).run()
-    finally:
-        store.release(tournament.id, owner)
+    with workspace() as folder, Lease(store, tournament, current_owner()) as lease, StopSignals() as signals:
+        # Only the holder of the lease knows what is left.
+        tournament = store.tournament(tournament.id) or tournament
+        jobs = make_jobs(tournament, plan, store.unplayed(tournament.id))
+        ledger = Ledger(store, tournament, jobs, lease, tell)
+        orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
+        rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
+        with closing(make_pool(config.executor, num_workers, folder)) as pool:
+            try:
+                return Run(jobs, pool, ledger, orders, rules).run()
+            except BaseException:
+                pool.abort()
+                raise

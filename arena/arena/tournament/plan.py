@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +30,7 @@ class Plan(NamedTuple):
     """A tournament that is ready to be stored."""
 
     config: TournamentConfig
-    """With the seed that was drawn."""
+    """With all that was drawn or found out."""
     game: Game
     competitors: list[Competitor]
     limit: TimeControl
@@ -41,14 +42,19 @@ class Plan(NamedTuple):
 def make_plan(config: TournamentConfig) -> Plan:
     """Work out all matches of a tournament; nothing is stored and no bot is started.
 
+    The configuration comes back with the seed that was drawn, and with absolute paths.
+
     Raises:
-        ConfigError, PluginError: it cannot be held as it is written.
+        ConfigError: it cannot be held as it is written.
+        PluginError: its game or one of its bots cannot be found.
+        ArenaError: the tier it requires is not to be had.
     """
     config.check()
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
-    competitors = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
+    competitors = _competitors(config)
+    config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
     return Plan(config, game, competitors, tournament_limit(config), _tier(config), matches, warnings)
 
@@ -58,6 +64,10 @@ def tournament_limit(config: TournamentConfig) -> TimeControl:
     return TimeControl.parse(
         config.tc, config.st, config.nodes, bank=config.bank, margin_ms=config.timemargin
     )
+
+
+def _competitors(config: TournamentConfig) -> list[Competitor]:
+    return resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
 
 
 def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list[PlannedMatch], list[str]]:
@@ -83,8 +93,8 @@ def _tier(config: TournamentConfig) -> Tier:
         raise ConfigError(f"--isolation {wanted} is not to be had here; the strongest is {strongest}")
     if config.require_tier is not None and wanted < config.require_tier:
         raise ArenaError(
-            f"--require-tier {config.require_tier}: bots would run in {wanted}, and the strongest here is {strongest}; "
-            f"say --require-tier {strongest} to accept that"
+            f"--require-tier {config.require_tier}: bots would run in {wanted}, and the strongest tier here is "
+            f"{strongest}; say --require-tier {wanted} to accept that"
         )
     return Tier(wanted)
 
@@ -128,17 +138,14 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         ConfigError: a bot is no longer the one that was entered.
     """
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
-    entrants = store.entrants(tournament.id)
-    competitors: list[Competitor] = []
-    for entrant in entrants:
-        now = resolve([entrant.bot.spec], margin_ms=config.timemargin)[0]
-        if now.record.identity != entrant.bot.identity:
+    competitors = _competitors(config)
+    for now, was in zip(competitors, store.entrants(tournament.id), strict=True):
+        if now.record.identity != was.bot.identity:
             raise ConfigError(
-                f"{entrant.label} has changed since {tournament.name} began: it was {entrant.bot.distribution} "
-                f"{entrant.bot.version}, now {now.record.version}, or a file it names differs; "
+                f"{was.label} has changed since {tournament.name} began: it was {was.bot.distribution} "
+                f"{was.bot.version}, now {now.record.version}, or a file it names differs; "
                 "bring the old one back, or hold a new tournament"
             )
-        competitors.append(msgspec.structs.replace(now, label=entrant.label))
     game = load_game(tournament.game)
     return Plan(
         config, game, competitors, tournament_limit(config), _tier(config), store.planned(tournament.id), []
@@ -146,13 +153,23 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
 
 
 def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
-    """Add rounds to a stored tournament; the matches planned so far stay as they are."""
+    """Add rounds to a stored tournament; the matches planned so far stay as they are.
+
+    Raises:
+        ConfigError: it has as many already, or the matches planned so far would now be others.
+    """
     config = msgspec.structs.replace(plan.config, rounds=rounds)
     if rounds <= plan.config.rounds:
         raise ConfigError(
             f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
         )
     matches, warnings = _schedule(config, plan.game, len(plan.competitors))
+    planned = [dataclasses.replace(match, attempt=0) for match in plan.matches]
+    if matches[: len(planned)] != planned:
+        raise ConfigError(
+            f"the openings of {tournament.name} are no longer those it began with "
+            f"(--openings {config.openings}); bring them back, or hold a new tournament"
+        )
     store.extend_plan(tournament.id, matches[len(plan.matches) :], config.to_toml())
     return plan._replace(config=config, matches=matches, warnings=warnings)
 

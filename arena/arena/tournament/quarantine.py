@@ -14,7 +14,8 @@ MAX_INIT_FAULTS = 3
 """Failures to start after which a bot is quarantined."""
 MIN_MATCHES = 20
 """Matches before the share of forfeits counts."""
-MAX_FORFEIT_SHARE = 0.1
+MAX_FORFEITS_IN_TEN = 1
+"""Forfeits in ten matches, from there on."""
 
 _INIT = frozenset({Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL})
 
@@ -48,4 +49,4 @@ class Quarantine:
         if self._init_faults[identity] >= MAX_INIT_FAULTS:
             return True
         matches = self._matches[identity]
-        return matches >= MIN_MATCHES and self._faults[identity] >= MAX_FORFEIT_SHARE * matches
+        return matches >= MIN_MATCHES and 10 * self._faults[identity] >= MAX_FORFEITS_IN_TEN * matches

@@ -6,7 +6,6 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
     from typing import Self
 
@@ -14,17 +13,15 @@ if TYPE_CHECKING:
 class StopSignals:
     """While it is entered, SIGINT, SIGTERM and SIGHUP become wishes that the coordinator reads."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """Tell people through `tell` what their signal does."""
+    def __init__(self) -> None:
         self.wish = ""
         """Nothing, stop (finish running matches) or abort (end them now)."""
-        self._tell = tell
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         """Take the signals over."""
         hard = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
-        self._before = {number: signal.signal(number, self._hard) for number in hard}
+        self._before = {number: signal.signal(number, self._abort) for number in hard}
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
@@ -35,8 +32,6 @@ class StopSignals:
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.wish = "abort" if self.wish else "stop"
-        if self.wish == "stop":
-            self._tell("stopping: running matches end and are stored; Ctrl-C again ends them now")
 
-    def _hard(self, _number: int, _frame: FrameType | None) -> None:
+    def _abort(self, _number: int, _frame: FrameType | None) -> None:
         self.wish = "abort"

@@ -1,16 +1,19 @@
-"""Is a stored match what it claims to be? The rules replay it, and deterministic bots play it again."""
+"""Is a stored match what it claims to be? The rules replay it, and its bots play it again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena_plugins import Outcome, load_game
-
+from arena.errors import ConfigError
 from arena.executor.worker import Control, play_job
+from arena.executor.workspace import workspace
 from arena.tournament.plan import make_jobs, restore_plan
+from arena_plugins import Outcome, Termination, load_game
 
 if TYPE_CHECKING:
-    from arena_db.records import StoredMatch
+    from collections.abc import Mapping
+
+    from arena_db.records import MatchRecord, StoredMatch
     from arena_db.store import Store
     from arena_plugins import Game, State
 
@@ -30,65 +33,73 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     Raises:
         ConfigError: a bot is no longer the one that played.
     """
-    game = load_game(match.game)
-    broken = _replay(game, match)
+    states, broken = _replay(match)
     if broken:
         return Finding(agrees=False, text=f"match {match.id} contradicts the rules: {broken}")
+    again, deterministic = _play_again(store, match)
+    end = max(len(match.actions), len(again.actions))
+    if match.termination != Termination.RULES:
+        # It was cut short by something that need not happen again.
+        end = min(end, len(match.actions))
+    for ply in range(match.num_opening, end):
+        if match.actions[ply : ply + 1] != again.actions[ply : ply + 1]:
+            return _divergence(match, states[ply], again, ply, deterministic)
+    return Finding(
+        agrees=True, text=f"match {match.id} keeps the rules, and its bots play the same moves again"
+    )
+
+
+def _replay(match: StoredMatch) -> tuple[list[State], str]:
+    """Give the states before and after each action, and what is wrong with the match by the rules."""
+    state = load_game(match.game).initial_state()
+    states = [state]
+    for ply, action in enumerate(match.actions):
+        if action not in state.legal_actions:
+            return states, f"action {action} at ply {ply + 1} is not legal"
+        state = state.child(action)
+        states.append(state)
+    if match.termination != Termination.RULES:
+        return states, ""
+    if not state.is_terminal:
+        return states, "it is not over at its end"
+    first, second = state.returns
+    outcome = Outcome.DRAW if first == second else Outcome.FIRST if first > second else Outcome.SECOND
+    return states, "" if outcome == match.outcome else f"its outcome is {outcome}, not {match.outcome}"
+
+
+def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[str, bool]]:
     tournament = store.tournament(match.tournament_name)
     if tournament is None:
-        return Finding(agrees=False, text=f"match {match.id} belongs to no tournament")
+        raise ConfigError(f"match {match.id} belongs to no tournament; arena db check tells more")
     plan = restore_plan(store, tournament)
     planned = [planned for planned in plan.matches if planned.number == match.number]
     control = Control(lambda _: None)
-    try:
-        again = play_job(make_jobs(tournament, plan, planned)[0], control)
-        deterministic = control.seats.deterministic()
-    finally:
-        control.close()
-    names = (match.first_label, match.second_label)
-    for ply in range(match.num_opening, max(len(match.actions), len(again.actions))):
-        if match.actions[ply : ply + 1] == again.actions[ply : ply + 1]:
-            continue
-        mover = names[_mover(game, match.actions[:ply])]
-        if deterministic.get(mover):
-            stored = _move(game, match.actions, ply)
-            return Finding(
-                agrees=False,
-                text=f"match {match.id} diverges at ply {ply + 1}: {mover} played {stored}, now {_move(game, again.actions, ply)}",
-            )
-        return Finding(
-            agrees=True,
-            text=f"match {match.id} keeps the rules; it is the same up to ply {ply}, where {mover}, "
-            "which is not deterministic, plays another move",
+    with workspace():
+        try:
+            again = play_job(make_jobs(tournament, plan, planned)[0], control)
+            return again, control.seats.deterministic()
+        finally:
+            control.close()
+
+
+def _divergence(
+    match: StoredMatch, state: State, again: MatchRecord, ply: int, deterministic: Mapping[str, bool]
+) -> Finding:
+    mover = (match.first_label, match.second_label)[state.current_player]
+    if not deterministic.get(mover):
+        text = (
+            f"match {match.id} keeps the rules, and its bots play the same moves again up to ply {ply}, "
+            f"where {mover}, which does not say that it is deterministic, plays another one"
         )
-    return Finding(agrees=True, text=f"match {match.id} keeps the rules, and its bots play it again move by move")
+        return Finding(agrees=True, text=text)
+    game = load_game(match.game)
+    was, now = (_move(game, state, actions, ply) for actions in (match.actions, again.actions))
+    text = (
+        f"match {match.id} diverges at ply {ply + 1}: {mover} played {was}, now {now} "
+        "(a deterministic bot may do so only where it ran out of time)"
+    )
+    return Finding(agrees=False, text=text)
 
 
-def _replay(game: Game, match: StoredMatch) -> str:
-    state = game.initial_state()
-    for ply, action in enumerate(match.actions):
-        if action not in state.legal_actions:
-            return f"action {action} at ply {ply + 1} is not legal"
-        state = state.child(action)
-    if match.termination != "rules":
-        return ""
-    if not state.is_terminal:
-        return "it is not over at its end"
-    first, _ = state.returns
-    outcome = Outcome.DRAW if first == 0 else Outcome.FIRST if first > 0 else Outcome.SECOND
-    return "" if outcome == match.outcome else f"its outcome is {outcome}, not {match.outcome}"
-
-
-def _mover(game: Game, actions: tuple[int, ...]) -> int:
-    return _state(game, actions).current_player
-
-
-def _move(game: Game, actions: tuple[int, ...], ply: int) -> str:
-    return game.move(_state(game, actions[:ply]), actions[ply]) if ply < len(actions) else "nothing"
-
-
-def _state(game: Game, actions: tuple[int, ...]) -> State:
-    state = game.initial_state()
-    for action in actions:
-        state = state.child(action)
-    return state
+def _move(game: Game, state: State, actions: tuple[int, ...], ply: int) -> str:
+    return game.move(state, actions[ply]) if ply < len(actions) else "nothing"

@@ -20,8 +20,8 @@ _REMEMBERED = 1 << 15
 def line_length(game: Game) -> int:
     """Give how many in a row win: the parameter `k`; 0 where that is unknown.
 
-    Without `k` the shorter side wins where each cell is an action: tic-tac-toe has no parameters. A `k` that no
-    line of the board can hold means something else.
+    Without `k` the shorter side wins where each cell is an action: tic-tac-toe has no parameters. A `k` too
+    long for the board means something else.
     """
     rows, columns = game.shape
     k = game.params.get("k")

@@ -8,8 +8,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from arena_db import owner as owners
 from arena_db.owner import current_owner, is_dead
 from arena_db.records import Owner
@@ -17,6 +15,8 @@ from stores import add_cup
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from arena_db.store import Store
 

@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import text
@@ -15,6 +15,7 @@ from sqlalchemy import text
 from arena_db import engine, opening
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import (
+    AccessError,
     DamagedError,
     DatabaseError,
     ForeignError,
@@ -26,9 +27,6 @@ from arena_db.records import MatchFilter
 from arena_db.store import Store
 from children import run_child
 from stores import add_cup, tamper
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ALL = MatchFilter(rated_only=False)
 
@@ -120,13 +118,34 @@ def test_damaged(store: Store, place: float) -> None:
     start = 4096 + int(place * len(content)) // 4096 * 4096
     content[start : start + 4096 * 8] = b"\xff" * 4096 * 8
     store.path.write_bytes(content)
-    with (
-        pytest.raises(DamagedError, match="arena db check"),
-        Store.open(store.path, read_only=True) as damaged,
-    ):
-        list(damaged.tournament_matches(cup.record.id))
-        damaged.tallies(ALL)
-        assert damaged.check() == []
+    with pytest.raises(DamagedError, match="arena db check"):
+        read_all(store.path)
+
+
+def read_all(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        for tournament in store.tournaments():
+            list(store.tournament_matches(tournament.id))
+        assert store.check() == []
+
+
+def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+
+    def denied(*_: object) -> bool:
+        return False
+
+    # Root may write everywhere; the test below asks the system itself.
+    monkeypatch.setattr(os, "access", denied)
+    with Store.open(store.path, read_only=True) as beside_a_log:
+        assert len(beside_a_log.matches(ALL)) == 1
+    store.close()
+    with Store.open(store.path, read_only=True) as alone:
+        assert len(alone.matches(ALL)) == 1
+        assert [file.name for file in store.path.parent.iterdir()] == ["arena.db"]
+    with pytest.raises(AccessError, match="may not be written"):
+        Store.open(store.path)
 
 
 def test_a_reader_cannot_write(store: Store) -> None:
@@ -140,38 +159,47 @@ def test_a_reader_cannot_write(store: Store) -> None:
 
 
 def test_a_system_without_write_ahead_logs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = engine._uri  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — the only way to such a file system
-    monkeypatch.setattr(
-        engine, "_uri", lambda settings, *, create: real(settings, create=create) + "&vfs=unix-none"
-    )
-    monkeypatch.setattr(engine, "_uri", lambda _settings, *, create: f"file:{create}?mode=memory")
+    def in_memory(_: Settings, *, create: bool) -> str:
+        return f"file:{create}?mode=memory"
+
+    monkeypatch.setattr(engine, "_uri", in_memory)
     with pytest.raises(UnsupportedError, match="local disk"):
         open_raw(Settings(path=path))
 
 
 _AS_NOBODY = """
 import os, sys
-os.setgid(65534); os.setuid(65534)
+import arena_db.migrate, pysqlite3.dbapi2
 from arena_db.errors import DatabaseError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-try:
-    Store.open(sys.argv[1])
-except DatabaseError as error:
-    print(type(error).__name__)
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+for open_it in (lambda: Store.open(sys.argv[1]), lambda: Store.open(sys.argv[1] + ".new")):
+    try:
+        open_it()
+    except DatabaseError as error:
+        print(type(error).__name__, str(error).partition(";")[0])
 with Store.open(sys.argv[1], read_only=True) as store:
     print(len(store.matches(MatchFilter())))
-try:
-    Store.open(sys.argv[1] + ".new")
-except DatabaseError as error:
-    print(type(error).__name__)
 """
 
 
-@pytest.fixture
-def folder_for_all() -> Iterator[Path]:
-    """Give a folder that every user of the system can enter."""
-    folder = Path("/tmp") / f"arena-test-{os.getpid()}"  # noqa: S108 — pytest's own is for one user alone
-    folder.mkdir(mode=0o755)
-    yield folder
-    shutil.rmtree(folder)
+def test_a_folder_nobody_may_write_in(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2)])
+    store.close()
+    # pytest's own folders are for one user alone.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "arena.db"
+        shutil.copy(store.path, path)
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        child = run_child([sys.executable, "-c", _AS_NOBODY, path], cwd=Path("/"))
+        assert child.stdout.splitlines() == [
+            f"AccessError {path} may not be written by you",
+            f"AccessError {path}.new may not be written by you",
+            "2",
+        ]
+        path.parent.chmod(0o755)

@@ -1,0 +1,65 @@
+"""How options, files and defaults become one configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError
+from arena.executor.pools import num_cores, num_workers
+from arena.home import user_config
+from arena.tournament.config import config_from, read_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from arena.tournament.config import TournamentConfig
+
+_EXCLUDED = {"tc": ("st", "bank"), "st": ("tc",), "bank": ("tc",)}
+"""What a limit puts out of force where a file has it and an option, or a nearer file, says otherwise."""
+
+
+def configuration(given: Mapping[str, object], file: Path | None) -> TournamentConfig:
+    """Lay options over the `--config` file over the user's own file over the defaults.
+
+    Args:
+        given: values by parameter name; None and no bots are not given.
+        file: what `--config` names.
+
+    Raises:
+        ConfigError: a file or a value cannot be used.
+    """
+    values: dict[str, object] = {}
+    for path in (user_config(), file):
+        if path is not None:
+            layer = read_toml(path)
+            config_from(layer, str(path))
+            _lay_over(values, layer)
+    options = {key.replace("_", "-"): value for key, value in given.items() if value not in (None, ())}
+    if "games" in options:
+        options["games"] = int(str(options["games"]))
+    _lay_over(values, options)
+    return config_from(values, "options")
+
+
+def concurrency(config: TournamentConfig) -> int:
+    """Give the number of matches at once, refusing more than the machine has cores for.
+
+    Raises:
+        ConfigError: more than there are cores, without `--force-concurrency`.
+    """
+    cores = num_cores()
+    number = num_workers(config.concurrency, cores)
+    if number > cores and not config.force_concurrency:
+        raise ConfigError(
+            f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
+            "time; add --force-concurrency to do it all the same"
+        )
+    return number
+
+
+def _lay_over(values: dict[str, object], layer: Mapping[str, object]) -> None:
+    for key in layer:
+        for excluded in _EXCLUDED.get(key, ()):
+            values.pop(excluded, None)
+    values.update(layer)

@@ -1,0 +1,58 @@
+"""Stored things as the objects of JSON and CSV; their keys are an interface."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.cli.output import utc
+from arena_db.records import StoredMatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena_db.records import Entrant, MatchRecord, TournamentRecord
+
+RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
+"""How outcomes are written."""
+_RENAMED = {"tournament_name", "first_label", "second_label"}
+_ADDED = ("first_identity", "second_identity", "result", "plies")
+
+MATCH_KEYS = (
+    tuple(field.name for field in dataclasses.fields(StoredMatch) if field.name not in _RENAMED) + _ADDED
+)
+"""The keys of a stored match."""
+
+
+def match_object(record: MatchRecord, tournament: str, first: str, second: str) -> dict[str, object]:
+    """Give a match by the names people know: `tournament`, `first` and `second` are those."""
+    values = {key: value for key, value in dataclasses.asdict(record).items() if key not in _RENAMED}
+    return {
+        **values,
+        "tournament": tournament,
+        "first": first,
+        "second": second,
+        "started_at": utc(record.started_at),
+        "fault": msgspec.json.decode(record.fault) if record.fault else None,
+        "versions": msgspec.json.decode(record.versions) if record.versions else None,
+        "first_identity": record.first,
+        "second_identity": record.second,
+        "result": RESULT[record.outcome],
+        "plies": len(record.actions),
+    }
+
+
+def stored_match_object(match: StoredMatch) -> dict[str, object]:
+    """Give a match as the store knows it."""
+    return match_object(match, match.tournament_name, match.first_label, match.second_label)
+
+
+def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> dict[str, object]:
+    """Give a tournament with its bots."""
+    return {
+        **dataclasses.asdict(record),
+        "created_at": utc(record.created_at),
+        "entrants": [dataclasses.asdict(entrant) for entrant in entrants],
+    }

@@ -1,0 +1,84 @@
+"""How far a run is, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+_BAR = 20
+_CLEAR = "\r\x1b[K"
+_NUM_LEADERS = 3
+
+
+class Progress:
+    """One line: redrawn at most once a second on a terminal, else printed where it is due."""
+
+    def __init__(self, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        """Show nothing when `quiet`."""
+        self._quiet = quiet
+        self._live = sys.stderr.isatty() and not quiet
+        self._clock = clock
+        self._began = clock()
+        self._drawn_at = self._began
+        self._num_before: int | None = None
+        self._line = ""
+
+    def show(self, done: int, total: int, *, faults: int, due: bool, leaders: Mapping[str, float]) -> None:
+        """Show how far the run is.
+
+        Args:
+            done: finished matches.
+            total: planned matches.
+            faults: matches that bots forfeited.
+            due: whether it is time for a line where no terminal is.
+            leaders: the incremental Elo of each bot.
+        """
+        if self._num_before is None:
+            self._num_before = done - 1
+        now = self._clock()
+        if self._quiet or not (now - self._drawn_at >= 1 if self._live else due):
+            return
+        self._drawn_at = now
+        rate = (done - self._num_before) / max(now - self._began, 1e-9)
+        left = timedelta(seconds=round((total - done) / rate)) if rate > 0 else "-"
+        percent = 100 * done // max(total, 1)
+        text = f"{done}/{total} matches ({percent}%)  {60 * rate:.1f}/min  ETA {left}  faults {faults}"
+        if self._live:
+            filled = _BAR * done // max(total, 1)
+            self._line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}{_ticker(leaders)}"
+            self._draw()
+        else:
+            click.echo(text, err=True)
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Take the line away while something else is printed."""
+        if self._line:
+            click.echo(_CLEAR, nl=False, err=True)
+        yield
+        self._draw()
+
+    def end(self) -> None:
+        """Take the line away for good."""
+        if self._line:
+            click.echo(_CLEAR, nl=False, err=True)
+            self._line = ""
+
+    def _draw(self) -> None:
+        if self._line:
+            click.echo(_CLEAR + self._line, nl=False, err=True)
+
+
+def _ticker(elo: Mapping[str, float]) -> str:
+    best = sorted(elo, key=lambda name: -elo[name])[:_NUM_LEADERS]
+    return "".join(f"  {clean_text(name, _BAR)} ~{elo[name]:.0f}" for name in best)

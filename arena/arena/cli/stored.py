@@ -1,0 +1,61 @@
+"""Finds stored tournaments by what people call them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.cli.exits import NotFoundError
+from arena.errors import ConfigError
+from arena_plugins.spec import NAME, nearest
+
+if TYPE_CHECKING:
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+LAST = "last"
+"""Names the newest tournament, or the newest unfinished one."""
+
+
+def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
+    """Find a tournament by name; None or `last` is the newest one.
+
+    Args:
+        store: where it is.
+        key: its name.
+        unfinished: whether the newest means the newest unfinished one.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    if key is None or key == LAST:
+        found = store.last_tournament(unfinished=unfinished)
+        if found is None:
+            kind = "unfinished tournament" if unfinished else "tournament"
+            raise NotFoundError(f"there is no {kind} in {store.path}")
+        return found
+    found = store.tournament(key)
+    if found is None:
+        known = [tournament.name for tournament in store.tournaments()]
+        way_out = f"the newest is {known[0]}" if known else "arena tournament holds the first one"
+        raise NotFoundError(f'no tournament "{key}"{nearest(key, known)} ({way_out})')
+    return found
+
+
+def check_new_name(store: Store, name: str) -> None:
+    """Refuse a name that another tournament has, or that could be taken for something else.
+
+    Raises:
+        ConfigError: says why.
+    """
+    if not name:
+        return
+    if not NAME.match(name) or name.isdecimal() or name == LAST:
+        raise ConfigError(
+            f'--name "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64, neither a bare '
+            f'number nor "{LAST}"'
+        )
+    if store.tournament(name) is not None:
+        raise ConfigError(
+            f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
+            "begins a new one"
+        )

@@ -1,0 +1,69 @@
+"""The folder for temporary files of a run: it goes with the run or, if that was killed, with the next one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_PREFIX = "arena-run-"
+
+
+@contextmanager
+def workspace() -> Generator[Path]:
+    """Let this process make its temporary files, scratch folders of bots too, in a folder that is removed.
+
+    Folders whose process was killed are removed first: their lock is free.
+    """
+    before = tempfile.tempdir
+    base = Path(tempfile.gettempdir())
+    _sweep(base)
+    folder, lock = _make(base)
+    tempfile.tempdir = str(folder)
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = before
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _make(base: Path) -> tuple[Path, int | None]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        lock = _lock(folder)
+        # Between the two lines above another run may have swept the folder away.
+        if folder.exists():
+            return folder, lock
+
+
+def _sweep(base: Path) -> None:
+    for folder in base.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            lock = _lock(folder)
+            if lock is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder as long as this process lives; None where another has it, or nothing can be locked."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor

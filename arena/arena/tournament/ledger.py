@@ -1,0 +1,117 @@
+"""The books of a run: what was played is stored, told and counted."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.executor.record import walkover_record
+from arena.tournament.events import Ended, MatchFinished, MatchStarted, Notice
+from arena.tournament.quarantine import Quarantine
+from arena_db.records import MatchFilter
+from arena_plugins import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.executor.job import Job
+    from arena.tournament.events import Event
+    from arena.tournament.lease import Lease
+    from arena_db.records import MatchRecord, TournamentRecord
+    from arena_db.store import Store
+
+MAX_VOIDS = 3
+"""Attempts that fail by the arena's fault, in one run, after which a match stays void."""
+_OUR_FAULT = (Termination.ARENA_ERROR, Termination.ARENA_STALL)
+
+
+class Ledger:
+    """Alone writes the matches of a tournament while it is run; nothing once its lease is lost."""
+
+    def __init__(
+        self,
+        store: Store,
+        tournament: TournamentRecord,
+        jobs: Sequence[Job],
+        lease: Lease,
+        tell: Callable[[Event], None],
+    ) -> None:
+        """Open the books of a run; quarantines of earlier runs hold.
+
+        Args:
+            store: where results go.
+            tournament: as it stands in the store.
+            jobs: what is to be played.
+            lease: of that tournament.
+            tell: hears of everything that is stored.
+        """
+        self.num_done = tournament.num_done
+        """Matches that need no more play."""
+        self.tell = tell
+        self._store = store
+        self._tournament = tournament
+        self._jobs = {job.number: job for job in jobs}
+        self._lease = lease
+        self._voids: Counter[int] = Counter()
+        self._quarantine = Quarantine()
+        for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
+            self._quarantine.add(
+                tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches
+            )
+        store.set_state(tournament.id, "running")
+
+    def walkover(self, job: Job) -> MatchRecord | None:
+        """Give the record of a match if a bot in it is quarantined, so that it is not played."""
+        first, second = (self._quarantine.holds(bot.record.identity) for bot in (job.first, job.second))
+        return walkover_record(job, first_is_out=first, second_is_out=second) if first or second else None
+
+    def began(self, number: int) -> None:
+        """Tell that a match began."""
+        job = self._jobs[number]
+        self.tell(MatchStarted(number, self._tournament.num_planned, job.first.label, job.second.label))
+
+    def keep(self, played: Sequence[MatchRecord]) -> list[Job]:
+        """Store records as one transaction, then tell of them; give the matches that must be played again."""
+        if not played or self._lease.is_lost:
+            return []
+        records = [self._settled(record) for record in played]
+        self._store.save(records)
+        again: list[Job] = []
+        for record in records:
+            job = self._jobs[record.number]
+            self._quarantine.add_record(record)
+            self.num_done += record.is_final
+            self.tell(
+                MatchFinished(
+                    record, job.first.label, job.second.label, self.num_done, self._tournament.num_planned
+                )
+            )
+            if not record.is_final:
+                self._jobs[job.number] = msgspec.structs.replace(job, attempt=record.attempt + 1)
+                again.append(self._jobs[job.number])
+        return again
+
+    def close(self, reason: str) -> Ended:
+        """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
+        record = self._store.tournament(self._tournament.id) or self._tournament
+        is_finished = record.num_done == record.num_planned
+        state = "finished" if is_finished else "stopped"
+        if not self._lease.is_lost:
+            self._store.set_state(record.id, state)
+        why = "" if is_finished else reason or "another process took part in it"
+        ended = Ended(state, why, record.num_done, record.num_planned)
+        self.tell(ended)
+        return ended
+
+    def _settled(self, record: MatchRecord) -> MatchRecord:
+        """Make a match final that the arena itself failed too often."""
+        if record.termination not in _OUR_FAULT:
+            return record
+        self._voids[record.number] += 1
+        if self._voids[record.number] < MAX_VOIDS and not record.is_final:
+            return record
+        self.tell(Notice(f"match {record.number} is not tried again: {record.reason}"))
+        return dataclasses.replace(record, is_final=True)

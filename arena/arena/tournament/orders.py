@@ -1,0 +1,86 @@
+"""Who may stop a run: signals, people in other shells, the clock, and another process that took it over."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.tournament.lease import Lease
+    from arena.tournament.stop import StopSignals
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_REQUEST_S = 0.5
+"""Seconds between two looks for requests."""
+
+
+class Order(NamedTuple):
+    """To begin no further match."""
+
+    reason: str
+    """Why, in words."""
+    now: bool = False
+    """Whether running matches end at once."""
+
+
+class Orders:
+    """Gathers what is asked of a run."""
+
+    def __init__(  # noqa: PLR0913 - one argument for each who may order, and two for what they need
+        self,
+        store: Store,
+        tournament: TournamentRecord,
+        lease: Lease,
+        signals: StopSignals,
+        *,
+        say: Callable[[str], None],
+        max_time: float | None = None,
+    ) -> None:
+        """Start the clock; what was requested before is out of date.
+
+        Args:
+            store: where `arena stop` leaves requests.
+            tournament: the one that is run.
+            lease: of that tournament.
+            signals: what this process was sent.
+            say: told once how to stop at once.
+            max_time: seconds after which no new match begins.
+        """
+        self._store = store
+        self._tournament = tournament
+        self._lease = lease
+        self._signals = signals
+        self._say = say
+        self._max_time = max_time
+        self._began = self._next_request = time.monotonic()
+        self._has_said = False
+        store.take_requests(tournament.id)
+
+    def poll(self) -> Order | None:
+        """Give the strongest order there is, if any; cheap enough for every move."""
+        if self._lease.is_lost:
+            return Order("another process has taken it over", now=True)
+        wishes = {self._signals.wish, *self._requests()}
+        if "abort" in wishes:
+            return Order("running matches were ended", now=True)
+        if "stop" in wishes:
+            self._explain()
+            return Order("stopped on request")
+        if self._max_time is not None and time.monotonic() - self._began >= self._max_time:
+            return Order(f"--max-time {self._max_time:g} is over")
+        return None
+
+    def _requests(self) -> list[str]:
+        now = time.monotonic()
+        if now < self._next_request:
+            return []
+        self._next_request = now + _REQUEST_S
+        return self._store.take_requests(self._tournament.id)
+
+    def _explain(self) -> None:
+        if not self._has_said:
+            self._has_said = True
+            self._say("stopping: running matches end and are stored; Ctrl-C again ends them now")

@@ -1,0 +1,101 @@
+"""Small tournaments to test with, played in a store of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arena.tournament.config import TournamentConfig
+from arena.tournament.events import MatchFinished, MatchStarted, Notice
+from arena.tournament.hold import hold
+from arena.tournament.plan import make_jobs, make_plan, restore_plan, store_plan
+from arena_db.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.executor.job import Job
+    from arena.tournament.events import Ended, Event
+    from arena.tournament.plan import Plan
+    from arena_db.records import StoredMatch, TournamentRecord
+
+TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
+"""Bots whose moves depend on their seeds alone."""
+
+
+def config(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - values of any option
+    """Give a small tournament: tic-tac-toe, in this process, one pair of each encounter."""
+    quick = {"game": "tic-tac-toe", "rounds": 1, "srand": 7, "executor": "inline", "isolation": "none", "st": 30.0}
+    return TournamentConfig(bots=bots, **(quick | changes))
+
+
+class Sitting:
+    """A tournament in a store, with all that was told about it."""
+
+    def __init__(self, path: Path, settings: TournamentConfig) -> None:
+        self.store = Store.open(path)
+        self.plan: Plan = make_plan(settings)
+        self.tournament: TournamentRecord = store_plan(self.store, self.plan)
+        self.events: list[Event] = []
+        self.said: list[str] = []
+
+    def jobs(self) -> list[Job]:
+        """Give what is left to play."""
+        return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
+
+    def play(
+        self,
+        num_workers: int = 1,
+        *,
+        on_event: Callable[[Event], None] = lambda _: None,
+        on_words: Callable[[str], None] = lambda _: None,
+        goal_reached: Callable[[], bool] | None = None,
+    ) -> Ended:
+        """Play what is left, as `arena resume` does."""
+
+        def tell(event: Event) -> None:
+            self.events.append(event)
+            on_event(event)
+
+        def say(words: str) -> None:
+            self.said.append(words)
+            on_words(words)
+
+        return hold(
+            self.store,
+            self.tournament,
+            restore_plan(self.store, self.tournament),
+            num_workers=num_workers,
+            tell=tell,
+            say=say,
+            goal_reached=goal_reached,
+        )
+
+    def matches(self) -> list[StoredMatch]:
+        """Give all stored matches, void ones too, by number and attempt."""
+        return list(self.store.tournament_matches(self.tournament.id))
+
+    def results(self) -> dict[int, tuple[str, str, tuple[int, ...]]]:
+        """Give outcome, termination and actions of each match that is done."""
+        return {
+            match.number: (match.outcome, match.termination, match.actions)
+            for match in self.matches()
+            if match.is_final
+        }
+
+    def assert_whole(self) -> None:
+        """See that every planned match is stored exactly once, and that store and events agree."""
+        numbers = [match.number for match in self.matches() if match.is_final]
+        assert numbers == list(range(1, self.tournament.num_planned + 1))
+        assert self.store.unplayed(self.tournament.id) == []
+        assert self.store.check() == []
+        told = [event.record.number for event in self.events if isinstance(event, MatchFinished)]
+        assert sorted(told) == [match.number for match in self.matches()]
+
+    def started(self) -> list[int]:
+        """Give the numbers of the matches that began, in order."""
+        return [event.number for event in self.events if isinstance(event, MatchStarted)]
+
+    def notices(self) -> list[str]:
+        """Give the warnings."""
+        return [event.text for event in self.events if isinstance(event, Notice)]

@@ -1,0 +1,100 @@
+"""Places by option, by environment, by system; and errors of the store as errors of the arena."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from arena import home
+from arena.errors import ConfigError, StoreError
+from arena_db.errors import LockedError
+from children import modules_after
+from stores import add_cup
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the user's own settings out."""
+    for name in ("ARENA_HOME", "ARENA_CACHE", "ARENA_DB", "ARENA_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_usual_places() -> None:
+    assert home.home() == platformdirs.user_data_path("arena", appauthor=False)
+    assert home.cache() == platformdirs.user_cache_path("arena", appauthor=False)
+    assert home.store_path() == home.home() / "arena.db"
+
+
+def test_places_by_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("ARENA_CACHE", "~/somewhere")
+    assert home.home() == tmp_path / "data"
+    assert home.cache() == Path.home() / "somewhere"
+    assert home.store_path() == tmp_path / "data" / "arena.db"
+    monkeypatch.setenv("ARENA_DB", "~/one.db")
+    assert home.store_path() == Path.home() / "one.db"
+    assert home.store_path(f"sqlite:///{tmp_path}/two.db") == tmp_path / "two.db"
+    assert home.store_path(str(tmp_path / "three.db")) == tmp_path / "three.db"
+
+
+@pytest.mark.parametrize("location", ["postgresql://host/arena", "."])
+def test_no_place_for_a_store(location: str) -> None:
+    with pytest.raises(StoreError, match="give a file"):
+        home.store_path(location)
+
+
+def test_a_store_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "new" / "data"))
+    with pytest.raises(StoreError, match="no store at"), home.open_store(read_only=True):
+        pass
+    with pytest.raises(StoreError, match="no folder"), home.open_store(str(tmp_path / "other" / "a.db")):
+        pass
+    with home.open_store(fast=True) as store:
+        assert store.path == tmp_path / "new" / "data" / "arena.db"
+        assert add_cup(store).record.name == "rr-1"
+    with home.open_store(read_only=True) as store:
+        assert len(store.tournaments()) == 1
+
+
+def test_no_folder_for_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "file"))
+    with pytest.raises(StoreError, match="set ARENA_HOME"), home.open_store():
+        pass
+
+
+def test_errors_within_the_block(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no planned match 99"):
+        save_too_much(tmp_path / "a.db")
+    with pytest.raises(StoreError, match=r"^busy$"), home.store_errors():
+        raise LockedError("busy")
+
+
+def save_too_much(path: Path) -> None:
+    with home.open_store(str(path)) as store:
+        cup = add_cup(store)
+        store.save([replace(cup.match(1), number=99)])
+
+
+def test_importing_it_loads_no_database(tmp_path: Path) -> None:
+    loaded = modules_after("import arena.home", tmp_path)
+    assert "arena.home" in loaded
+    assert not {"sqlalchemy", "alembic", "sqlite3", "pysqlite3"} & loaded
+
+
+def test_the_user_s_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def usual(*_: object, **__: object) -> Path:
+        return tmp_path
+
+    monkeypatch.setattr(platformdirs, "user_config_path", usual)
+    assert home.user_config() is None
+    (tmp_path / "arena.toml").touch()
+    assert home.user_config() == tmp_path / "arena.toml"
+    monkeypatch.setenv("ARENA_CONFIG", str(tmp_path / "mine.toml"))
+    with pytest.raises(ConfigError, match=r"mine\.toml"):
+        home.user_config()
+    (tmp_path / "mine.toml").touch()
+    assert home.user_config() == tmp_path / "mine.toml"

@@ -1,0 +1,63 @@
+"""Every contradiction in a store is found and named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db.store import Store
+from stores import add_cup, break_index, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = [
+    (["PRAGMA application_id=0x1234"], "application id is 0x1234"),
+    (["UPDATE alembic_version SET version_num = 'x'"], "revision x, not 0001"),
+    (["UPDATE tournaments SET num_planned = 99"], "12 planned matches, not 99"),
+    (["UPDATE tournaments SET num_done = 5"], "counts 5 planned matches as done, marks 3 and stores 3"),
+    (["UPDATE planned SET state = 'planned'"], "marks 0"),
+    (["UPDATE matches SET outcome = 'lost' WHERE id = 1"], "SQLite finds: CHECK constraint failed"),
+]
+WHOLE = [
+    (["UPDATE matches SET reason = 'another' WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET actions = x'03020301' WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET first_bot = second_bot WHERE id = 3"], "match #3 is not as it was stored"),
+    (["UPDATE tallies SET num_unique = 0"], "kept, but not counted"),
+    (["DELETE FROM tallies"], "counted, but not kept"),
+    (["DELETE FROM bots WHERE id = 1"], "points to no row of bots"),
+]
+
+
+@pytest.fixture
+def filled(store: Store) -> Path:
+    """Give the path of a sound store with matches."""
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2), cup.match(3), cup.void(4)])
+    assert store.check() == store.check(quick=True) == []
+    return store.path
+
+
+@pytest.mark.parametrize(("statements", "text"), QUICK + WHOLE)
+def test_faults(store: Store, filled: Path, statements: list[str], text: str) -> None:
+    tamper(filled, *statements)
+    faults = store.check()
+    assert any(text in fault for fault in faults), faults
+    assert bool(store.check(quick=True)) == ((statements, text) in QUICK)
+
+
+def test_a_broken_index(store: Store, filled: Path) -> None:
+    store.close()
+    break_index(filled)
+    with Store.open(filled, read_only=True) as damaged:
+        assert any("SQLite finds" in fault for fault in damaged.check())
+
+
+def test_a_long_list_is_cut(store: Store) -> None:
+    cup = add_cup(store, num=60)
+    store.save([cup.match(number, match_hash=f"{number:064x}") for number in range(1, 61)])
+    tamper(store.path, "UPDATE tallies SET num_unique = 0", "UPDATE matches SET fault = 'x'")
+    faults = store.check()
+    assert len([fault for fault in faults if "as it was stored" in fault]) == 20
+    assert faults.count("more of the same kind") == 1

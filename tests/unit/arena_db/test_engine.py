@@ -1,0 +1,111 @@
+"""Which SQLite library is used, and what keeps writers apart where it is one that needs it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db import engine
+from arena_db.engine import Settings, find_driver, writer_lock
+from arena_db.errors import AccessError, LockedError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from children import run_child
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def old_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every SQLite library of this machine one that is not safe with several writers."""
+    monkeypatch.setattr(engine, "SAFE_SQLITE", (99, 0, 0))
+
+
+def test_the_library_is_safe_where_one_is() -> None:
+    driver = find_driver()
+    assert driver.single_writer == (driver.module.sqlite_version_info < engine.SAFE_SQLITE)
+
+
+def test_a_safe_python_needs_no_other_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SAFE_SQLITE", (3, 0, 0))
+    assert find_driver().module.__name__ == "sqlite3"
+
+
+@pytest.mark.usefixtures("old_library")
+def test_without_a_safe_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    for names in (("sqlite3", "no_such_library"), ("sqlite3", "pysqlite3.dbapi2")):
+        monkeypatch.setattr(engine, "_DRIVERS", names)
+        driver = find_driver()
+        assert driver.single_writer
+        assert driver.module.__name__ == "sqlite3"
+
+
+_SINGLE_WRITER = """
+import sys
+from arena_db import engine
+engine.SAFE_SQLITE = (99, 0, 0)
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from stores import add_cup
+with Store.open(sys.argv[1], busy_ms=10000) as store, Store.open(sys.argv[1], read_only=True) as reader:
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2)])
+    assert len(reader.matches(MatchFilter())) == 2
+    assert store.check() == []
+    with store._read() as connection:
+        assert connection.exec_driver_sql("PRAGMA wal_autocheckpoint").scalar() == 0
+"""
+
+
+def test_one_writer_at_a_time(path: Path) -> None:
+    # In a process of its own: two SQLite libraries in one process must not touch one file.
+    script = f"import sys; sys.path[:0] = {sys.path!r}\n{_SINGLE_WRITER}"
+    run_child([sys.executable, "-c", script, path], cwd=path.parent)
+    assert sorted(file.name for file in path.parent.iterdir()) == ["arena.db", "arena.db-lock"]
+    with Store.open(path) as store:
+        assert len(store.matches(MatchFilter())) == 2
+
+
+@pytest.mark.usefixtures("old_library")
+def test_the_lock_keeps_others_out(path: Path) -> None:
+    settings = Settings(path=path, busy_ms=20)
+    order: list[str] = []
+
+    def write() -> None:
+        with writer_lock(Settings(path=path)):
+            order.append("second")
+
+    with writer_lock(settings):
+        with pytest.raises(LockedError, match="locked by another process"), writer_lock(settings):
+            order.append("never")
+        other = threading.Thread(target=write)
+        other.start()
+        order.append("first")
+    other.join(30)
+    assert order == ["first", "second"]
+
+
+@pytest.mark.usefixtures("old_library")
+def test_writers_of_an_old_library(store: Store) -> None:
+    # The settings of this store were made before, with the safe library; only a new one takes the lock.
+    store.close()
+    with Store.open(store.path, busy_ms=50) as locking, writer_lock(Settings(path=store.path)):
+        with pytest.raises(LockedError):
+            add_cup(locking)
+        assert locking.tournaments() == []
+    with Store.open(store.path) as locking:
+        cup = add_cup(locking)
+        assert locking.save([cup.match(1)]) == 1
+        assert locking.check() == []
+
+
+@pytest.mark.usefixtures("old_library")
+def test_no_place_for_a_lock(path: Path) -> None:
+    settings = Settings(path=path.parent / "nowhere" / "arena.db")
+    with pytest.raises(AccessError), writer_lock(settings):
+        pass

@@ -1,0 +1,230 @@
+"""Locks, full disks and sudden ends: an error that says what to do, and nothing half stored."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import event
+
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import (
+    AccessError,
+    DamagedError,
+    DatabaseError,
+    ForeignError,
+    FullError,
+    LockedError,
+    RefusedError,
+)
+from arena_db.failures import explain
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from stores import add_cup, new_tournament
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+ALL = MatchFilter(rated_only=False)
+
+
+def test_locked_by_another_process(store: Store) -> None:
+    cup = add_cup(store)
+    with (
+        Store.open(store.path, busy_ms=20) as waiting,
+        closing(open_raw(Settings(path=store.path))) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        for write in (
+            lambda: waiting.save([cup.match(1)]),
+            lambda: waiting.set_state(1, "stopped"),
+            lambda: waiting.request(1, "stop"),
+        ):
+            with pytest.raises(LockedError, match="locked by another process"):
+                write()
+        assert waiting.tournament(1) == cup.record, "a reader does not wait"
+        other.execute("ROLLBACK")
+        assert waiting.save([cup.match(1)]) == 1
+
+
+def test_a_writer_waits_for_the_other(store: Store) -> None:
+    cup = add_cup(store)
+    with closing(open_raw(Settings(path=store.path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        saving = threading.Thread(target=lambda: store.save([cup.match(1)]))
+        saving.start()
+        other.execute("UPDATE tournaments SET event = 'now'")
+        other.execute("COMMIT")
+    saving.join(30)
+    record = store.tournament(1)
+    assert record is not None
+    assert (record.event, record.num_done) == ("now", 1)
+
+
+def test_a_full_disk(store: Store) -> None:
+    cup = add_cup(store, num=2000)
+    store.save([cup.match(1)])
+    records = [cup.match(number, reason="long" * 500) for number in range(2, 1001)]
+
+    def fill_up(connection: Connection) -> None:
+        size = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={size + 20}")
+
+    engine = store._engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to set a limit on its connections
+    event.listen(engine, "begin", fill_up)
+    with pytest.raises(FullError, match="nothing is half stored"):
+        store.save(records)
+    event.remove(engine, "begin", fill_up)
+    assert [match.number for match in store.matches(ALL)] == [1]
+    assert store.check() == []
+
+
+_SMALL_FILES = """
+import resource, signal, sys
+from arena_db.errors import DatabaseError
+from arena_db.store import Store
+from stores import add_cup
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Store.open(sys.argv[1]) as store:
+    cup = add_cup(store, num=2000)
+    store.save([cup.match(1)])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+    try:
+        store.save([cup.match(number, reason="long" * 500) for number in range(2, 2001)])
+    except DatabaseError as error:
+        print(type(error).__name__)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+
+
+def test_a_disk_that_takes_no_more(path: Path) -> None:
+    child = _start(_SMALL_FILES, path)
+    assert child.communicate(timeout=120)[0].strip() in {"AccessError", "FullError"}
+    with Store.open(path) as store:
+        assert [match.number for match in store.matches(ALL)] == [1]
+        assert store.check() == []
+
+
+_SAVING = """
+import sys
+from arena_db.store import Store
+from stores import Cup, plan, entrants
+with Store.open(sys.argv[1], fast=True) as store:
+    record = store.tournament(1)
+    cup = Cup(record, store.entrants(1), store.planned(1))
+    left = [match.number for match in store.unplayed(1)]
+    print("ready", flush=True)
+    for start in range(0, len(left), 7):
+        store.save([cup.match(number) for number in left[start : start + 7]])
+        print(start, flush=True)
+"""
+
+
+def test_killed_while_saving(store: Store) -> None:
+    cup = add_cup(store, num=4000)
+    stored = 0
+    for lines in (1, 2, 9, 30):
+        child = _start(_SAVING, store.path)
+        assert child.stdout is not None
+        for _ in range(lines):
+            assert child.stdout.readline()
+        child.kill()
+        acknowledged = lines - 1 + len(child.communicate(timeout=60)[0].split())
+        now = len(list(store.tournament_matches(cup.record.id)))
+        assert now % 7 == 0, "whole or not at all"
+        assert acknowledged <= (now - stored) // 7 <= acknowledged + 1
+        stored = now
+    assert store.check() == []
+    assert len(store.unplayed(cup.record.id)) == 4000 - stored
+
+
+def test_two_writers_store_each_match_once(store: Store) -> None:
+    cup = add_cup(store, num=400)
+    children = [_start(_SAVING, store.path) for _ in range(2)]
+    for child in children:
+        child.communicate(timeout=120)
+        assert child.returncode == 0
+    assert [match.number for match in store.tournament_matches(cup.record.id)] == list(range(1, 401))
+    assert store.check() == []
+
+
+_CREATING = """
+import sys
+from arena_db.store import Store
+sys.stdin.readline()
+with Store.open(sys.argv[1]) as store:
+    print(store.check())
+"""
+
+
+def test_a_store_is_created_once(path: Path) -> None:
+    children = [_start(_CREATING, path) for _ in range(3)]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    assert [child.communicate(timeout=120)[0] for child in children] == ["[]\n"] * 3
+
+
+def test_threads_share_a_store(store: Store) -> None:
+    cup = add_cup(store, num=200)
+    failures: list[BaseException] = []
+
+    def save(numbers: range) -> None:
+        try:
+            for number in numbers:
+                store.save([cup.match(number)])
+                store.tallies(MatchFilter())
+        except BaseException as error:  # noqa: BLE001 — whatever it is, the test shall fail
+            failures.append(error)
+
+    threads = [threading.Thread(target=save, args=(range(start, 201, 4),)) for start in (1, 2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    assert sum(tally.num_matches for tally in store.tallies(MatchFilter())) == 200
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("SQLITE_BUSY_SNAPSHOT", LockedError),
+        ("SQLITE_LOCKED_SHAREDCACHE", LockedError),
+        ("SQLITE_FULL", FullError),
+        ("SQLITE_NOTADB", ForeignError),
+        ("SQLITE_CORRUPT_INDEX", DamagedError),
+        ("SQLITE_READONLY_DBMOVED", AccessError),
+        ("SQLITE_CANTOPEN", AccessError),
+        ("SQLITE_PERM", AccessError),
+        ("SQLITE_IOERR_WRITE", AccessError),
+        ("SQLITE_CONSTRAINT_CHECK", RefusedError),
+        ("", RefusedError),
+    ],
+)
+def test_results_of_sqlite(path: Path, name: str, kind: type[DatabaseError]) -> None:
+    error = OSError("cause")
+    error.sqlite_errorname = name  # pyright: ignore[reportAttributeAccessIssue] — as the drivers name it
+    explained = explain(error, path)
+    assert type(explained) is kind
+    assert str(path) in str(explained)
+
+
+def test_an_error_leaves_the_store_usable(store: Store) -> None:
+    for _ in range(20):
+        with pytest.raises(RefusedError):
+            store.add_tournament(new_tournament(type="swiss"), [], [])
+    assert add_cup(store).record.id == 1
+
+
+def _start(script: str, path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{script}", str(path)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 — the tests' own scripts

@@ -1,0 +1,203 @@
+"""The migrations make the tables of the models, and bring older stores up to date without losing a row."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from arena_db import migrate, models, opening
+from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db.errors import DamagedError, OlderError, UnsupportedError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from arena_plugins.contract import Outcome, Termination
+from source_tree import ROOT
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+REVISIONS = migrate.known_revisions()
+NEXT = '''
+"""A change that a later version could make."""
+import sqlalchemy as sa
+from alembic import op
+revision = "next"
+down_revision = {head!r}
+def upgrade():
+    with op.batch_alter_table("tournaments") as batch:
+        batch.add_column(sa.Column("note", sa.Text(), nullable=False, server_default=""))
+    {more}
+'''
+
+
+@pytest.fixture
+def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Give a function that adds a revision, as a later version would."""
+
+    def add(more: str = "") -> None:
+        folder = tmp_path / "100% migrations"
+        shutil.copytree(migrate.script_location(), folder)
+        (folder / "versions" / "next.py").write_text(NEXT.format(head=models.REVISION, more=more))
+        monkeypatch.setattr(migrate, "script_location", lambda: folder)
+        monkeypatch.setattr(opening, "REVISION", "next")
+
+    return add
+
+
+def statements(path: Path) -> dict[str, list[str]]:
+    """Give what made each table and index of a store, with its columns in order."""
+    with closing(open_raw(Settings(path=path))) as raw:
+        found = raw.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        columns = {name: raw.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in found}
+    return {
+        name: [*map(str, columns[name]), *sorted(line.strip(" ,\t") for line in sql.splitlines())]
+        for name, sql in found
+    }
+
+
+def test_migrations_make_the_tables_of_the_models(store: Store, path: Path) -> None:
+    bare = path.with_name("bare.db")
+    engine = make_migration_engine(Settings(path=bare))
+    with engine.begin() as connection:
+        models.metadata.create_all(connection)
+    migrated = statements(store.path)
+    del migrated["alembic_version"]
+    assert migrated == statements(bare)
+
+
+def test_nothing_is_left_to_migrate(store: Store) -> None:
+    with make_migration_engine(Settings(path=store.path)).connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, models.metadata) == []
+
+
+def test_the_head_is_the_revision_of_the_models() -> None:
+    assert REVISIONS[-1] == models.REVISION
+    assert ScriptDirectory(str(migrate.script_location())).get_heads() == [models.REVISION]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_from_every_revision(path: Path, revision: str) -> None:
+    settings = Settings(path=path)
+    with writing(make_migration_engine(settings), settings) as connection:
+        migrate.upgrade(connection, revision)
+    with Store.open(path) as store:
+        cup = add_cup(store)
+        assert store.save([cup.match(1), cup.match(2)]) == 2
+        assert store.check() == []
+
+
+def test_down_and_up_again(path: Path) -> None:
+    Store.open(path).close()
+    before = statements(path)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    settings = Settings(path=path)
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        from alembic import command
+
+        command.downgrade(config, "base")
+    assert list(statements(path)) == ["alembic_version"]
+    with writing(make_migration_engine(settings), settings) as connection:
+        migrate.upgrade(connection)
+    assert statements(path) == before
+
+
+def test_an_older_store_is_upgraded_after_a_backup(store: Store, next_version: Callable[[], None]) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2)])
+    store.close()
+    next_version()
+    with pytest.raises(OlderError, match="arena db upgrade"):
+        Store.open(store.path, read_only=True)
+    with Store.open(store.path) as upgraded:
+        assert [match.number for match in upgraded.matches(MatchFilter())] == [2, 1]
+        assert upgraded.entrants(1) == cup.entrants
+    assert "note TEXT" in str(statements(store.path)["tournaments"])
+    (backup,) = store.path.parent.glob("arena.db.*.bak")
+    assert "note" not in str(statements(backup)["tournaments"])
+    with Store.open(store.path) as again:
+        assert len(again.matches(MatchFilter())) == 2
+    assert len(list(store.path.parent.glob("*.bak"))) == 1
+
+
+@pytest.mark.parametrize(
+    "more", ['op.execute("DELETE FROM matches")', 'op.execute("UPDATE planned SET tournament_id = 9")']
+)
+def test_an_upgrade_that_would_lose_rows(
+    store: Store, next_version: Callable[[str], None], more: str
+) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    store.close()
+    before = statements(store.path)
+    next_version(more)
+    with pytest.raises(DamagedError, match="stays as it was"):
+        Store.open(store.path)
+    assert statements(store.path) == before
+
+
+def test_another_process_was_faster(path: Path) -> None:
+    Store.open(path).close()
+    before = path.read_bytes()
+    opening._make_tables(Settings(path=path), backup=False)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — after the look of the other
+    assert path.read_bytes() == before
+
+
+def test_where_migrations_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert migrate.script_location() == ROOT / "alembic"
+    package = tmp_path / "site-packages" / "arena_db"
+    (package / "migrations").mkdir(parents=True)
+    monkeypatch.setattr(migrate, "__file__", str(package / "migrate.py"))
+    with pytest.raises(UnsupportedError, match="install bot-arena again"):
+        migrate.script_location()
+    (package / "migrations" / "env.py").touch()
+    assert migrate.script_location() == package / "migrations"
+
+
+def test_developers_run_alembic_itself(path: Path) -> None:
+    command = [sys.executable, "-m", "alembic", "-x", f"db={path}"]
+    for arguments in (["upgrade", "head"], ["check"]):
+        done = subprocess.run(  # noqa: S603 — alembic
+            [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+    assert "No new upgrade operations detected" in done.stdout
+
+
+def test_names_are_those_of_the_contract() -> None:
+    assert set(models.OUTCOMES) == set(Outcome)
+    assert set(models.TERMINATIONS) == set(Termination)
+    assert len(models.TERMINATIONS) == len(Termination)
+
+
+def test_tables_fit_postgresql() -> None:
+    dialect = postgresql.dialect()
+    for table in models.metadata.sorted_tables:
+        assert "CREATE TABLE" in str(CreateTable(table).compile(dialect=dialect))
+        for index in table.indexes:
+            assert "INDEX" in str(CreateIndex(index).compile(dialect=dialect))
+
+
+def test_every_check_has_a_name_that_fits_everywhere() -> None:
+    engine = create_engine("sqlite://")
+    for table in models.metadata.sorted_tables:
+        for constraint in table.constraints:
+            name = engine.dialect.identifier_preparer.format_constraint(constraint)
+            assert name is not None
+            assert len(name) <= 63, "the longest name PostgreSQL keeps"
