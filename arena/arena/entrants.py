@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +14,18 @@ import msgspec
 from arena.errors import ConfigError, OptionError
 from arena.referee.timecontrol import TimeControl
 from arena_db.records import BotRecord
-from arena_plugins.entries import BOTS, find
+from arena_plugins.entries import BOTS, find, list_plugins
+from arena_plugins.program import CMD, is_file, split_command
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena_plugins.entries import Entry
+
+_OURS = "bot-arena"
+_ADAPTERS = ".adapters."
+"""In the entry of every bundled bot that runs foreign code."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 
 
@@ -36,6 +43,11 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """What its hook is given: the options of the spec without those that set its limit."""
     limit: TimeControl | None
     """Its own limit, or None for the tournament's."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether its code came with neither the arena nor a bot of it: other distributions, and adapters."""
+        return self.record.distribution != _OURS or _ADAPTERS in self.entry
 
 
 def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> list[Competitor]:
@@ -55,8 +67,10 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
     """
     found: list[Competitor] = []
     labels: list[str] = []
+    entries = list_plugins(BOTS).entries
     for text in texts:
-        competitor = _resolve_one(text, margin_ms)
+        spec = Spec.parse(text)
+        competitor = _resolve_one(spec, entries.get(spec.name) or find(BOTS, spec.name), margin_ms)
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
@@ -69,18 +83,12 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
     return found
 
 
-def _resolve_one(text: str, margin_ms: int) -> Competitor:
-    spec = Spec.parse(text)
-    entry = find(BOTS, spec.name)
-    files = {
-        key: Path(value).resolve()
-        for key, value in spec.options.items()
-        if key not in _LIMIT_KEYS and _is_file(value)
-    }
+def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
+    files = _files(spec.options)
     hashes = {key: _sha256(path) for key, path in files.items()}
     # A file is known by its content: where it lies is no part of the identity.
-    content = Spec(spec.name, {**spec.options, **{key: path.name for key, path in files.items()}})
-    absolute = Spec(spec.name, {**spec.options, **{key: str(path) for key, path in files.items()}})
+    content = Spec(spec.name, _with_files(spec.options, {key: path.name for key, path in files.items()}))
+    absolute = Spec(spec.name, _with_files(spec.options, {key: str(path) for key, path in files.items()}))
     identity = json.dumps([str(content), entry.distribution, entry.version, hashes], sort_keys=True)
     record = BotRecord(
         identity=hashlib.sha256(identity.encode()).hexdigest(),
@@ -100,14 +108,27 @@ def _resolve_one(text: str, margin_ms: int) -> Competitor:
     )
 
 
-def _is_file(value: str) -> bool:
-    # A number is one, even where a file is called 5.
-    if value.replace(".", "", 1).isdecimal():
-        return False
-    try:
-        return Path(value).is_file()
-    except OSError:
-        return False  # too long for a name
+def _files(options: Mapping[str, str]) -> dict[str, Path]:
+    """Give the files that options name, by the option; those in a command as `cmd 0`, `cmd 1`."""
+    files: dict[str, Path] = {}
+    for key, value in options.items():
+        if key == CMD:
+            # Not resolved: behind a link a program may be another one.
+            words = enumerate(split_command(value))
+            files |= {f"{key} {i}": Path(word).absolute() for i, word in words if is_file(word)}
+        # A number is one, even where a file is called 5.
+        elif key not in _LIMIT_KEYS and not value.replace(".", "", 1).isdecimal() and is_file(value):
+            files[key] = Path(value).resolve()
+    return files
+
+
+def _with_files(options: Mapping[str, str], shown: Mapping[str, str]) -> dict[str, str]:
+    """Give `options` with each file as it is shown."""
+    given = {key: shown.get(key, value) for key, value in options.items()}
+    if any(key.startswith(f"{CMD} ") for key in shown):
+        words = split_command(options[CMD])
+        given[CMD] = shlex.join(shown.get(f"{CMD} {i}", word) for i, word in enumerate(words))
+    return given
 
 
 def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:

@@ -74,10 +74,33 @@ def open_store(
     with store_errors():
         from arena_db.store import Store
 
-        if create and not read_only and path.parent == home().absolute():
-            _make_folder(path.parent)
+        if create and not read_only:
+            _make_usual_folder(path)
         with Store.open(path, read_only=read_only, fast=fast, create=create) as store:
             yield store
+
+
+def restore_store(backup: Path, option: str | None = None) -> Path | None:
+    """Put a copy of a backup in the place of the store.
+
+    Args:
+        backup: the file it is in.
+        option: path or `sqlite:///path` of the store; None for the usual place, made when needed.
+
+    Returns:
+        Where the old store lies now, with its log and its waiting results beside it; None where there was
+        none.
+
+    Raises:
+        StoreError: the backup is missing, foreign, newer, damaged or the store itself, or the store is in
+            use, foreign or newer; then all is as before.
+    """
+    path = store_path(option)
+    with store_errors():
+        from arena_db.store import Store
+
+        _make_usual_folder(path)
+        return Store.restore(backup, path)
 
 
 @contextmanager
@@ -96,7 +119,10 @@ def _folder(variable: str) -> Path | None:
     return Path(value).expanduser() if value else None
 
 
-def _make_folder(folder: Path) -> None:
+def _make_usual_folder(path: Path) -> None:
+    folder = path.parent
+    if folder != home().absolute():
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

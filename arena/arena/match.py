@@ -12,6 +12,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.referee.clock import GameClock
+from arena.referee.news import NewsGate
 from arena.referee.seats import Answer, Detail, Fault, Resignation, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
@@ -66,6 +67,8 @@ class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int
     tier: str
     """The weaker tier of both seats."""
+    idle_cpu_ms: tuple[float, float] = (0.0, 0.0)
+    """Milliseconds of CPU each bot used while it was to wait, first and second."""
 
     @property
     def values(self) -> tuple[float | None, ...]:
@@ -89,7 +92,9 @@ def play_match(
     setup: MatchSetup,
     *,
     on_move: Callable[[int, int, Answer], None] | None = None,
+    on_info: Callable[[int, Thoughts], None] | None = None,
     abort: Callable[[], bool] | None = None,
+    stalls_count: bool = False,
 ) -> MatchResult:
     """Play one match; seats[0] moves first. The seats stay started, for the next match.
 
@@ -98,13 +103,18 @@ def play_match(
         seats: the players; a seat that was used before goes on with the process it has.
         setup: everything else.
         on_move: called as `on_move(ply, action, answer)` after each accepted action, not for the opening.
+        on_info: called as `on_info(ply, thoughts)` with what the mover says before its action, at most twice a
+            second; of what comes in between, the newest.
         abort: asked before each action; once it says True the match ends as `aborted`.
+        stalls_count: a bot that was too late loses even if the arena may be to blame; else the match ends as
+            `arena_stall`.
 
     Returns:
         The result, always: an error of the arena itself ends the match as `arena_error`, with the traceback
         as its evidence. Only what is no `Exception` (Ctrl-C) is raised, after both seats are closed.
     """
-    match = _Match(game, seats, setup, on_move, abort)
+    hooks = _Hooks(on_move, None if on_info is None else NewsGate(on_info), abort)
+    match = _Match(game, seats, setup, hooks, stalls_count=stalls_count)
     try:
         return match.result(match.play())
     except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
@@ -123,6 +133,12 @@ class _Ending(NamedTuple):
     fault_player: int | None = None
 
 
+class _Hooks(NamedTuple):
+    on_move: Callable[[int, int, Answer], None] | None
+    news: NewsGate[Thoughts] | None
+    abort: Callable[[], bool] | None
+
+
 class _Match:
     """A match while it is played."""
 
@@ -131,14 +147,15 @@ class _Match:
         game: Game,
         seats: tuple[Seat, Seat],
         setup: MatchSetup,
-        on_move: Callable[[int, int, Answer], None] | None,
-        abort: Callable[[], bool] | None,
+        hooks: _Hooks,
+        *,
+        stalls_count: bool,
     ) -> None:
         self._game = game
         self._seats = seats
         self._setup = setup
-        self._on_move = on_move
-        self._abort = abort
+        self._hooks = hooks
+        self._stalls_count = stalls_count
         self._clock = GameClock(setup.controls)
         self._state = game.initial_state()
         self._answers: list[Answer] = []
@@ -181,10 +198,14 @@ class _Match:
             started_at=self._started_at,
             duration_ms=round((time.monotonic() - self._began) * 1000),
             tier=min(seat.tier for seat in self._seats).value,
+            idle_cpu_ms=(_idle_ms(self._seats[0]), _idle_ms(self._seats[1])),
         )
 
     def _start(self) -> _Ending | None:
         first, second = (self._start_seat(player) for player in (0, 1))
+        for fault in (first, second):
+            if fault is not None and self._is_void(fault):
+                return _stalled(fault)
         if first is not None and second is not None:
             return _Ending(Outcome.VOID, first.termination, first.detail)
         if first is not None:
@@ -201,12 +222,14 @@ class _Match:
                 seed=setup.seeds[player],
                 control=setup.controls[player],
                 init_s=setup.init_s,
+                news=self._hooks.news,
             )
         )
 
     def _alternate(self) -> _Ending:
+        abort = self._hooks.abort
         while not self._state.is_terminal:
-            if self._abort is not None and self._abort():
+            if abort is not None and abort():
                 return _Ending(Outcome.VOID, Termination.ABORTED)
             player = self._state.current_player
             answer = self._seats[player].ask(self._state, len(self._setup.opening), self._clock)
@@ -224,10 +247,18 @@ class _Match:
         self._clock.charge(player, answer.elapsed_s)
         self._state = self._state.child(answer.action)
         self._answers.append(answer)
-        if self._on_move is not None:
-            self._on_move(len(self._state.history) - 1, answer.action, answer)
+        news, on_move = self._hooks.news, self._hooks.on_move
+        if news is not None:
+            news.drop()
+        if on_move is not None:
+            on_move(len(self._state.history) - 1, answer.action, answer)
+
+    def _is_void(self, fault: Fault) -> bool:
+        return fault.is_stall and not self._stalls_count
 
     def _failed(self, player: int, fault: Fault) -> _Ending:
+        if self._is_void(fault):
+            return _stalled(fault)
         other = None if self._answers else self._seats[1 - player].check()
         if other is None:
             return _forfeit(player, fault)
@@ -235,8 +266,17 @@ class _Match:
         return _Ending(Outcome.VOID, first.termination, first.detail)
 
 
+def _idle_ms(seat: Seat) -> float:
+    return round(seat.idle_cpu_s * 1000, 3)
+
+
 def _forfeit(player: int, fault: Fault) -> _Ending:
     return _Ending(_winner(1 - player), fault.termination, fault.detail, player)
+
+
+def _stalled(fault: Fault) -> _Ending:
+    verdict: Detail = {"verdict": fault.termination.value}
+    return _Ending(Outcome.VOID, Termination.ARENA_STALL, verdict | fault.detail)
 
 
 def _winner(player: int) -> Outcome:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import explain
+from arena_db.files import part_of, sync_file, sync_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,19 +31,24 @@ def copy_to(settings: Settings, target: Path) -> None:
         raise TakenError(f"{target} exists; give a backup a new name") from error
     except OSError as error:
         raise AccessError(f"cannot write {target}: {error}") from error
-    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    part = part_of(target)
     try:
-        _copy(settings, part)
+        copy_whole(settings, part)
         part.replace(target)
     except BaseException:
         target.unlink()
-        with suppress(FileNotFoundError):
-            part.unlink()
+        part.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _copy(settings: Settings, part: Path) -> None:
+def copy_whole(settings: Settings, part: Path) -> None:
+    """Copy a store, its write-ahead log included, to one file; check the copy and sync it.
+
+    Raises:
+        DamagedError: the copy does not pass SQLite's check.
+        DatabaseError: reading or writing failed.
+    """
     module = settings.driver.module
     try:
         with (
@@ -58,16 +62,5 @@ def _copy(settings: Settings, part: Path) -> None:
     except module.Error as error:
         raise explain(error, settings.path) from error
     if faults != ["ok"]:
-        raise DamagedError(f"{settings.path} is damaged ({faults[0]}); the backup was not kept")
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    # Windows opens no folder, and needs no sync of one.
-    with suppress(PermissionError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        raise DamagedError(f"{settings.path} is damaged ({faults[0]}); the copy was not kept")
+    sync_file(part)

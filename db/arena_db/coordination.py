@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import insert, or_, select, update
 
 from arena_db.clock import now
-from arena_db.models import leases, requests
-from arena_db.owner import is_dead
+from arena_db.models import leases, requests, tournaments
+from arena_db.owner import is_alive
 from arena_db.records import Owner
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Row
 
 
 def claim(connection: Connection, tournament: int, owner: Owner, expires_s: float) -> bool:
-    """Take the lease if it is free, expired, of this owner, or of a process that has ended."""
+    """Take the lease if it is free, of this owner, of a process that has ended, or expired.
+
+    A process of this machine that lives keeps it, whatever the clock says: clocks are set, machines sleep.
+    """
+    holders = _holders(connection, tournament)
+    if any(holder.lives and holder.uuid != owner.uuid for holder in holders):
+        return False
     free = [leases.c.expires_at <= now(), leases.c.uuid == owner.uuid]
-    row = connection.execute(select(leases).where(leases.c.tournament_id == tournament)).first()
-    if row is not None and row.uuid:
-        holder = Owner(
-            uuid=row.uuid, host=row.host, boot_id=row.boot_id, pid=row.pid, pid_start=row.pid_start
-        )
-        if is_dead(holder):
-            free.append(leases.c.uuid == holder.uuid)
+    free += [leases.c.uuid == holder.uuid for holder in holders if holder.lives is False]
     return _take(connection, tournament, owner, expires_s, or_(*free))
+
+
+def is_left(connection: Connection, tournament: int, owner: Owner) -> bool:
+    """Return whether another held the lease and ended without giving it back."""
+    return any(
+        not holder.is_living and holder.uuid != owner.uuid for holder in _holders(connection, tournament)
+    )
+
+
+def held_by_living(connection: Connection) -> str | None:
+    """Return the name of a tournament that is being run, as far as anybody can tell."""
+    return next((holder.tournament for holder in _holders(connection, None) if holder.is_living), None)
 
 
 def heartbeat(connection: Connection, tournament: int, owner: Owner, expires_s: float) -> bool:
@@ -55,6 +67,34 @@ def take_requests(connection: Connection, tournament: int) -> list[str]:
     taken = update(requests).where(_waiting(tournament)).values(done_at=now())
     rows = connection.execute(taken.returning(requests.c.id, requests.c.kind)).all()
     return [row.kind for row in sorted(rows, key=lambda row: row.id)]
+
+
+class _Holder(NamedTuple):
+    uuid: str
+    tournament: str
+    lives: bool | None
+    """None where nothing is known of its process."""
+    is_expired: bool
+
+    @property
+    def is_living(self) -> bool:
+        return not self.is_expired if self.lives is None else self.lives
+
+
+def _holders(connection: Connection, tournament: int | None) -> list[_Holder]:
+    """Return who has the lease of a tournament, or of any."""
+    conditions = [] if tournament is None else [leases.c.tournament_id == tournament]
+    expired = leases.c.expires_at <= now()
+    rows = connection.execute(
+        select(leases, tournaments.c.name, expired.label("is_expired"))
+        .join_from(leases, tournaments, tournaments.c.id == leases.c.tournament_id)
+        .where(leases.c.uuid != "", *conditions)
+    )
+    return [_Holder(row.uuid, row.name, is_alive(_owner(row)), bool(row.is_expired)) for row in rows]
+
+
+def _owner(row: Row[*tuple[Any, ...]]) -> Owner:
+    return Owner(**{field.name: getattr(row, field.name) for field in fields(Owner)})
 
 
 def _take(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import NullPool, QueuePool, create_engine, event
@@ -29,6 +30,20 @@ _DRIVERS: Final = ("sqlite3", "pysqlite3.dbapi2")
 _CACHE_KIB: Final = 65_536
 """What a connection may keep in memory. With SQLite's 2 MiB the pages that 10,000 matches change are written
 over and over: 5,500 matches a second in place of 12,000, on a busy machine."""
+
+
+_LOG_KEPT: Final = 16 << 20
+"""Bytes of a write-ahead log that stay on the disk when it starts anew."""
+
+_LOG_LIMIT: Final = 32 << 20
+"""Bytes of a write-ahead log after which a writer asks the readers for a moment. SQLite starts a log anew
+when nobody reads it, and of many readers one always does."""
+
+_LOG_WAIT_MS: Final = 500
+"""How long that moment is waited for: longer than readers mostly take."""
+
+_LOG_PAUSE_S: Final = 1.0
+"""From one such question to the next; doubled each time in vain, since a reader may stand still for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +139,26 @@ def _engine(settings: Settings, pool: type[QueuePool | NullPool], creator: Calla
 def writing(engine: Engine, settings: Settings) -> Generator[Connection]:
     """Give a connection that holds the write lock; commit at the end, roll back on an error."""
     with writer_lock(settings), engine.connect() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.execute(f"PRAGMA busy_timeout={settings.busy_ms}").fetchall()
         with connection.execution_options(arena_write=True).begin():
             yield connection
-        if settings.driver.single_writer:
-            driver_connection: Any = connection.connection.driver_connection
-            driver_connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        # What was committed is durable, whatever becomes of the log.
+        with suppress(settings.driver.module.Error):
+            _tend_log(connection, settings)
+
+
+def _tend_log(connection: Connection, settings: Settings) -> None:
+    raw: Any = connection.connection.driver_connection
+    log = settings.path.with_name(settings.path.name + "-wal")
+    ask_at, pause_s = connection.info.get("log", (0.0, _LOG_PAUSE_S))
+    if monotonic() >= ask_at and log.exists() and log.stat().st_size > _LOG_LIMIT:
+        raw.execute(f"PRAGMA busy_timeout={_LOG_WAIT_MS}").fetchall()
+        (in_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        pause_s = 2 * pause_s if in_vain else _LOG_PAUSE_S
+        connection.info["log"] = (monotonic() + pause_s, pause_s)
+    elif settings.driver.single_writer:
+        raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 @contextmanager
@@ -155,13 +185,14 @@ def writer_lock(settings: Settings) -> Generator[None]:
 def _uri(settings: Settings, *, create: bool) -> str:
     mode = "ro" if settings.read_only else "rwc" if create else "rw"
     uri = f"{settings.path.as_uri()}?mode={mode}"
-    if settings.read_only and not os.access(settings.path.parent, os.W_OK) and not _has_log(settings.path):
+    if settings.read_only and not os.access(settings.path.parent, os.W_OK) and not has_log(settings.path):
         # Nobody can be writing there, and without a log the reader could not make the shared memory it wants.
         uri += "&immutable=1"
     return uri
 
 
-def _has_log(path: Path) -> bool:
+def has_log(path: Path) -> bool:
+    """Return whether a write-ahead log lies beside a store: somebody uses it, or ended suddenly."""
     return path.with_name(path.name + "-wal").exists()
 
 
@@ -173,6 +204,7 @@ def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  
         "cell_size_check": 1,
         "mmap_size": 0,
         "cache_size": -_CACHE_KIB,
+        "journal_size_limit": _LOG_KEPT,
     }
     if not settings.read_only:
         wanted |= {"journal_mode": "wal", "synchronous": 1 if settings.fast else 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -24,15 +25,14 @@ if TYPE_CHECKING:
 _DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
 
+_FULL: Final = "no room left on the disk for {path}; free some, then resume: nothing is half stored"
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     # Names of SQLite's result codes (https://www.sqlite.org/rescode.html); the first that fits counts.
     ("SQLITE_BUSY", LockedError, "{path} is locked by another process; stop that one or try again"),
     ("SQLITE_LOCKED", LockedError, "{path} is locked by another process; stop that one or try again"),
-    (
-        "SQLITE_FULL",
-        FullError,
-        "no room left on the disk for {path}; free some, then resume: nothing is half stored",
-    ),
+    ("SQLITE_FULL", FullError, _FULL),
     ("SQLITE_NOTADB", ForeignError, "{path} is not a store of arena; give another file by --db FILE"),
     ("SQLITE_CORRUPT", DamagedError, _DAMAGED),
     ("SQLITE_READONLY", AccessError, _ACCESS),
@@ -64,3 +64,6 @@ def translated(path: Path) -> Generator[None]:
         raise explain(error.orig or error, path) from error
     except (UnicodeEncodeError, OverflowError) as error:
         raise RefusedError(f"{path} refuses a record: {error}") from error
+    except OSError as error:
+        kind, text = (FullError, _FULL) if error.errno in _NO_ROOM else (AccessError, _ACCESS)
+        raise kind(text.format(path=path, text=error)) from error

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from arena_db.backup import copy_to
-from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db.engine import Settings, has_log, make_migration_engine, open_raw, writing
 from arena_db.errors import (
     AccessError,
+    DamagedError,
     ForeignError,
     MissingError,
     NewerError,
     OlderError,
     UnsupportedError,
 )
+from arena_db.failures import explain
+from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION
 
 
@@ -53,6 +56,12 @@ def prepare(settings: Settings, *, create: bool) -> None:
         raise MissingError(
             f"no folder {path.parent} for the store; make it, or give another place by --db FILE"
         )
+    kind = network_type(path)
+    if kind is not None and (not settings.read_only or has_log(path)):
+        raise UnsupportedError(
+            f"{path} lies on a network file system ({kind}), where a store can be damaged; give one on a "
+            "local disk by --db FILE, or set ARENA_HOME to a local folder"
+        )
     if not settings.read_only and not _may_write(path):
         raise AccessError(
             f"{path} may not be written by you; see its permissions, or give another by --db FILE"
@@ -77,10 +86,28 @@ def _look(settings: Settings, path: Path) -> str | None:
     if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
         return None
     with closing(open_raw(replace(settings, read_only=True))) as raw:
-        return _revision(raw, path)
+        return read_revision(raw, settings)
 
 
-def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
+def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
+    """Return the revision of the tables a connection sees; None where there are none.
+
+    Raises:
+        ForeignError: it is no store.
+        NewerError: a newer version made it.
+        DamagedError: it cannot be read.
+    """
+    try:
+        return _revision(raw, settings.path)
+    except settings.driver.module.OperationalError as error:
+        if "no such table" not in str(error):
+            raise explain(error, settings.path) from error
+        raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
+    except settings.driver.module.Error as error:
+        raise explain(error, settings.path) from error
+
+
+def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     (application_id,) = raw.execute("PRAGMA application_id").fetchone()
     (num_tables,) = raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application_id == 0 and num_tables == 0:
@@ -107,5 +134,5 @@ def _make_tables(settings: Settings, *, backup: bool) -> None:
     engine = make_migration_engine(settings)
     with writing(engine, settings) as connection:
         # Another process may have been faster.
-        if _revision(connection.connection.driver_connection, settings.path) != REVISION:
+        if read_revision(connection.connection.driver_connection, settings) != REVISION:
             upgrade(connection)

@@ -25,15 +25,15 @@ def current_owner() -> Owner:
     return Owner(uuid=uuid4().hex, host=_host(), boot_id=_boot_id(), pid=pid, pid_start=_start(pid) or 0)
 
 
-def is_dead(owner: Owner) -> bool:
-    """Return whether a process of this machine is known to have ended.
+def is_alive(owner: Owner) -> bool | None:
+    """Return whether a process of this machine still runs.
 
-    Nothing is known of another machine, nor where the system has no `/proc`.
+    None of another machine, and where the system has no `/proc`: nothing is known then.
     """
     boot_id = _boot_id()
     if owner.host != _host() or not boot_id:
-        return False
-    return owner.boot_id != boot_id or _start(owner.pid) != owner.pid_start
+        return None
+    return owner.boot_id == boot_id and _start(owner.pid) == owner.pid_start
 
 
 def _host() -> str:

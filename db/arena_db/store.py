@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from arena_db import coordination, planning, queries, saving, tallying
 from arena_db.backup import copy_to
 from arena_db.checking import find_faults
 from arena_db.engine import Settings, make_engine, writer_lock, writing
+from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
 from arena_db.opening import find_path, prepare
+from arena_db.restoring import restore
+from arena_db.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -32,6 +36,10 @@ if TYPE_CHECKING:
     )
 
 
+_SHORT_MS: Final = 1000
+"""How long a save waits for the lock where results wait for it already."""
+
+
 class Store:
     """An open store; a context manager that closes it.
 
@@ -44,6 +52,7 @@ class Store:
         self._settings = settings
         self._engine = make_engine(settings)
         self._watcher: PoolProxiedConnection | None = None
+        self._spool = Spool(settings.path)
 
     @classmethod
     def open(
@@ -70,7 +79,27 @@ class Store:
         settings = Settings(path=find_path(location), read_only=read_only, fast=fast, busy_ms=busy_ms)
         with translated(settings.path):
             prepare(settings, create=create)
-        return cls(settings)
+        store = cls(settings)
+        if not read_only:
+            with suppress(LockedError):
+                store._store_waiting(store._in_a_hurry())
+        return store
+
+    @staticmethod
+    def restore(backup: Path, location: str | Path) -> Path | None:
+        """Put a copy of a backup in the place of a store that nobody runs a tournament in.
+
+        Returns:
+            Where the old store lies now, with its log and its waiting results beside it; None where there was
+            none.
+
+        Raises:
+            DatabaseError: the backup is missing, foreign, newer, damaged or the store itself, or the store is
+                in use, foreign or newer; then all is as before.
+        """
+        path = find_path(location)
+        with translated(path):
+            return restore(backup, Settings(path=path))
 
     def __enter__(self) -> Self:
         return self
@@ -147,8 +176,20 @@ class Store:
         """Take the lease of a tournament; tell whether `owner` has it now.
 
         It is to be had when nobody holds it, it has expired by the clock of the database, or its holder is a
-        process of this machine that has ended.
+        process of this machine that has ended. A process of this machine that lives keeps it, whatever the
+        clock says.
+
+        Raises:
+            DamagedError: the last holder ended suddenly, and a quick check finds damage.
         """
+        with self._read() as connection:
+            is_left = coordination.is_left(connection, tournament, owner)
+            faults = find_faults(connection, quick=True) if is_left else []
+        if faults:
+            raise DamagedError(
+                f"{self.path} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
+                "`arena db check` tells more, `arena db restore` puts a backup in its place"
+            )
         with self._write() as connection:
             return coordination.claim(connection, tournament, owner, expires_s)
 
@@ -184,11 +225,25 @@ class Store:
         whose planned match is done. A final one marks its planned match as done, any other one counts as a
         void attempt.
 
+        Where another process keeps the store locked for too long, the matches are written to files beside it,
+        as durably, and 0 is returned; the next write of anybody stores them first.
+
         Raises:
             RefusedError: no such planned match, other bots than planned, a field breaks a rule of the tables.
         """
-        with self._write() as connection:
-            return saving.save(connection, records)
+        try:
+            with self._write(self._in_a_hurry() if self._spool.waiting() else self._settings) as connection:
+                return saving.save(connection, records)
+        except LockedError:
+            if records:
+                with translated(self.path):
+                    self._spool.keep(records)
+            return 0
+
+    @property
+    def num_waiting(self) -> int:
+        """How many saved matches wait beside the store because it is locked."""
+        return self._spool.num_waiting()
 
     def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
         """Return matches, newest first, those with an id below `before`."""
@@ -241,8 +296,9 @@ class Store:
         Args:
             quick: leave out what reads every match: indexes, hashes of records, recounts.
         """
+        refused = [f"{file} has results the store does not take" for file in self._spool.refused()]
         with self._read() as connection:
-            return find_faults(connection, quick=quick)
+            return find_faults(connection, quick=quick) + refused
 
     def backup(self, target: Path) -> None:
         """Copy the store, which may be in use, to a new file.
@@ -260,6 +316,19 @@ class Store:
             yield connection
 
     @contextmanager
-    def _write(self) -> Generator[Connection]:
-        with translated(self.path), writing(self._engine, self._settings) as connection:
+    def _write(self, settings: Settings | None = None) -> Generator[Connection]:
+        settings = settings or self._settings
+        self._store_waiting(settings)
+        with translated(self.path), writing(self._engine, settings) as connection:
             yield connection
+
+    def _store_waiting(self, settings: Settings) -> None:
+        """Store what waits beside the store, in a transaction of its own."""
+        if self._spool.waiting():
+            with translated(self.path):
+                with writing(self._engine, settings) as connection:
+                    stored = self._spool.store(connection)
+                self._spool.discard(stored)
+
+    def _in_a_hurry(self) -> Settings:
+        return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))

@@ -38,7 +38,7 @@ from arena_plugins.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from arena_plugins.contract import Bot, Game, State
 
@@ -92,6 +92,7 @@ class Host:
             version=self._start.version,
             games=list(self._start.games),
             nonce=hello.nonce,
+            board=False,
         )
 
     def _new_match(self, match: NewMatch) -> Message:
@@ -141,13 +142,16 @@ class Host:
         try:
             result = self._bot.play(state, make_limit(self._match.tc, go.clock, own))
             return make_answer(go.id, result, go.legal)
+        except ProtocolError as error:
+            # Of a bot that speaks for another program: what that one said is no answer.
+            return [Error(id=go.id, code="malformed", message=describe(error))]
         except MemoryError:  # without a traceback, which takes memory
             return [Error(id=go.id, code="oom", message="out of memory")]
         except Exception as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
             traceback.print_exc()
             return [Error(id=go.id, code="bot_error", message=describe(error))]
 
-    def _advance(self, game: Game, actions: list[int]) -> State:
+    def _advance(self, game: Game, actions: Sequence[int]) -> State:
         state = self._state
         if state is None or list(state.history) != actions[: len(state.history)]:
             state = game.initial_state()

@@ -180,10 +180,8 @@ def test_legality_goes_before_the_clock(good: HostedSeat) -> None:
 def test_children_die_with_their_bot(good: HostedSeat) -> None:
     result = play("orphan", good, ST)
 
-    # The child keeps the pipes open, so there is no end of output, only the clock.
-    assert (result.termination, result.outcome) == ("time_move", "second")
-    assert result.fault is not None
-    assert result.fault["exit_code"] == 5
+    # The child keeps the pipes open, so there is no end of output; the end of the process is enough.
+    assert (result.reason, result.outcome) == ("Bad crashes (exit 5)", "second")
 
 
 def test_wild_evaluations_are_dropped(good: HostedSeat) -> None:
@@ -223,11 +221,11 @@ def test_no_descriptor_leaks_over_fifty_matches() -> None:
     game = load_game("tic-tac-toe")
     warm, faulty = hostile_seat("good", 0, "warm"), hostile_seat("exit-3", 1, "faulty")
     setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(GENEROUS, GENEROUS))
-    counts: list[int] = []
+    before, counts = num_descriptors(), list[int]()
     for _ in range(50):
         assert play_match(game, (warm, faulty), setup).termination == "crash"
         counts.append(num_descriptors())
     warm.close()
     faulty.close()
     assert len(set(counts)) == 1
-    assert num_descriptors() == counts[0] - 3
+    assert num_descriptors() == before

@@ -23,40 +23,42 @@ class StrangeBot:
 
     deterministic = True
 
-    def __init__(self, game: Game, seed: int, options: Mapping[str, str]) -> None:
+    def __init__(self, seed: int, options: Mapping[str, str]) -> None:
         reader = OptionReader("strange", options)
-        del game
         self._seed = seed
+        self._folder = Path(reader.text("folder", ""))
         self._deadly_seed = reader.integer("kill-seed", None, low=0, high=1 << 53)
-        self._kill_once = reader.text("kill-once", "")
-        self._wait_for = reader.text("wait-for", "")
-        self._illegal = reader.flag("illegal", default=False)
-        self._pids = reader.text("pids", "")
-        reader.text("id", "")
+        self._dies_once = reader.flag("kill-once", default=False)
+        self._waits = reader.flag("wait", default=False)
+        self._signs = reader.flag("sign", default=False)
+        self._cheats = reader.flag("cheat", default=False)
         if reader.flag("broken", default=False):
             raise ValueError("broken on purpose")
         reader.done()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Kill this process (for a seed, or once: while a file is missing), or wait for a file, or just play."""
+        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate, cheat, play."""
         del limit
-        if self._pids:
-            Path(self._pids, str(os.getpid())).touch()
-        if self._seed == self._deadly_seed:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self._kill_once and not Path(self._kill_once).exists():
-            Path(self._kill_once).touch()
+        if self._signs:
+            (self._folder / f"pid-{os.getpid()}").touch()
+        if self._seed == self._deadly_seed or (self._dies_once and not self._died.exists()):
+            self._died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         deadline = time.monotonic() + _DEADLINE_S
-        while self._wait_for and not Path(self._wait_for).exists() and time.monotonic() < deadline:
+        while self._waits and not (self._folder / "gate").exists() and time.monotonic() < deadline:
             time.sleep(0.005)
-        return PlayResult(-1 if self._illegal else state.legal_actions[0])
+        return PlayResult(-1 if self._cheats else state.legal_actions[0])
+
+    @property
+    def _died(self) -> Path:
+        return self._folder / "died"
 
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> StrangeBot:
     """Make the bot; it has no `new_match`, so every match has one of its own."""
-    return StrangeBot(game, seed, options)
+    del game
+    return StrangeBot(seed, options)
 
 
 def install(folder: Path, version: str = "1.0") -> str:

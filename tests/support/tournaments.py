@@ -25,7 +25,15 @@ TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
 
 def config(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - values of any option
     """Give a small tournament: tic-tac-toe, in this process, one pair of each encounter."""
-    quick = {"game": "tic-tac-toe", "rounds": 1, "srand": 7, "executor": "inline", "isolation": "none", "st": 30.0}
+    quick = {
+        "game": "tic-tac-toe",
+        "rounds": 1,
+        "srand": 7,
+        "executor": "inline",
+        "isolation": "none",
+        "require_tier": "T0",
+        "st": 30.0,
+    }
     return TournamentConfig(bots=bots, **(quick | changes))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -57,8 +56,15 @@ def edges(game: Game) -> tuple[Sequence[str], Sequence[str]]:
         return [moves[place] for place in sorted(moves, key=lambda place: place[1])], ()
     if len(moves) != rows * columns:
         return (), ()
-    column_names = [commonprefix([moves[row, column] for row in range(rows)]) for column in range(columns)]
+    column_names = [_beginning([moves[row, column] for row in range(rows)]) for column in range(columns)]
     row_names = [moves[row, 0].removeprefix(column_names[0]) for row in range(rows)]
     if any(moves[row, column] != column_names[column] + row_names[row] for row, column in moves):
         return (), ()
     return column_names, row_names
+
+
+def _beginning(moves: Sequence[str]) -> str:
+    """Give what all moves begin with."""
+    first, last = min(moves), max(moves)
+    same = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:same]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
+from rich_click import RichCommand, RichGroup
 
-from arena.cli.exits import ArenaGroup, BotFailedError, Exit
+from arena.cli.exits import BotFailedError
 from arena.cli.options import format_option
+
+if TYPE_CHECKING:
+    from arena_plugins.entries import Entry
 
 _COLUMNS = {
     "name": "Name",
@@ -20,86 +23,99 @@ _COLUMNS = {
 }
 
 
-@click.group(cls=ArenaGroup)
+@click.group(cls=RichGroup)
 def bots() -> None:
     """Installed bots: list, look at, check, begin a new one."""
 
 
-@bots.command(name="list")
+@bots.command(cls=RichCommand, name="list")
 @format_option
-def list_(form: str) -> None:
+def list_(*, form: str) -> None:
     """List all bots; each is loaded once, in a process of its own, so a broken one hurts nothing."""
     from arena.cli.output import emit
     from arena.executor.trial import load_status
     from arena_plugins.entries import BOTS, list_plugins
 
     listing = list_plugins(BOTS)
-    rows: list[dict[str, Any]] = [
-        {**_row(entry), "status": load_status(BOTS, entry)} for entry in listing.entries.values()
-    ]
-    rows += [{**_row(problem.entry), "status": problem.reason} for problem in listing.problems]
-    emit("bot", rows, form, _COLUMNS)
+    rows = [_row(entry, load_status(BOTS, entry)) for entry in listing.entries.values()]
+    rows += [_row(problem.entry, problem.reason) for problem in listing.problems]
+    emit("bot", rows, form, _COLUMNS, tuple(_COLUMNS))
 
 
-@bots.command()
+@bots.command(cls=RichCommand)
 @click.argument("bot")
 @format_option
-def info(bot: str, form: str) -> None:
+def info(bot: str, *, form: str) -> None:
     """Tell what is known of BOT: where it comes from, and its identity as a competitor."""
-    import msgspec
-
-    from arena.cli.output import emit
+    from arena.cli.objects import bot_object
+    from arena.cli.output import emit_one, say
     from arena.entrants import resolve
 
     competitor = resolve([bot], margin_ms=0)[0]
     limit = None if competitor.limit is None else str(competitor.limit)
-    row = {**msgspec.to_builtins(competitor.record), "entry": competitor.entry, "limit": limit}
+    row = {**bot_object(competitor.record), "entry": competitor.entry, "limit": limit}
     if form != "table":
-        emit("bot", [row], form, {})
+        emit_one("bot", row, form)
         return
     for key, value in row.items():
-        click.echo(f"{key:13} {'-' if value is None else value}")
+        say(f"{key:13} {'-' if value is None else value}")
 
 
-@bots.command()
+@bots.command(cls=RichCommand)
 @click.argument("bot")
 @click.option(
     "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays in the check."
 )
-@click.option("--seconds", default=0.1, show_default=True, help="Time for one answer.")
-def check(bot: str, game: str, seconds: float) -> None:
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.001, 60),
+    metavar="S",
+    default=0.1,
+    show_default=True,
+    help="Time for one answer.",
+)
+def check(bot: str, *, game: str, seconds: float) -> None:
     """Run the conformance kit on BOT, in a process of its own."""
+    from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor.trial import run_kit
+    from arena_plugins import load_game
 
     resolve([bot], margin_ms=0)
+    load_game(game)
     failed = 0
-    for check in run_kit(bot, game, seconds):
-        failed += not check.passed
-        click.echo(f"{'PASS' if check.passed else 'FAIL'} {check.number:2} {check.title} ({check.detail})")
+    for done in run_kit(bot, game, seconds):
+        failed += not done.passed
+        say(f"{'PASS' if done.passed else 'FAIL'} {done.number:2} {done.title} ({done.detail})")
     if failed:
         raise BotFailedError(f"{bot} failed {failed} of the checks above")
-    click.echo(f"{bot} keeps the contract in {game}")
+    say(f"{bot} keeps the contract in {game}")
 
 
-@bots.command()
+@bots.command(cls=RichCommand)
 @click.argument("name")
-@click.option("--into", type=click.Path(path_type=Path), help="The folder to write.  [default: ./NAME]")
-def new(name: str, into: Path | None) -> None:
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder to write.  [default: ./NAME]",
+)
+def new(name: str, *, into: Path | None) -> None:
     """Write the skeleton of a plugin with a bot called NAME: code, tests, packaging, a guide."""
+    from arena.cli.output import say
     from arena_plugins.skeleton import write_skeleton
 
     folder = into or Path(name)
     for path in write_skeleton(name, folder):
-        click.echo(path)
-    click.echo(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
-    sys.exit(Exit.COMPLETE)
+        say(str(path))
+    say(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
 
 
-def _row(entry: Any) -> dict[str, Any]:  # noqa: ANN401 - an Entry of arena_plugins
+def _row(entry: Entry, status: str) -> dict[str, object]:
     return {
         "name": entry.name,
         "distribution": entry.distribution,
         "version": entry.version,
         "entry": entry.value,
+        "status": status,
     }

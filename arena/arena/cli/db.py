@@ -2,59 +2,62 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+from rich_click import RichCommand, RichGroup
 
-from arena.cli.exits import ArenaGroup, Exit
+from arena.cli.exits import Exit
 from arena.cli.options import db_option
 
 
-@click.group(cls=ArenaGroup)
+@click.group(cls=RichGroup)
 def db() -> None:
     """Look after the store: one SQLite file that holds everything."""
 
 
-@db.command()
+@db.command(cls=RichCommand)
 @db_option
-def path(db: str | None) -> None:
+def path(*, db: str | None) -> None:
     """Print where the store lies."""
     from arena.home import store_path
 
     click.echo(store_path(db))
 
 
-@db.command()
+@db.command(cls=RichCommand)
 @db_option
-def upgrade(db: str | None) -> None:
+def upgrade(*, db: str | None) -> None:
     """Bring the store to the schema of this version, after a backup beside it."""
     from arena.home import open_store
 
-    with open_store(db) as store:
+    with open_store(db, create=False) as store:
         click.echo(f"{store.path} has the schema of this version")
 
 
-@db.command()
+@db.command(cls=RichCommand)
 @click.option("--quick", is_flag=True, help="Leave out what reads every match.")
 @db_option
-def check(db: str | None, *, quick: bool) -> None:
+def check(*, quick: bool, db: str | None) -> Exit:
     """Look for damage: file, tables, references, the hash of every match, kept counts."""
+    from arena.cli.output import say
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
         faults = store.check(quick=quick)
         for fault in faults:
-            click.echo(fault)
+            say(fault)
         if faults:
-            sys.exit(Exit.STORE)
+            say(f"{store.path} is damaged; what it still holds: arena db backup FILE", err=True)
+            return Exit.STORE
         click.echo(f"{store.path} is in order")
+    return Exit.COMPLETE
 
 
-@db.command()
+@db.command(cls=RichCommand)
 @click.argument("target", type=click.Path(path_type=Path))
 @db_option
-def backup(target: Path, db: str | None) -> None:
+def backup(target: Path, *, db: str | None) -> None:
     """Copy the store to the file TARGET; it may be in use meanwhile."""
     from arena.home import open_store
 

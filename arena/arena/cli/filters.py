@@ -40,7 +40,6 @@ _OPTIONS = (
         type=click.Choice(["T0", "T1", "T2", "T3"]),
         help="Only matches with at least this isolation.",
     ),
-    click.option("--unrated", is_flag=True, help="Unrated and void matches, too."),
 )
 
 
@@ -59,7 +58,6 @@ def filter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         tc: str | None,
         termination: str | None,
         min_tier: str | None,
-        unrated: bool,
         **given: object,
     ) -> _Result:
         from arena_db.records import MatchFilter
@@ -69,12 +67,11 @@ def filter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
             tournament=tournament,
             bot=bot,
             vs=vs,
-            since=_seconds(since, "--since"),
-            until=_seconds(until, "--until"),
+            since=_seconds(since, "'--since'"),
+            until=_seconds(until, "'--until'"),
             pool=tc,
             termination=_termination(termination),
             min_tier=min_tier,
-            rated_only=not unrated,
         )
         return command(where, **given)
 
@@ -117,7 +114,7 @@ def _termination(text: str | None) -> str | None:
     if text is not None and text not in list(Termination):
         raise click.BadParameter(
             f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}",
-            param_hint="--termination",
+            param_hint="'--termination'",
         )
     return text
 

@@ -7,7 +7,7 @@ import os
 import click
 from rich_click import rich_click as look
 
-from arena.cli import bots, db, matches, results, resume, tournament
+from arena.cli import bots, db, doctor, matches, results, resume, tournament
 from arena.cli.exits import ArenaGroup
 from arena.errors import ConfigError
 
@@ -20,7 +20,7 @@ if os.environ.get("ARENA_ASCII"):
 _LEVELS = ("debug", "info", "warning", "error")
 
 
-@click.group(cls=ArenaGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(name="arena", cls=ArenaGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="bot-arena", prog_name="arena")
 def main() -> None:
     """Hold tournaments of game-playing bots: strict referee, durable store, sound ratings.
@@ -48,5 +48,6 @@ for command in (
     matches.verify,
     bots.bots,
     db.db,
+    doctor.doctor,
 ):
     main.add_command(command)

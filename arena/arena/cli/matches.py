@@ -30,6 +30,7 @@ _COLUMNS = {
 
 @click.command(cls=RichCommand)
 @filter_options
+@click.option("--unrated", is_flag=True, help="Unrated and void matches, too.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -39,17 +40,25 @@ _COLUMNS = {
     help="How many, newest first.",
 )
 @click.option(
-    "--before", type=int, metavar="MATCH", help="Only matches with a smaller number: the next page."
+    "--before",
+    type=click.IntRange(1),
+    metavar="MATCH",
+    help="Only matches with a smaller number: the next page.",
 )
 @format_option
 @db_option
-def games(where: MatchFilter, *, limit: int, before: int | None, form: str, db: str | None) -> None:
+def games(  # noqa: PLR0913 - one parameter an option
+    where: MatchFilter, *, unrated: bool, limit: int, before: int | None, form: str, db: str | None
+) -> None:
     """List stored matches, newest first."""
+    import dataclasses
+
     from arena.cli.objects import MATCH_KEYS, stored_match_object
     from arena.cli.output import emit
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
+        where = dataclasses.replace(where, rated_only=not unrated)
         found = store.matches(where, before=before, limit=limit)
         if not found:
             check_names(store, where)

@@ -13,7 +13,7 @@ from arena_db.records import StoredMatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena_db.records import Entrant, MatchRecord, TournamentRecord
+    from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 """How outcomes are written."""
@@ -50,9 +50,28 @@ def stored_match_object(match: StoredMatch) -> dict[str, object]:
 
 
 def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> dict[str, object]:
-    """Give a tournament with its bots."""
+    """Give a tournament with its bots; `pairing` says who meets whom."""
     return {
-        **dataclasses.asdict(record),
+        "name": record.name,
+        "pairing": record.type,
+        "game": record.game,
+        "pool": record.pool,
+        "seed": record.seed,
+        "state": record.state,
+        "num_planned": record.num_planned,
+        "num_done": record.num_done,
         "created_at": utc(record.created_at),
-        "entrants": [dataclasses.asdict(entrant) for entrant in entrants],
+        "event": record.event,
+        "site": record.site,
+        "config": record.config,
+        "bots": [
+            {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None}
+            | bot_object(entrant.bot)
+            for entrant in entrants
+        ],
     }
+
+
+def bot_object(bot: BotRecord) -> dict[str, object]:
+    """Give a competitor; `files` is what it is made of, file name to SHA-256."""
+    return {**dataclasses.asdict(bot), "files": msgspec.json.decode(bot.files)}

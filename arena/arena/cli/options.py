@@ -152,7 +152,7 @@ def sitting_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options of one run, which the command gets as its first argument."""
 
     @wraps(command)
-    def with_sitting(  # noqa: PLR0913 - one parameter an option
+    def with_sitting(
         *, db: str | None, fast: bool, strict: bool, quiet: bool, form: str, **given: object
     ) -> _Result:
         return command(Sitting(db, fast, strict, quiet, form), **given)

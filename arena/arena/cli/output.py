@@ -140,7 +140,7 @@ def _print_csv(rows: Sequence[Row], keys: Sequence[str]) -> None:
 
 
 def _csv_cell(value: object) -> object:
-    """Keep a spreadsheet from running a text as a formula."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return "'" + value
+    """Keep a spreadsheet from running a text as a formula, and a carriage return from ending the row."""
+    if isinstance(value, str):
+        return ("'" * value.startswith(_FORMULA) + value).replace("\r", " ")
     return json.dumps(value) if isinstance(value, bool | list | dict) else value

@@ -33,7 +33,7 @@ class Progress:
         self._num_before: int | None = None
         self._line = ""
 
-    def show(self, done: int, total: int, *, faults: int, due: bool, leaders: Mapping[str, float]) -> None:
+    def show(self, done: int, total: int, *, faults: int, due: bool, elo: Mapping[str, float]) -> None:
         """Show how far the run is.
 
         Args:
@@ -41,7 +41,7 @@ class Progress:
             total: planned matches.
             faults: matches that bots forfeited.
             due: whether it is time for a line where no terminal is.
-            leaders: the incremental Elo of each bot.
+            elo: the incremental Elo of each bot; the best ones are shown, marked as approximate.
         """
         if self._num_before is None:
             self._num_before = done - 1
@@ -55,7 +55,7 @@ class Progress:
         text = f"{done}/{total} matches ({percent}%)  {60 * rate:.1f}/min  ETA {left}  faults {faults}"
         if self._live:
             filled = _BAR * done // max(total, 1)
-            self._line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}{_ticker(leaders)}"
+            self._line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}{_ticker(elo)}"
             self._draw()
         else:
             click.echo(text, err=True)

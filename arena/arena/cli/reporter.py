@@ -1,15 +1,19 @@
-"""What the events of a running tournament have in common, however they are shown."""
+"""What happens in a running tournament: counted, and shown by a subclass for people or for programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
+from arena.cli.progress import Progress
 from arena.tournament.events import MatchFinished, MatchStarted, Notice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from arena.cli.progress import Progress
+    from collections.abc import Callable
+
+    from arena.leaderboard.crosstable import Crosstable
     from arena.leaderboard.encounter import Scores
     from arena.leaderboard.tables import Table
     from arena.rating.encounter import EncounterCounts
@@ -18,38 +22,65 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 
-class Reporter:
-    """Counts what happens and shows progress and warnings on stderr; subclasses show results on stdout."""
+class Held(NamedTuple):
+    """A tournament that is being held."""
 
-    def __init__(
-        self, tournament: TournamentRecord, config: TournamentConfig, scores: Scores, progress: Progress
-    ) -> None:
-        """Show a tournament of which `scores` knows the matches that are stored already."""
+    record: TournamentRecord
+    config: TournamentConfig
+    labels: list[str]
+    """By seat."""
+    scores: Scores
+    """Knows the matches that were stored before."""
+    rate: Callable[[], list[Table]]
+    """Gives the standings as they are."""
+    quiet: bool
+    """Whether only what came of it is shown."""
+
+    @property
+    def is_match(self) -> bool:
+        """Whether it is one encounter of two bots."""
+        return self.record.type == "match"
+
+
+class Results(NamedTuple):
+    """What came of a run."""
+
+    tables: list[Table]
+    cross: Crosstable
+    counts: EncounterCounts | None
+    """Of a match of two bots, as the one named first sees it."""
+
+
+class Reporter(ABC):
+    """Progress and warnings go to stderr; subclasses print results to stdout."""
+
+    def __init__(self, held: Held) -> None:
+        """Show `held`."""
+        self.held = held
         self.num_warnings = 0
-        self.tournament = tournament
-        self.config = config
-        self.scores = scores
-        self._progress = progress
+        self._progress = Progress(quiet=held.quiet)
         self._num_faults = 0
         self._num_finished = 0
 
+    @abstractmethod
     def begin(self) -> None:
         """Say what is going to be played."""
 
+    @abstractmethod
     def started(self, event: MatchStarted) -> None:
         """Show that a match began."""
 
+    @abstractmethod
     def finished(self, event: MatchFinished, num_finished: int) -> None:
         """Show a finished match, the `num_finished`-th of this run."""
 
-    def print_tables(self, event: MatchFinished) -> None:
-        """Show ratings in between."""
+    @abstractmethod
+    def standings(self) -> None:
+        """Show the standings in between."""
 
-    def results(self, tables: list[Table], counts: EncounterCounts | None) -> None:
-        """Show what came of it; `counts` are those of a match of two bots."""
-
-    def end(self, ended: Ended) -> None:
-        """Show how the run ended."""
+    @abstractmethod
+    def end(self, ended: Ended, results: Results) -> None:
+        """Show what came of it, and how the run ended."""
 
     def tell(self, event: Event) -> None:
         """Hear one event."""
@@ -76,17 +107,12 @@ class Reporter:
     def _finished(self, event: MatchFinished) -> None:
         self._num_faults += Termination(event.record.termination).is_fault
         self._num_finished += 1
-        self.scores.add(event.record)
-        interval = self.config.rating_interval
+        self.held.scores.add(event.record)
+        interval = self.held.config.rating_interval
         is_due = interval > 0 and self._num_finished % interval == 0 and event.num_done < event.total
         with self._progress.aside():
             self.finished(event, self._num_finished)
             if is_due:
-                self.print_tables(event)
-        self._progress.show(
-            event.num_done,
-            event.total,
-            faults=self._num_faults,
-            due=is_due,
-            leaders=self.scores.ticker.elo,
-        )
+                self.standings()
+        elo = self.held.scores.ticker.elo
+        self._progress.show(event.num_done, event.total, faults=self._num_faults, due=is_due, elo=elo)

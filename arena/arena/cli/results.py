@@ -16,6 +16,9 @@ from arena.errors import ConfigError
 if TYPE_CHECKING:
     from arena_db.records import MatchFilter
 
+_MAX_ELO = 100_000.0
+
+
 @click.command(cls=RichCommand)
 @filter_options
 @click.option(
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 )
 @format_option
 @db_option
-def leaderboard(
+def leaderboard(  # noqa: PLR0913 - one parameter an option
     where: MatchFilter,
     *,
     pool: str | None,
@@ -62,7 +65,9 @@ def leaderboard(
             drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
             tables = board.resampled_tables(store, drawn, bootstrap, fixed)
     if form == "table":
-        mixed = " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""
+        mixed = (
+            " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""
+        )
         click.echo(f"{game}, {chosen}{mixed}")
     print_standings(tables, form)
     others = [
@@ -108,6 +113,6 @@ def parse_anchor(text: str | None) -> tuple[str, float] | None:
         elo = float(number)
     except ValueError:
         elo = float("nan")
-    if not name or not abs(elo) < 1e6:
+    if not name or not -_MAX_ELO <= elo <= _MAX_ELO:
         raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
     return name, elo

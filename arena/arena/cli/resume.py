@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     help="Begin no match after so many seconds.",
 )
 @sitting_options
-def resume(
+def resume(  # noqa: PLR0913 - one parameter an option
     sitting: Sitting,
     *,
     tournament: str | None,

@@ -1,115 +1,98 @@
-"""One sitting at a tournament: new or resumed, from the plan to the last table and the exit status."""
+"""One run of a tournament, new or resumed: from the plan to the last table and the exit status."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import click
+import msgspec
 
+from arena.cli.configuration import concurrency
 from arena.cli.exits import BotFailedError, Exit
-from arena.cli.options import concurrency
-from arena.cli.report import Reporter, stored_encounters
-from arena.cli.standings import emit_ratings, print_crosstable, print_standings
-from arena.errors import ConfigError, OptionError
+from arena.cli.json_reporter import JsonReporter
+from arena.cli.output import say
+from arena.cli.plans import print_plan
+from arena.cli.reporter import Held, Results
+from arena.cli.stored import check_new_name, find_tournament
+from arena.cli.text_reporter import TextReporter
+from arena.errors import OptionError, PluginError
+from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.home import open_store
+from arena.leaderboard.crosstable import crosstable
+from arena.leaderboard.encounter import Scores, count_match
+from arena.leaderboard.tables import widest_error
+from arena.leaderboard.views import standings
+from arena.tournament.hold import hold
+from arena.tournament.plan import enlarge, make_plan, restore_plan, store_plan
+from arena_db.records import MatchFilter
+from arena_plugins import Termination
 
 if TYPE_CHECKING:
+    from arena.cli.options import Sitting
+    from arena.cli.reporter import Reporter
+    from arena.entrants import Competitor
+    from arena.referee.seats import Fault
     from arena.tournament.config import TournamentConfig
     from arena.tournament.plan import Plan
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
-class Session:
-    """What the user asked for besides the tournament itself."""
+class Again(NamedTuple):
+    """What a resumed run does otherwise than planned."""
 
-    def __init__(
-        self, *, db: str | None, fast: bool, strict: bool, quiet: bool, form: str, dry_run: bool = False
-    ) -> None:
-        self._db = db
-        self._fast = fast
-        self._strict = strict
-        self._quiet = quiet
-        self._form = form
-        self._dry_run = dry_run
+    rounds: int | None
+    concurrency: int | None
+    force_concurrency: bool
+    max_time: float | None
 
-    def hold(self, config: TournamentConfig) -> Exit:
-        """Plan, check the bots, store the plan, play; give the exit status."""
-        from arena.home import open_store
-        from arena.tournament.plan import make_plan, store_plan
+    def of(self, config: TournamentConfig) -> TournamentConfig:
+        """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
+        config = msgspec.structs.replace(
+            config,
+            max_time=self.max_time,
+            concurrency=config.concurrency if self.concurrency is None else self.concurrency,
+            force_concurrency=self.force_concurrency or config.force_concurrency,
+        )
+        config.check()
+        return config
 
-        plan = make_plan(config)
-        if self._dry_run:
-            print_plan(plan)
-            return Exit.COMPLETE
-        num_workers = concurrency(plan.config)
+
+def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Exit:
+    """Plan, check the bots, store the plan, play; give the exit status.
+
+    Raises:
+        ArenaError: it cannot be held; then nothing is stored.
+    """
+    plan = make_plan(config)
+    if dry_run:
+        print_plan(plan, sitting.form)
+        return Exit.COMPLETE
+    num_workers = concurrency(plan.config)
+    with open_store(sitting.db, fast=sitting.fast) as store:
+        check_new_name(store, plan.config.name)
         check_bots(plan)
-        with open_store(self._db, fast=self._fast) as store:
-            tournament = store_plan(store, plan)
-            self._say(
-                f"{tournament.name}: {len(plan.matches)} matches of {tournament.game}, seed {plan.config.srand}"
-            )
-            return self.play(store, tournament, plan, num_workers)
+        return _play(store, store_plan(store, plan), plan, num_workers, sitting)
 
-    def play(self, store: Store, tournament: TournamentRecord, plan: Plan, num_workers: int) -> Exit:
-        """Play what is left of a stored tournament and print what came of it."""
-        from arena.leaderboard.tables import widest_error
-        from arena.leaderboard.views import standings
-        from arena.tournament.hold import hold
 
-        if self._fast:
-            self._say("warning: --fast: a power cut may lose the last matches")
-        goal = plan.config.error_goal()
-        encounters = stored_encounters(plan.matches, list(store.tournament_matches(tournament.id)))
-        reporter = Reporter(
-            plan.config,
-            [competitor.label for competitor in plan.competitors],
-            encounters,
-            form=self._form,
-            quiet=self._quiet,
-            print_tables=lambda: print_standings(standings(store, tournament.name), "table"),
-        )
-        for warning in plan.warnings:
-            reporter.warn(warning)
-        ended = hold(
-            store,
-            tournament,
-            plan,
-            num_workers=num_workers,
-            tell=reporter.tell,
-            say=reporter.say,
-            goal_reached=None
-            if goal is None
-            else lambda: widest_error(standings(store, tournament.name)) <= goal,
-        )
-        self._print_results(store, tournament, reporter)
-        if ended.state != "finished":
-            self._say(f"stopped after {ended.num_done} of {ended.total} matches: {ended.reason}")
-            click.echo(f"Tournament was interrupted. To resume: arena resume {tournament.name}")
-            return Exit.STOPPED
-        return (
-            Exit.FAULTS if self._strict and (reporter.num_faults or reporter.num_warnings) else Exit.COMPLETE
-        )
+def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
+    """Go on with a stored tournament; give the exit status.
 
-    def _print_results(self, store: Store, tournament: TournamentRecord, reporter: Reporter) -> None:
-        from arena.leaderboard.crosstable import crosstable
-        from arena.leaderboard.views import standings
-
-        tables = standings(store, tournament.name)
-        if self._form != "text":
-            emit_ratings(tables)
-            return
-        if tournament.type == "match":
-            reporter.print_encounters()
-            return
-        order = tuple(row.name for table in tables for row in table.rows)
-        click.echo()
-        print_crosstable(crosstable(store, tournament.name, order), "table")
-        click.echo()
-        print_standings(tables, "table")
-
-    def _say(self, text: str) -> None:
-        if not self._quiet:
-            click.echo(text, err=True)
+    Raises:
+        ArenaError: it cannot be held as it was; then it stays as it is.
+    """
+    with open_store(sitting.db, fast=sitting.fast, create=False) as store:
+        record = find_tournament(store, name, unfinished=again.rounds is None)
+        plan = restore_plan(store, record)
+        num_workers = concurrency(again.of(plan.config))
+        if again.rounds is None and record.num_done == record.num_planned:
+            say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
+        else:
+            check_bots(plan)
+        if again.rounds is not None:
+            plan = enlarge(store, record, plan, again.rounds)
+            record = find_tournament(store, record.name, unfinished=False)
+        plan = plan._replace(config=again.of(plan.config))
+        return _play(store, record, plan, num_workers, sitting)
 
 
 def check_bots(plan: Plan) -> None:
@@ -119,53 +102,68 @@ def check_bots(plan: Plan) -> None:
         OptionError: a bot refuses an option.
         BotFailedError: a bot does not start, or does not answer.
     """
-    from arena.executor.preflight import describe_fault, is_refused_option, preflight
-
     for competitor in plan.competitors:
-        fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
-        if fault is None:
-            continue
-        if is_refused_option(fault):
-            raise OptionError(str(fault.detail.get("cause")))
-        raise BotFailedError(
-            f"{competitor.label} failed before the tournament: {describe_fault(fault)}; nothing was planned "
-            f"(arena bots check {competitor.label} tells more)"
-        )
+        try:
+            fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
+        except OptionError:
+            raise
+        except PluginError as error:
+            raise _failed(competitor, str(error)) from error
+        if fault is not None:
+            raise _explained(competitor, fault)
 
 
-def print_plan(plan: Plan) -> None:
-    """Print what would be played."""
+def _explained(competitor: Competitor, fault: Fault) -> OptionError | BotFailedError:
+    if is_refused_option(fault):
+        _, _, refusal = str(fault.detail.get("cause")).partition(": ")
+        return OptionError(refusal)
+    return _failed(competitor, describe_fault(fault))
+
+
+def _failed(competitor: Competitor, why: str) -> BotFailedError:
+    return BotFailedError(
+        f"{competitor.label} failed before the tournament: {why}; no match was played "
+        f"(arena bots check {competitor.record.spec} tells more)"
+    )
+
+
+def _play(store: Store, tournament: TournamentRecord, plan: Plan, num_workers: int, sitting: Sitting) -> Exit:
+    """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]
-    state = plan.game.initial_state()
-    for match in plan.matches:
-        moves: list[str] = []
-        for action in match.opening:
-            moves.append(plan.game.move(state, action))
-            state = state.child(action)
-        state = plan.game.initial_state()
-        pair = f"round {match.match_no // plan.config.games + 1}"
-        click.echo(
-            f"{match.number} {labels[match.first]} vs {labels[match.second]}  {pair}  {' '.join(moves) or '-'}"
-        )
-    click.echo(f"{len(plan.matches)} matches, {plan.limit}, {plan.tier}, seed {plan.config.srand}", err=True)
+    scores = Scores(plan.matches, labels)
+    for match in store.tournament_matches(tournament.id):
+        scores.add(match)
+    held = Held(tournament, plan.config, labels, scores, lambda: standings(store, tournament), sitting.quiet)
+    reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
+    reporter.begin()
+    if sitting.fast:
+        reporter.remark("--fast: a power cut may lose the last matches")
+    for warning in plan.warnings:
+        reporter.warn(warning)
+    goal = plan.config.error_goal()
+    ended = hold(
+        store,
+        tournament,
+        plan,
+        num_workers=num_workers,
+        tell=reporter.tell,
+        say=reporter.remark,
+        goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
+    )
+    reporter.end(ended, _results(store, held))
+    if ended.state != "finished":
+        return Exit.STOPPED
+    is_clean = reporter.num_warnings == 0 and not _has_faults(store, tournament)
+    return Exit.FAULTS if sitting.strict and not is_clean else Exit.COMPLETE
 
 
-def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
-    """Find a tournament by name, or the last one.
+def _results(store: Store, held: Held) -> Results:
+    tables = held.rate()
+    order = [row.name for table in tables for row in table.rows]
+    counts = count_match(store.tournament_matches(held.record.id)) if held.is_match else None
+    return Results(tables, crosstable(store, held.record, order), counts)
 
-    Raises:
-        ConfigError: there is none.
-    """
-    if key is None or key == "last":
-        found = store.last_tournament(unfinished=unfinished)
-        kind = "unfinished tournament" if unfinished else "tournament"
-        if found is None:
-            raise ConfigError(f"there is no {kind} in {store.path}")
-        return found
-    found = store.tournament(key)
-    if found is None:
-        from arena_plugins.spec import nearest
 
-        known = [tournament.name for tournament in store.tournaments()]
-        raise ConfigError(f'no tournament "{key}"{nearest(key, known)} (arena games shows what is stored)')
-    return found
+def _has_faults(store: Store, tournament: TournamentRecord) -> bool:
+    tallies = store.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
+    return any(Termination(tally.termination).is_fault for tally in tallies)

@@ -11,6 +11,7 @@ from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_standings
+from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
 from arena.leaderboard.views import standings
 from arena_plugins import load_game
 
@@ -90,7 +91,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         bot = entrant.bot
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
-    print_standings(standings(store, record.name), "table")
+    print_standings(standings(store, record), "table")
 
 
 def _headline(match: StoredMatch) -> str:
@@ -104,8 +105,14 @@ def _claim(value: float | None) -> str | None:
 
 def _states(game: Game, match: StoredMatch) -> list[State]:
     states = [game.initial_state()]
-    for action in match.actions:
-        states.append(states[-1].child(action))
+    try:
+        for action in match.actions:
+            states.append(states[-1].child(action))
+    except (IllegalMoveError, InvalidMoveError) as error:
+        raise ArenaError(
+            f"match {match.id} cannot be replayed: {error}, at ply {len(states)}; "
+            f"arena show {match.id} --format json prints what is stored"
+        ) from error
     return states
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from arena.leaderboard.crosstable import Crosstable
     from arena.leaderboard.tables import Row, Table
+    from arena.rating.encounter import EncounterCounts
 
 COLUMNS = {
     "rank": "Rank",
@@ -39,6 +41,7 @@ COLUMNS = {
     "los": "LOS",
 }
 _FAULTS = ("time", "illegal", "crash", "other")
+_NUM_MISFITS = 5
 
 
 def print_standings(tables: Sequence[Table], form: str) -> None:
@@ -73,6 +76,26 @@ def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
     ]
 
 
+def encounter_object(a: str, b: str, counts: EncounterCounts) -> dict[str, object]:
+    """Give an encounter as an object, seen by `a`; what is undefined is None."""
+    return {
+        "a": a,
+        "b": b,
+        "wins": counts.wins,
+        "losses": counts.losses,
+        "draws": counts.draws,
+        "score": counts.score,
+        "draw_ratio": counts.draw_ratio,
+        "ptnml": counts.ptnml,
+        "pairs_ratio": counts.pairs_ratio,
+        "drawn_pairs": counts.drawn_pairs,
+        "num_unique": counts.num_unique,
+        "num_unique_pairs": counts.num_unique_pairs,
+        **dataclasses.asdict(counts.statistics),
+        "is_separated": counts.statistics.is_separated,
+    }
+
+
 def _print_notes(tables: Sequence[Table]) -> None:
     """Say what the numbers mean, and where they do not fit."""
     scale = tables[0].anchor or "the mean of the table (1500)"
@@ -81,10 +104,15 @@ def _print_notes(tables: Sequence[Table]) -> None:
     )
     advantage = f"{tables[0].first_advantage:+.0f} +/- {tables[0].first_advantage_error:.0f}"
     click.echo(f"Moving first is worth {advantage} Elo.")
+    if any(row.bootstrap_low is not None for table in tables for row in table.rows):
+        click.echo("Bootstrap: where 95 % of the ratings lie when the pairs are drawn again and again.")
     if any(row.rests_on_prior for table in tables for row in table.rows):
         click.echo("?: never lost, or never won, against the rest; how far it is away is a guess.")
-    for misfit in tables[0].misfits:
+    misfits = tables[0].misfits
+    for misfit in misfits[:_NUM_MISFITS]:
         say(f"The ratings do not describe this: {misfit}")
+    if len(misfits) > _NUM_MISFITS:
+        click.echo(f"... and {len(misfits) - _NUM_MISFITS} more.")
 
 
 def print_crosstable(cross: Crosstable, form: str) -> None:

@@ -47,7 +47,7 @@ def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, **given:
 
 
 @click.command(cls=RichCommand)
-@click.argument("bots", nargs=2, metavar="A B")
+@click.argument("bots", nargs=-1, metavar="A B")
 @tournament_options
 @sitting_options
 def match(sitting: Sitting, *, config: Path | None, dry_run: bool, **given: object) -> Exit:

@@ -110,7 +110,7 @@ class LocalPool:
     """Plays in spawned worker processes on this machine."""
 
     def __init__(self, num_workers: int, folder: Path) -> None:
-        """Make a pool; workers start with the first batches.
+        """Start a pool.
 
         Args:
             num_workers: how many there are.
@@ -127,18 +127,23 @@ class LocalPool:
         self._executor = self._start()
 
     def _start(self) -> Executor:
-        return ProcessPoolExecutor(
+        executor = ProcessPoolExecutor(
             self.num_workers,
             self._context,
             begin_worker,
             (str(self._folder), str(self._stop_file), self._writer, os.getpid()),
         )
+        with _interrupts_blocked():
+            for _ in range(self.num_workers):
+                # Starts a worker. The executor does not notice the death of one that a task starts until the
+                # next task comes, so all of them start before the first batch does.
+                executor.submit(os.getpid)
+        return executor
 
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Hand the batch to a worker; after a worker died every future fails with `BrokenExecutor`."""
         del tick
-        with _interrupts_blocked():  # a worker may start now
-            return self._executor.submit(play_batch, list(jobs))
+        return self._executor.submit(play_batch, list(jobs))
 
     def news(self) -> list[Began]:
         """Take what the workers wrote."""

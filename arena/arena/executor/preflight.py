@@ -24,11 +24,17 @@ _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError
 def preflight(
     competitor: Competitor, game: Game, limit: TimeControl, *, tier: str, init_s: float
 ) -> Fault | None:
-    """Start a bot, ask it for its first move, and end it; None is a pass."""
+    """Start a bot, ask it for its first move, and end it; None is a pass.
+
+    Raises:
+        OptionError: an option is refused before the bot is started.
+    """
     control = competitor.limit or limit
     setup = SeatSetup(match="preflight", game=game, player=0, seed=0, control=control, init_s=init_s)
     try:
         made = make_seat(competitor, game.name, Tier(tier))
+    except OptionError:
+        raise
     except PluginError as error:
         return Fault(Termination.INIT_CRASH, {"cause": str(error)})
     with workspace(), closing(made) as seat:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from functools import cache
 from typing import TYPE_CHECKING
 
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
+from arena.sandbox.readable import Readable, bot_readable
 from arena.sandbox.tier import Tier
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.manager import load_entry
+from arena_plugins.program import CMD, EXEC, command_words, exec_command
 
 if TYPE_CHECKING:
     from arena.entrants import Competitor
@@ -52,6 +55,7 @@ def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
     """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
 
     Raises:
+        OptionError: `exec` has no program.
         PluginError: the bot cannot be loaded into this process.
     """
     record = competitor.record
@@ -62,14 +66,32 @@ def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
             name=record.name,
             version=record.version,
         )
-    game = find(GAMES, game_name)
-    command = host_command(
+    command = _command(competitor, game_name)
+    readable, engine = Readable(()).with_program(command), None
+    if record.name != EXEC:
+        readable = bot_readable(competitor.entry, host_path(), competitor.options.values())
+        if CMD in competitor.options:
+            engine = command_words(record.name, competitor.options)
+            readable = readable.with_program(engine)
+    return HostedSeat(
+        command, name=record.name, version=record.version, tier=tier, readable=readable, engine=engine
+    )
+
+
+def _command(competitor: Competitor, game_name: str) -> list[str]:
+    if competitor.record.name == EXEC:
+        return exec_command(competitor.options)
+    return host_command(
         sys.executable,
         entry=competitor.entry,
-        name=record.name,
-        version=record.version,
+        name=competitor.record.name,
+        version=competitor.record.version,
         options=competitor.options,
-        games={game_name: game.value},
+        games={game_name: _game_entry(game_name)},
         path=host_path(),
     )
-    return HostedSeat(command, name=record.name, version=record.version, tier=tier)
+
+
+@cache
+def _game_entry(name: str) -> str:
+    return find(GAMES, name).value

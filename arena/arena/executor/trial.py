@@ -33,19 +33,14 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
     command = [sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_KIT_S, check=False)  # noqa: S603 - our own code
-    except subprocess.TimeoutExpired as error:
-        checks = _read(error.stdout or b"")
-        return [*checks, _broken(len(checks), f"no end within {_KIT_S:g} s")]
-    checks = _read(done.stdout)
+    except subprocess.TimeoutExpired:
+        return [_broken(0, f"no end within {_KIT_S:g} s")]
+    checks = [Check(*json.loads(line)) for line in done.stdout.splitlines()]
     if done.returncode:
         checks.append(
             _broken(len(checks), f"its process ended with {done.returncode}: {_last_line(done.stderr)}")
         )
     return checks
-
-
-def _read(output: bytes) -> list[Check]:
-    return [Check(*json.loads(line)) for line in output.splitlines()]
 
 
 def _broken(number: int, detail: str) -> Check:

@@ -134,9 +134,13 @@ def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[Matc
 
 
 def play_job(job: Job, control: Control) -> MatchRecord:
-    """Play one match with the bots that are warm; an error of the arena makes it void."""
+    """Play one match with the bots that are warm; an error of the arena makes it void.
+
+    Raises:
+        PluginError: there is no such game.
+    """
+    game = cached_game(job.game)
     try:
-        game = cached_game(job.game)
         seats = (
             control.seats.of(job.first, game.name, job.tier),
             control.seats.of(job.second, game.name, job.tier),

@@ -40,30 +40,33 @@ def _make(base: Path) -> tuple[Path, int | None]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         lock = _lock(folder)
-        # Between the two lines above another run may have swept the folder away.
-        if folder.exists():
+        if lock is not None and not folder.exists():
+            os.close(lock)
+        elif lock is not None or sys.platform == "win32":
             return folder, lock
+        # Before it was locked, another run swept it away.
 
 
 def _sweep(base: Path) -> None:
     for folder in base.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            lock = _lock(folder)
-            if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+        lock = _lock(folder)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder as long as this process lives; None where another has it, or nothing can be locked."""
+    """Lock a folder as long as this process lives; None where another has it, or it cannot be locked."""
     if sys.platform == "win32":
         return None
     import fcntl
 
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+        else:
+            return descriptor
+    return None

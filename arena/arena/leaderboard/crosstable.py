@@ -57,6 +57,4 @@ def crosstable(store: Store, tournament: TournamentRecord, order: Sequence[str])
 
 
 def _cell(bot: str, opponent: str, points: Counter[float]) -> Cell:
-    return Cell(
-        bot=bot, opponent=opponent, wins=points[1.0], draws=points[0.5], losses=points[0.0]
-    )
+    return Cell(bot=bot, opponent=opponent, wins=points[1.0], draws=points[0.5], losses=points[0.0])

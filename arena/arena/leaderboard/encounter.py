@@ -37,7 +37,7 @@ class Scores:
         self._points[match.first, match.second][points] += 1
 
     def encounter(self, number: int) -> tuple[str, str, EncounterCounts]:
-        """Give both bots of a planned match, and their results so far as the one of the lower seat sees them."""
+        """Give both bots of a planned match, and their results as the one of the lower seat sees them."""
         match = self._planned[number]
         one, other = sorted((match.first, match.second))
         first, second = self._points[one, other], self._points[other, one]

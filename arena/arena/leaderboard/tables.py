@@ -80,7 +80,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     first_advantage_error: float
     """Half of its 95 % interval, Elo."""
     misfits: tuple[str, ...]
-    """Encounters and cycles of the whole field that the model does not describe, in words."""
+    """Cycles and encounters of the whole field that the model does not describe, in words, worst first."""
 
 
 class Resampling(NamedTuple):
@@ -206,11 +206,11 @@ def _anchor_index(names: Sequence[str], anchor: tuple[str, float] | None) -> tup
 
 
 def _misfits(names: Sequence[str], results: Sequence[PairResult], ratings: Ratings) -> Iterable[str]:
+    for cycle in cycles(results, ratings):
+        yield " > ".join(names[bot] for bot in (*cycle, cycle[0]))
     for residual in residuals(results, ratings):
         if abs(residual.standardised) > _MISFIT:
             yield _say_residual(names, residual)
-    for cycle in cycles(results, ratings):
-        yield " > ".join(names[bot] for bot in (*cycle, cycle[0]))
 
 
 def _say_residual(names: Sequence[str], residual: Residual) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,16 @@ from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import BotMessage, Limits, Message, decode_bot, encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arena.sandbox.process import Process
 
 STDERR_KEPT = 1 << 16
 """Bytes of the end of stderr that are kept."""
 _WATCH_S = 0.05
 """Seconds between two looks at the memory of a thinking bot."""
+_BEAT_S = 0.01
+"""Seconds of one wait; how much longer it took tells how late this process was scheduled."""
 _LARGEST_PIPE = 1 << 20
 """Bytes a pipe can be made to hold."""
 
@@ -27,9 +32,13 @@ _LARGEST_PIPE = 1 << 20
 class Connection:
     """Messages to and from one process, without ever waiting longer than asked to."""
 
+    lag_s: float
+    """By how much, since the last `send`, the worst wait took longer than it was to, in seconds."""
+
     def __init__(self, process: Process, limits: Limits) -> None:
         self.process = process
         """The other end."""
+        self.lag_s = 0.0
         self._memory_bytes = limits.memory_bytes
         self._lines = LineReader(process.stdout, limits)
         self._unsent = b""
@@ -39,6 +48,10 @@ class Connection:
         self._poll = select.poll()
         self._poll.register(process.stdout, select.POLLIN)
         self._poll.register(process.stderr, select.POLLIN)
+        self._life = _open_life(process.pid)
+        self._has_ended = False
+        if self._life is not None:
+            self._poll.register(self._life, select.POLLIN)
 
     @property
     def received_at(self) -> float:
@@ -67,31 +80,39 @@ class Connection:
         self._lines.begin()
         self._is_late = False
         self._watch_at = now + _WATCH_S
+        self.lag_s = 0.0
         return now
 
-    def receive(self, deadline: float) -> BotMessage | None:
+    def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:
         """Give the next message, or None if there is none by `deadline` (`time.monotonic`).
 
         At the deadline there is one last look; what it finds is given, and `received_at` says how late it is.
+
+        Args:
+            deadline: when to give up.
+            pulse: called again and again while waiting, at least every 10 ms.
 
         Raises:
             FaultError: limits, framing or schema were broken, the bot ended (`crash`) or took too much
                 memory (`oom`).
         """
+        lines = self._lines
         while True:
-            line = self._lines.next_line()
+            line = lines.next_line()
             if line is not None:
                 return _decode(line)
-            if self._lines.is_at_end:
-                if self._lines.read_at > deadline:
+            if self._is_over():
+                if lines.read_at > deadline:
                     return None
-                raise FaultError(Termination.CRASH, "it closed its output")
+                raise FaultError(Termination.CRASH, self._how_it_ended())
             wait = deadline - time.monotonic()
             if wait <= 0:
                 if self._is_late:
                     return None
                 self._is_late = True
-            self._wait(max(0.0, min(wait, _WATCH_S)))
+            self._wait(wait)
+            if pulse is not None:
+                pulse()
 
     def refuse_leftovers(self) -> None:
         """See that the bot is alive and silent.
@@ -99,40 +120,71 @@ class Connection:
         Raises:
             FaultError: it said something (`protocol_order`) or ended (`crash`).
         """
-        self._lines.begin()
-        self._lines.refuse_leftovers()
-        if self._lines.is_at_end:
-            raise FaultError(Termination.CRASH, "it closed its output")
-        if self.process.has_exited():
-            raise FaultError(Termination.CRASH, "its process ended")
+        lines = self._lines
+        lines.begin()
+        events = self._poll.poll(0)
+        # Where an end is an event, no event is no end: the usual case, and one system call.
+        if events or lines.has_partial or self._life is None:
+            self._take(events)
+            lines.refuse_leftovers()
+            if lines.is_at_end or self._has_ended or self.process.has_exited():
+                raise FaultError(Termination.CRASH, self._how_it_ended())
 
     def read_last_stderr(self) -> None:
         """Take what a dead process left in its stderr."""
         self._read_stderr(_LARGEST_PIPE)
 
+    def close(self) -> None:
+        """Close what the connection opened itself; the pipes are the process's."""
+        if self._life is not None:
+            os.close(self._life)
+            self._life = None
+
+    def _is_over(self) -> bool:
+        if self._has_ended and not self._lines.is_at_end:
+            # Its last words may still be in the pipe, which a child of it can keep open.
+            return not self._lines.read()
+        return self._lines.is_at_end
+
+    def _how_it_ended(self) -> str:
+        return "it closed its output" if self._lines.is_at_end else "its process ended"
+
     def _wait(self, seconds: float) -> None:
-        for fd, _ in self._poll.poll(seconds * 1000):
-            if fd == self.process.stdout:
-                self._lines.read()
-            elif fd == self.process.stderr:
-                if not self._read_stderr():
-                    self._poll.unregister(fd)
-            else:
-                self._poll.unregister(fd)
-                self._flush()
+        beat = min(max(seconds, 0.0), _BEAT_S)
+        before = time.monotonic()
+        events = self._poll.poll(beat * 1000)
         now = time.monotonic()
+        if now - before - beat > self.lag_s:
+            self.lag_s = now - before - beat
+        self._take(events)
         if now >= self._watch_at:
             self._watch_at = now + _WATCH_S
             if self.process.rss() > self._memory_bytes:
                 raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
 
+    def _take(self, events: list[tuple[int, int]]) -> None:
+        for fd, _ in events:
+            if fd == self.process.stdout:
+                self._lines.read()
+            elif fd == self.process.stderr:
+                if not self._read_stderr():
+                    self._poll.unregister(fd)
+            elif fd == self._life:
+                self._has_ended = True
+                self._poll.unregister(fd)
+            else:
+                self._poll.unregister(fd)
+                self._flush()
+
     def _flush(self) -> None:
+        data = self._unsent
         try:
-            self._unsent = self._unsent[os.write(self.process.stdin, self._unsent) :]
+            num_sent = os.write(self.process.stdin, data)
         except BlockingIOError:
-            pass
+            num_sent = 0
         except BrokenPipeError:
             raise FaultError(Termination.CRASH, "it closed its input") from None
+        self._unsent = data[num_sent:]
         if self._unsent:
             self._poll.register(self.process.stdin, select.POLLOUT)
 
@@ -144,6 +196,16 @@ class Connection:
         self._stderr += chunk
         del self._stderr[:-STDERR_KEPT]
         return bool(chunk)
+
+
+def _open_life(pid: int) -> int | None:
+    """Give a descriptor that can be read once the process is dead; None where the system has none."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # before Linux 5.3
+        return None
 
 
 def _decode(line: bytes) -> BotMessage:

@@ -8,6 +8,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.referee.thoughts import read_remark
 from arena.referee.verdict import FaultError
 from arena_plugins.contract import Termination
 from arena_plugins.wire import (
@@ -22,6 +23,8 @@ from arena_plugins.wire import (
     Info,
     Limits,
     NewMatch,
+    Ping,
+    Pong,
     Ready,
     Resign,
 )
@@ -30,13 +33,22 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from arena.referee.connection import Connection
-    from arena.referee.seats import SeatSetup
+    from arena.referee.news import NewsGate
+    from arena.referee.seats import SeatSetup, Thoughts
+    from arena_plugins.contract import Game, State
 
 _INIT_ERRORS = {
     "oom": Termination.OOM,
     "no_common_protocol": Termination.NO_COMMON_PROTOCOL,
 }
 """What the code of an `error` before `ready` means; any other is `init_crash`."""
+
+
+_ERRORS = {
+    "malformed": Termination.MALFORMED,
+    "oom": Termination.OOM,
+}
+"""What the code of an `error` in a match means; any other is `bot_error`."""
 
 
 class Reply(NamedTuple):
@@ -46,7 +58,20 @@ class Reply(NamedTuple):
     info: Info | None
 
 
-def greet(connection: Connection, limits: Limits, deadline: float) -> None:
+class Question(NamedTuple):
+    """A question that was asked."""
+
+    go: Go
+    state: State
+    """What it is about."""
+    game: Game
+    news: NewsGate[Thoughts] | None
+    """Takes the remarks before the answer."""
+    lateness: Termination
+    """What it is if no answer comes."""
+
+
+def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
     """Exchange `hello` with a fresh bot.
 
     Raises:
@@ -64,6 +89,17 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> None:
     if hello.protocol != PROTOCOL:
         cause = f"it speaks arena-bot/{hello.protocol}, the arena arena-bot/{PROTOCOL}"
         raise FaultError(Termination.NO_COMMON_PROTOCOL, cause)
+    return hello
+
+
+def is_awake(connection: Connection, deadline: float) -> bool:
+    """Tell whether a waiting bot answers a `ping`, and nothing else, by `deadline` (`time.monotonic`)."""
+    n = secrets.randbits(31)
+    try:
+        connection.send(Ping(n=n))
+        return connection.receive(deadline) == Pong(n=n)
+    except FaultError:
+        return False
 
 
 def get_ready(connection: Connection, setup: SeatSetup) -> bool:
@@ -94,20 +130,24 @@ def get_ready(connection: Connection, setup: SeatSetup) -> bool:
     return ready.deterministic is True
 
 
-def await_reply(connection: Connection, go: Go, deadline: float, lateness: Termination) -> Reply:
-    """Wait for the answer to `go`, which was sent already; `connection.received_at` tells when it came.
+def await_reply(connection: Connection, question: Question, deadline: float) -> Reply:
+    """Wait for the answer to a question; `connection.received_at` tells when it came.
 
     Raises:
-        FaultError: `lateness` if it never came, or whatever else was wrong with it.
+        FaultError: `question.lateness` if it never came, or whatever else was wrong with it.
     """
     info: Info | None = None
+    go, news = question.go, question.news
+    pulse = None if news is None else news.pulse
     while True:
-        message = connection.receive(deadline)
+        message = connection.receive(deadline, pulse)
         match message:
             case None:
-                raise FaultError(lateness, "it did not answer in time")
+                raise FaultError(question.lateness, "it did not answer in time")
             case Info(id=go.id):
                 info = message
+                if news is not None:
+                    news.offer(len(go.actions), functools.partial(read_remark, message, question.state, question.game))
             case Action(id=go.id):
                 check_action(message.action, go.legal)
                 return Reply(message, info)
@@ -151,7 +191,7 @@ def _receive(connection: Connection, deadline: float) -> BotMessage:
 
 
 def _reported(error: Error) -> FaultError:
-    termination = Termination.OOM if error.code == "oom" else Termination.BOT_ERROR
+    termination = _ERRORS.get(error.code, Termination.BOT_ERROR)
     return FaultError(termination, f"it reported {error.code}: {error.message}")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.referee.connection import Connection
-from arena.referee.dialogue import await_reply, check_time, get_ready, greet
+from arena.referee.dialogue import Question, await_reply, check_time, get_ready, greet, is_awake
+from arena.referee.pause import Pause
 from arena.referee.seats import Answer, Fault, Resignation
+from arena.referee.stall import is_stall, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.sandbox.process import spawn
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
+    from arena.sandbox.readable import Readable
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
@@ -31,6 +34,24 @@ _DEATH_S = 0.2
 _NEARLY_ALL = 0.9
 """A bot that dies with this part of its memory limit in use died of it."""
 _DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
+_TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
+_IDLE_S = 5.0
+"""Seconds after which a warm process must show that it still answers."""
+_PING_S = 1.0
+"""Seconds it has for that."""
+
+
+class _Window(NamedTuple):
+    """A time in which a bot was to answer."""
+
+    began: float
+    """By `time.monotonic`."""
+    limit_ms: float
+    margin_s: float
+    cpu_s: float
+    """What the bot had used of the CPU when it began."""
+    asleep_s: float
+    """How long the machine had been suspended when it began."""
 
 
 class HostedSeat:
@@ -44,6 +65,9 @@ class HostedSeat:
         version: str,
         tier: Tier = Tier.T1,
         resources: Resources | None = None,
+        ponders: bool = False,
+        readable: Readable | None = None,
+        engine: Sequence[str] | None = None,
     ) -> None:
         """Make a seat; nothing is started yet.
 
@@ -53,43 +77,58 @@ class HostedSeat:
             version: of the bot, as registered.
             tier: how to keep it apart.
             resources: its limits; None for the defaults.
+            ponders: True lets it compute while its opponent thinks.
+            readable: what it may read from T2 on; None for all that this interpreter can import.
+            engine: a program that is started beside it, and its arguments.
         """
         self.name = name
         self.version = version
         self.tier = tier
         self.deterministic = False
         self._command = tuple(command)
+        self._readable = readable
+        self._engine = engine
         self._resources = resources or Resources()
         self._limits = Limits(
             memory_bytes=self._resources.memory_bytes, scratch_bytes=self._resources.scratch_bytes
         )
+        self._ponders = ponders
         self._connection: Connection | None = None
+        self._pause = Pause(0, is_allowed=False)
         self._setup: SeatSetup | None = None
+        self._wants_board = True
         self._is_busy = False
+        self._idle_from = 0.0
 
     @property
     def pid(self) -> int | None:
         """The process id of the bot, which is also its group's; None while there is none."""
         return None if self._connection is None else self._connection.process.pid
 
+    @property
+    def idle_cpu_s(self) -> float:
+        """Seconds of CPU the bot has used in this match while it was to wait."""
+        return self._pause.idle_cpu_s
+
     def start(self, setup: SeatSetup) -> Fault | None:
         """Start the process if there is no warm one in order, and get it ready for a match."""
         self._setup = setup
         self._is_busy = True
-        began = time.monotonic()
         warm = self._warm()
-        connection = warm or Connection(spawn(self._command, self.tier, self._resources), self._limits)
-        self._connection = connection
+        window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
+        connection = warm or self._spawn()
         try:
             if warm is None:
-                greet(connection, self._limits, began + setup.init_s)
-            began = time.monotonic()
+                self._wants_board = greet(connection, self._limits, window.began + setup.init_s).board is not False
+                window = window._replace(began=time.monotonic())
+                self._pause.look_around()
             self.deterministic = get_ready(connection, setup)
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
-            return self._end(connection, error, time.monotonic() - began, setup.init_s * 1000)
-        self._is_busy = False
+            return self._end(connection, error, window)
+        self._pause.idle_cpu_s = 0.0
+        self._rest()
         return None
 
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
@@ -97,26 +136,32 @@ class HostedSeat:
         connection, setup = self._connection, self._setup
         if connection is None or setup is None:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
+        player = setup.player
         go = Go(
             id=secrets.token_hex(8),
-            actions=list(state.history),
+            actions=state.history,
             opening=num_opening,
-            legal=list(state.legal_actions),
-            clock=clock.to_wire(setup.player),
-            board=list(state.cells),
+            legal=state.legal_actions,
+            clock=clock.to_wire(player),
+            board=state.cells if self._wants_board else None,
         )
-        allowance_s, lateness = clock.allowance_s(setup.player), clock.lateness(setup.player)
+        lateness, limit_ms, asleep_s = clock.lateness(player), clock.limit_ms(player), suspended_s()
+        margin_s = setup.control.margin_ms / 1000
+        allowance_s = limit_ms / 1000 + margin_s
+        question = Question(go, state, setup.game, setup.news, lateness)
+        began, used_s = time.monotonic(), 0.0
         self._is_busy = True
-        began = time.monotonic()
         try:
             connection.refuse_leftovers()
+            # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
             began = connection.send(go)
-            message, info = await_reply(connection, go, began + allowance_s, lateness)
+            used_s = self._pause.resume()
+            message, info = await_reply(connection, question, began + allowance_s)
             elapsed_s = connection.received_at - began
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
-            return self._end(connection, error, time.monotonic() - began, clock.limit_ms(setup.player))
-        self._is_busy = False
+            return self._end(connection, error, _Window(began, limit_ms, margin_s, used_s, asleep_s))
+        self._rest()
         if isinstance(message, Resign):
             return Resignation(elapsed_s)
         return Answer(message.action, elapsed_s, read_thoughts(message, info, state, setup.game))
@@ -129,7 +174,7 @@ class HostedSeat:
         try:
             connection.refuse_leftovers()
         except FaultError as error:
-            return self._end(connection, error, 0.0, 0.0)
+            return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
@@ -149,13 +194,23 @@ class HostedSeat:
         if connection is None:
             return
         grace_s = 0.0 if self._is_busy else _QUIT_S
+        self._pause.resume()
         try:
             connection.send(Quit())
         except FaultError:
             grace_s = 0.0
         self._drop(connection, grace_s)
 
+    def _spawn(self) -> Connection:
+        process = spawn(
+            self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
+        )
+        self._connection = Connection(process, self._limits)
+        self._pause = Pause(process.pid, is_allowed=not self._ponders)
+        return self._connection
+
     def _warm(self) -> Connection | None:
+        """Give the process of the match before, running, if it is in order."""
         connection = self._connection
         if connection is None:
             return None
@@ -165,14 +220,28 @@ class HostedSeat:
             # What it did after its last match was over is no part of this one.
             self._drop(connection)
             return None
-        if connection.has_unsent:
+        self._pause.resume()
+        now = time.monotonic()
+        is_fresh = now - self._idle_from < _IDLE_S
+        if connection.has_unsent or not (is_fresh or is_awake(connection, now + _PING_S)):
             self._drop(connection)
             return None
         connection.process.scratch.wipe()
         return connection
 
-    def _end(self, connection: Connection, error: FaultError, elapsed_s: float, limit_ms: float) -> Fault:
-        detail = evidence(error, self, elapsed_s, limit_ms)
+    def _rest(self) -> None:
+        """Leave the bot to wait."""
+        self._pause.stop()
+        self._is_busy = False
+        self._idle_from = time.monotonic()
+
+    def _end(self, connection: Connection, error: FaultError, window: _Window) -> Fault:
+        elapsed_s = time.monotonic() - window.began
+        detail = evidence(error, self, elapsed_s, window.limit_ms)
+        stalled = self._is_stall(connection, error, window, elapsed_s)
+        detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
+        detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
+        detail["idle_cpu_ms"] = round(self.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
         end = connection.process.kill(_DEATH_S if died else 0.0)
         connection.read_last_stderr()
@@ -180,10 +249,26 @@ class HostedSeat:
         detail["stderr"] = stderr_text(connection.stderr)
         self._drop(connection)
         starved = died and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
-        return Fault(Termination.OOM if starved else error.termination, detail)
+        return Fault(Termination.OOM if starved else error.termination, detail, stalled)
+
+    def _is_stall(
+        self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float
+    ) -> bool:
+        at_move = error.termination in _TOO_LATE
+        if not at_move and error.termination is not Termination.INIT_TIMEOUT:
+            return False
+        return is_stall(
+            window_s=elapsed_s,
+            margin_s=window.margin_s,
+            # A start takes long because it competes for the processor: there only a suspend is no fault of it.
+            lag_s=connection.lag_s if at_move else 0.0,
+            asleep_s=suspended_s() - window.asleep_s,
+            computed_s=self._pause.cpu_s() - window.cpu_s,
+        )
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
         connection.process.kill(grace_s)
+        connection.close()
         connection.process.close()
         self._connection = None
         self._is_busy = False

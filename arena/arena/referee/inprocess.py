@@ -14,6 +14,7 @@ from arena.sandbox.tier import Tier
 from arena_plugins.answer import make_answer
 from arena_plugins.clock import make_limit
 from arena_plugins.contract import Termination
+from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import Action, Info
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class InProcessSeat:
         self.version = version
         self.tier = Tier.T0
         self.deterministic = False
+        self.idle_cpu_s = 0.0
         self._make = make
         self._bot: Bot | None = None
         self._setup: SeatSetup | None = None
@@ -56,7 +58,7 @@ class InProcessSeat:
             self.deterministic = _guarded(lambda: getattr(self._bot, "deterministic", None) is True)
             check_time(time.monotonic() - began, setup.init_s, Termination.INIT_TIMEOUT)
         except FaultError as error:
-            if error.termination in {Termination.CRASH, Termination.BOT_ERROR}:
+            if error.termination in {Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED}:
                 error.termination = Termination.INIT_CRASH
             return self._end(error, time.monotonic() - began, setup.init_s * 1000)
         return None
@@ -128,6 +130,8 @@ def _guarded(call: Callable[[], _Result]) -> _Result:
         starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
         if isinstance(error, SystemExit):
             termination = Termination.CRASH
+        elif isinstance(error, ProtocolError):
+            termination = Termination.MALFORMED
         else:
             termination = Termination.OOM if starved else Termination.BOT_ERROR
         text = traceback.format_exception_only(error)[-1].strip()

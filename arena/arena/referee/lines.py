@@ -33,6 +33,11 @@ class LineReader:
         self.read_at = 0.0
         self.is_at_end = False
 
+    @property
+    def has_partial(self) -> bool:
+        """Whether something was read that `next_line` did not give."""
+        return bool(self._buffer)
+
     def begin(self) -> None:
         """Count anew: a question was asked."""
         self._num_bytes = self._num_lines = 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from arena.referee.news import NewsGate
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Game, Termination
 
@@ -61,6 +62,8 @@ class Fault(msgspec.Struct, frozen=True):
 
     termination: Termination
     detail: Detail
+    is_stall: bool = False
+    """The arena, or the machine, may be to blame that the bot was too late."""
 
 
 class SeatSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +79,8 @@ class SeatSetup(msgspec.Struct, frozen=True, kw_only=True):
     control: TimeControl
     init_s: float = 60.0
     """Seconds from spawn to `hello`, and again from `new_match` to `ready`."""
+    news: NewsGate[Thoughts] | None = None
+    """Takes what a bot says while it thinks."""
 
 
 class Seat(Protocol):
@@ -99,6 +104,11 @@ class Seat(Protocol):
     @property
     def deterministic(self) -> bool:
         """Whether the bot said, at the last `start`, that seed and node limit alone decide its actions."""
+        ...
+
+    @property
+    def idle_cpu_s(self) -> float:
+        """Seconds of CPU the bot has used in this match while it was to wait."""
         ...
 
     def start(self, setup: SeatSetup) -> Fault | None:

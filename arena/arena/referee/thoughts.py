@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from arena.referee.seats import Thoughts
 from arena_plugins.text import clean_text
-from arena_plugins.wire import MAX_TEXT
+from arena_plugins.wire import MAX_TEXT, Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from arena_plugins.contract import Game, State
-    from arena_plugins.wire import Action, Info
+    from arena_plugins.wire import Info
 
 _Given = TypeVar("_Given")
 _Kept = TypeVar("_Kept")
@@ -23,6 +23,12 @@ _SUM_TOLERANCE = 1e-3
 """How far from 1 the sum of a policy may be."""
 _MAX_COUNT = 1 << 63
 """Counts stay below this, so that they fit the store."""
+_NO_ACTION = Action(id="", action=0)
+
+
+def read_remark(info: Info, state: State, game: Game) -> Thoughts:
+    """Give what holds of an `info` alone, of a bot that is still thinking."""
+    return read_thoughts(_NO_ACTION, info, state, game)
 
 
 def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -> Thoughts:
@@ -73,8 +79,11 @@ class _Checker:
 
     def policy(self, pairs: Sequence[tuple[int, float]]) -> dict[int, float] | None:
         policy = self._of_legal(pairs)
-        fair = policy is not None and all(0.0 <= p <= 1.0 + _SUM_TOLERANCE for p in policy.values())
-        return policy if policy and fair and abs(sum(policy.values()) - 1.0) <= _SUM_TOLERANCE else None
+        if not policy:
+            return None
+        # None may be below 0, so with this sum none is above 1; NaN fails the sum.
+        values = policy.values()
+        return policy if min(values) >= 0.0 and abs(sum(values) - 1.0) <= _SUM_TOLERANCE else None
 
     def visits(self, pairs: Sequence[tuple[int, int]]) -> dict[int, int] | None:
         visits = self._of_legal(pairs)
@@ -91,7 +100,7 @@ class _Checker:
         if len(pairs) > self._game.num_actions:
             return None
         entries = dict(pairs)
-        return entries if len(entries) == len(pairs) and set(self._legal).issuperset(entries) else None
+        return entries if len(entries) == len(pairs) and entries.keys() <= set(self._legal) else None
 
 
 def _within(actions: Collection[int], num_actions: int) -> bool:

@@ -1,47 +1,81 @@
-"""Runs in the child before a bot does: sets its limits, ties its life to the arena's, becomes the bot.
+"""Runs in the child before a bot does: locks the process up as its tier says, then becomes the bot.
 
-Started by path as `python -I -S launcher.py PARENT LIMITS COMMAND…`, it must stand alone: the standard
-library only, and little of that, since every start of a bot pays for it.
+Started by path as `python -I -S -B launcher.py RECIPE`, it uses the standard library only, and little of
+that, since every start of a bot pays for it. RECIPE is a file as `arena.sandbox.recipe` writes it.
 """
 
 import os
 import sys
 
-_PR_SET_PDEATHSIG = 1
-_SIGKILL = 9
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn  # the module takes a while to import
+
 _CANNOT_RUN = 127
+_STDIN, _STDOUT = 0, 1
+
+Recipe = dict[str, list[str]]
 
 
-def main(arguments: list[str]) -> None:
-    """Become the command; `LIMITS` is `NAME=VALUE,…` with the names of RLIMIT constants.
+def main(recipe_file: str) -> None:
+    """Become the command of the recipe.
 
     Raises:
-        SystemExit: the arena is gone already, or the command cannot be run.
+        SystemExit: the arena is gone already, a lock could not be set, or the command cannot be run.
     """
-    parent, limits, *command = arguments
-    _die_with(int(parent))
-    _set_limits(limits)
+    with open(recipe_file, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - pathlib takes 10 ms
+        recipe = read(file.read())
+    os.unlink(recipe_file)  # noqa: PTH108 - as above
+    command = recipe["command"]
+    try:
+        _lock_up(recipe)
+        command = _take_role(recipe)
+        _lock_in(recipe)
+    except (OSError, ValueError) as error:
+        _refuse(f"cannot start the bot in {recipe['tier'][0]}: {error}", error)
     try:
         os.execvp(command[0], command)  # noqa: S606 - no shell on purpose
     except OSError as error:
-        sys.stderr.write(f"cannot run {command[0]}: {error.strerror}\n")
-        raise SystemExit(_CANNOT_RUN) from error
+        _refuse(f"cannot run {command[0]}: {error.strerror}", error)
 
 
-def _die_with(parent: int) -> None:
+def read(text: str) -> Recipe:
+    """Give the values of each key; entries are `key=value`, ended by NUL, since a path holds all else."""
+    recipe: Recipe = {}
+    for entry in text.split("\0")[:-1]:
+        key, _, value = entry.partition("=")
+        recipe.setdefault(key, []).append(value)
+    return recipe
+
+
+def _lock_up(recipe: Recipe) -> None:
+    """Set what needs rights that are given up here, and the limits."""
     if sys.platform == "linux":
-        import ctypes
+        sys.path.append(recipe["code"][0])
+        from arena.sandbox.launch import namespaces, privileges
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        for user in recipe.get("user", []):
+            privileges.become(int(user))
+        privileges.die_with_parent()
+        _check_parent(recipe)
+        for size in recipe.get("namespaces", []):
+            namespaces.enter(int(size))
+        privileges.drop_capabilities()
+    else:
+        _check_parent(recipe)
+    _set_limits(recipe.get("limit", []))
+
+
+def _check_parent(recipe: Recipe) -> None:
     # The arena may have died before the signal was asked for.
-    if os.getppid() != parent:
+    if os.getppid() != int(recipe["parent"][0]):
         raise SystemExit(_CANNOT_RUN)
 
 
-def _set_limits(limits: str) -> None:
+def _set_limits(limits: list[str]) -> None:
     import resource
 
-    for item in filter(None, limits.split(",")):
+    for item in limits:
         name, _, value = item.partition("=")
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is None:
@@ -51,5 +85,45 @@ def _set_limits(limits: str) -> None:
         resource.setrlimit(number, (bound, bound))
 
 
+def _take_role(recipe: Recipe) -> list[str]:
+    """Split in two if there is an engine; give the command of this process."""
+    engine = recipe.get("engine")
+    if not engine:
+        return recipe["command"]
+    to_engine, adapter_writes = os.pipe()
+    adapter_reads, from_engine = os.pipe()
+    adapter = os.getpid()
+    if os.fork():
+        os.close(to_engine)
+        os.close(from_engine)
+        os.set_inheritable(adapter_reads, True)  # noqa: FBT003 - the only way to call it
+        os.set_inheritable(adapter_writes, True)  # noqa: FBT003 - the only way to call it
+        os.environ["ARENA_ENGINE_FDS"] = f"{adapter_reads},{adapter_writes}"
+        return recipe["command"]
+    os.dup2(to_engine, _STDIN)
+    os.dup2(from_engine, _STDOUT)
+    if sys.platform == "linux":
+        from arena.sandbox.launch import privileges
+
+        privileges.die_with_parent()
+    if os.getppid() != adapter:
+        raise SystemExit(_CANNOT_RUN)
+    return engine
+
+
+def _lock_in(recipe: Recipe) -> None:
+    """Leave this process only the files and the system calls of its tier."""
+    if "landlock" in recipe:
+        from arena.sandbox.launch import landlock, seccomp
+
+        landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
+        seccomp.restrict(os.uname().machine)
+
+
+def _refuse(message: str, error: Exception) -> "NoReturn":
+    sys.stderr.write(f"{message}\n")
+    raise SystemExit(_CANNOT_RUN) from error
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1])

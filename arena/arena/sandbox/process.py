@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.errors import ConfigError
+from arena.sandbox import family
+from arena.sandbox.recipe import LAUNCHER, encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch
 from arena.sandbox.tier import Tier
@@ -19,10 +20,13 @@ from arena.sandbox.tier import Tier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+    from arena.sandbox.readable import Readable
+
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
 _STEP_S = 0.001
+_UNWIND_S = 1.0
+"""Seconds the processes of T3 have to end one after the other."""
 
 
 class Exit(NamedTuple):
@@ -39,9 +43,13 @@ class Exit(NamedTuple):
 class Process:
     """A running bot: three pipes, without blocking on the arena's side, and a process group."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], tier: Tier, scratch: Scratch) -> None:
+    def __init__(
+        self, popen: subprocess.Popen[bytes], tier: Tier, scratch: Scratch, user: int | None = None
+    ) -> None:
         self.tier = tier
         """How it is kept apart."""
+        self.user = user
+        """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
         """Its folder."""
         self.pid = popen.pid
@@ -55,6 +63,12 @@ class Process:
         self._max_rss = 0
         self._exit: Exit | None = None
 
+    @property
+    def main_pid(self) -> int:
+        """The process that plays, whose processor time is the bot's; from T3 on it is not the leader."""
+        depth = 3 if self.tier is Tier.T3 else 1
+        return list(islice(family.members(self.pid), depth))[-1]
+
     def has_exited(self) -> bool:
         """Say whether the process is dead; where the system cannot tell without reaping it, always no."""
         if self._exit is not None:
@@ -64,12 +78,8 @@ class Process:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def rss(self) -> int:
-        """Give the resident memory now, in bytes; 0 where the system does not say."""
-        try:
-            pages = int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1])
-        except (OSError, IndexError):
-            return 0
-        resident = pages * os.sysconf("SC_PAGE_SIZE")
+        """Give the resident memory of it and its descendants, in bytes; 0 where the system does not say."""
+        resident = family.resident_bytes(self.pid)
         self._max_rss = max(self._max_rss, resident)
         return resident
 
@@ -79,13 +89,20 @@ class Process:
         A second call gives the same answer.
         """
         if self._exit is None:
-            deadline = time.monotonic() + grace_s
-            while not (exited := self.has_exited()) and time.monotonic() < deadline:
-                time.sleep(_STEP_S)
+            if self.tier is Tier.T3:
+                self._signal_keepers(signal.SIGCONT)
+            exited = self._await_exit(grace_s)
+            if self.tier is Tier.T3 and not exited:
+                # With the first process inside all others end, and the one outside collects it.
+                self._signal_keepers(signal.SIGKILL, skip=1)
+                self._await_exit(_UNWIND_S)
             # The dead leader is not reaped yet, so the number of the group cannot be anyone else's.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._exit = self._reap(by_itself=exited)
+            if self.tier is Tier.T1:
+                # From T2 on no process can have left the group.
+                family.sweep(str(self.scratch.home))
         return self._exit
 
     def close(self) -> None:
@@ -94,41 +111,67 @@ class Process:
             pipe.close()
         self.scratch.remove()
 
+    def _await_exit(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not (exited := self.has_exited()) and time.monotonic() < deadline:
+            time.sleep(_STEP_S)
+        return exited
+
+    def _signal_keepers(self, number: int, skip: int = 0) -> None:
+        """Send a signal to the two processes of T3 that wait for the bot; a pause stops them too."""
+        for pid in list(islice(family.members(self.pid), skip, 2)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def _reap(self, *, by_itself: bool) -> Exit:
         _, status, usage = os.wait4(self.pid, 0)
         code = self._popen.returncode = os.waitstatus_to_exitcode(status)
         # The kernel counts what the arena held when it forked as the child's; only more than that is its own.
         own = usage.ru_maxrss * _RSS_UNIT
         max_rss = max(self._max_rss, own if own > self._inherited_rss else 0)
-        if not by_itself and code == -signal.SIGKILL:
+        if not by_itself and (code == -signal.SIGKILL or self.tier is Tier.T3):
             return Exit(None, None, max_rss)
         return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
 
 
-def spawn(command: Sequence[str], tier: Tier, resources: Resources | None = None) -> Process:
+def spawn(
+    command: Sequence[str],
+    tier: Tier,
+    resources: Resources | None = None,
+    *,
+    readable: Readable | None = None,
+    engine: Sequence[str] | None = None,
+) -> Process:
     """Start a bot.
 
     Call it from the main thread: on Linux the bot dies with the thread that started it.
+
+    With `engine` the launcher starts a second program beside the first, in a sandbox of its own of the same
+    tier, since a bot cannot start programs from T2 on. The first finds `ARENA_ENGINE_FDS=R,W` in its
+    environment: it reads what the engine prints from descriptor R and writes the engine's input to descriptor
+    W. The engine ends with it, and both are killed and measured together.
 
     Args:
         command: program and arguments, both absolute, since it runs in a scratch folder.
         tier: how to keep it apart.
         resources: its limits; None for the defaults.
+        readable: what it may read from T2 on; None for all that this interpreter can import.
+        engine: program and arguments of an engine, the program absolute.
 
     Raises:
-        ConfigError: `tier` is not one for processes.
+        ConfigError: `tier` is not one for processes, or not to be had on this system.
         OSError: the process cannot be started.
     """
-    if tier is Tier.T0:
-        raise ConfigError("tier T0 has no processes; run the bot in this one (--isolation none)")
+    resources = resources or Resources()
     scratch = Scratch()
     try:
+        entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
+        recipe = scratch.root / "recipe"
+        recipe.write_bytes(encode(entries))
+        if user is not None:
+            scratch.give_to(user)
         popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
-            [
-                *(sys.executable, "-I", "-S", "-B", _LAUNCHER),
-                *(str(os.getpid()), (resources or Resources()).rlimits()),
-                *command,
-            ],
+            [sys.executable, "-I", "-S", "-B", LAUNCHER, str(recipe)],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -140,7 +183,7 @@ def spawn(command: Sequence[str], tier: Tier, resources: Resources | None = None
     except BaseException:
         scratch.remove()
         raise
-    return Process(popen, tier, scratch)
+    return Process(popen, tier, scratch, user)
 
 
 def _own_max_rss() -> int:

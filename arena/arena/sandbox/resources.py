@@ -30,10 +30,19 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """The largest file."""
     open_files: int = 256
     """File descriptors."""
+    tasks: int = 128
+    """Threads and processes together, where the bot has a user (not root) or a user namespace of its own."""
+    procfs: bool = False
+    """Whether it may read /proc, which TensorFlow needs to start."""
 
-    def rlimits(self) -> str:
-        """Give the limits the kernel keeps, as the launcher reads them."""
-        return f"AS={self.address_bytes},FSIZE={self.scratch_bytes},NOFILE={self.open_files},CORE=0"
+    def rlimits(self) -> list[str]:
+        """Give the limits the kernel keeps, as `NAME=VALUE` with the names of RLIMIT constants."""
+        return [
+            f"AS={self.address_bytes}",
+            f"FSIZE={self.scratch_bytes}",
+            f"NOFILE={self.open_files}",
+            "CORE=0",
+        ]
 
 
 def environment(scratch: Scratch) -> dict[str, str]:

@@ -58,6 +58,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         ledger = Ledger(store, tournament, jobs, lease, tell)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
         rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
+        num_workers = max(1, min(num_workers, len(jobs)))
         with closing(make_pool(config.executor, num_workers, folder)) as pool:
             try:
                 return Run(jobs, pool, ledger, orders, rules).run()

@@ -15,7 +15,8 @@ from arena.match import match_seed
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import count_pairs, make_schedule
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.tier import Tier, strongest_tier
+from arena.sandbox.grade import default_tier, grade
+from arena.sandbox.tier import Tier
 from arena.tournament.config import TournamentConfig, parse_toml
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
@@ -56,7 +57,9 @@ def make_plan(config: TournamentConfig) -> Plan:
     competitors = _competitors(config)
     config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
-    return Plan(config, game, competitors, tournament_limit(config), _tier(config), matches, warnings)
+    return Plan(
+        config, game, competitors, tournament_limit(config), _tier(config, competitors), matches, warnings
+    )
 
 
 def tournament_limit(config: TournamentConfig) -> TimeControl:
@@ -86,17 +89,20 @@ def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list
     return matches, list(found.warnings)
 
 
-def _tier(config: TournamentConfig) -> Tier:
-    strongest = strongest_tier()
-    wanted = {"auto": strongest.value, "none": "T0"}.get(config.isolation, config.isolation)
-    if wanted > strongest:
-        raise ConfigError(f"--isolation {wanted} is not to be had here; the strongest is {strongest}")
-    if config.require_tier is not None and wanted < config.require_tier:
+def _tier(config: TournamentConfig, competitors: Sequence[Competitor]) -> Tier:
+    default = default_tier()
+    tier = Tier({"auto": default.value, "none": "T0"}.get(config.isolation, config.isolation))
+    if not grade(tier).is_granted:
+        raise ConfigError(f"--isolation {tier} is not to be had here (arena doctor); auto takes {default}")
+    foreign = [competitor.label for competitor in competitors if competitor.is_foreign]
+    required = config.require_tier or (Tier.T2 if foreign else Tier.T0)
+    if tier < required:
+        who = "" if config.require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(
-            f"--require-tier {config.require_tier}: bots would run in {wanted}, and the strongest tier here is "
-            f"{strongest}; say --require-tier {wanted} to accept that"
+            f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to be "
+            f"had here); say --require-tier {tier} to accept that"
         )
-    return Tier(wanted)
+    return tier
 
 
 def store_plan(store: Store, plan: Plan) -> TournamentRecord:
@@ -148,7 +154,13 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             )
     game = load_game(tournament.game)
     return Plan(
-        config, game, competitors, tournament_limit(config), _tier(config), store.planned(tournament.id), []
+        config,
+        game,
+        competitors,
+        tournament_limit(config),
+        _tier(config, competitors),
+        store.planned(tournament.id),
+        [],
     )
 
 

@@ -75,15 +75,15 @@ class Run:
             self._collect(done)
 
     def _tick(self) -> None:
+        for began in self._pool.news():
+            self._recovery.began(began)
+            self._ledger.began(began.number)
         order = self._orders.poll()
         if order is not None:
             self._stop(order.reason)
             if order.now and not self._is_aborted:
                 self._is_aborted = True
                 self._pool.abort()
-        for began in self._pool.news():
-            self._recovery.began(began)
-            self._ledger.began(began.number)
 
     def _stop(self, reason: str) -> None:
         if not self._stop_reason:

@@ -55,7 +55,7 @@ def test_nothing_is_left_of_a_failure(store: Store, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(KeyboardInterrupt):
         store.backup(target)
-    monkeypatch.setattr(backups, "_copy", fail)
+    monkeypatch.setattr(backups, "copy_whole", fail)
     with pytest.raises(KeyboardInterrupt):
         store.backup(target)
     assert [file for file in tmp_path.iterdir() if file.is_file()] == []
@@ -66,7 +66,7 @@ def test_a_store_with_a_wrong_index_gives_no_backup(store: Store, tmp_path: Path
     store.save([cup.match(1), cup.match(2)])
     store.close()
     break_index(store.path)
-    with pytest.raises(DamagedError, match="the backup was not kept"):
+    with pytest.raises(DamagedError, match="the copy was not kept"):
         store.backup(tmp_path / "copy.db")
     assert [file for file in tmp_path.iterdir() if file.is_file()] == []
 

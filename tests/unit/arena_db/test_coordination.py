@@ -8,15 +8,18 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
+from arena_db import coordination
 from arena_db import owner as owners
-from arena_db.owner import current_owner, is_dead
+from arena_db.clock import now
+from arena_db.errors import DamagedError
+from arena_db.owner import current_owner, is_alive
 from arena_db.records import Owner
-from stores import add_cup
+from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from arena_db.store import Store
 
@@ -72,15 +75,96 @@ def test_a_living_owner_keeps_its_lease(store: Store) -> None:
     assert not store.claim(tournament, OTHER)
 
 
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0])
+def test_the_clock_is_set_while_a_lease_is_held(
+    store: Store, monkeypatch: pytest.MonkeyPatch, jump_s: float
+) -> None:
+    tournament = add_cup(store).record.id
+    assert store.claim(tournament, current_owner())
+    monkeypatch.setattr(coordination, "now", lambda: now() + jump_s)
+    assert not store.claim(tournament, OTHER), "its holder lives here"
+    assert store.heartbeat(tournament, current_owner())
+    assert not store.claim(tournament, OTHER)
+    store.release(tournament, current_owner())
+    assert store.claim(tournament, gone())
+    monkeypatch.setattr(coordination, "now", now)
+    assert store.claim(tournament, OTHER), "its holder is dead"
+
+
+def test_the_clock_is_set_while_another_machine_holds_a_lease(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tournament = add_cup(store).record.id
+    assert store.claim(tournament, ELSEWHERE)
+    monkeypatch.setattr(coordination, "now", lambda: now() + 3600)
+    assert store.claim(tournament, OTHER), "nothing but the clock tells of another machine"
+    assert not store.heartbeat(tournament, ELSEWHERE), "and it hears so at its next beat"
+
+
+_CLAIMING = """
+import sys
+from dataclasses import replace
+from arena_db.owner import current_owner
+from arena_db.store import Store
+with Store.open(sys.argv[1]) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(store.claim(1, current_owner()), flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_of_many_processes_one_has_the_lease(store: Store) -> None:
+    add_cup(store)
+    assert store.claim(1, gone(), expires_s=3600)
+    command = [sys.executable, "-c", _CLAIMING, str(store.path)]
+    children = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 — see above
+        for _ in range(3)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+    answers = [child.stdout.readline() for child in children if child.stdout]
+    for child in children:
+        child.communicate("\n", timeout=60)
+    assert sorted(answers) == ["False\n", "False\n", "True\n"]
+
+
+@pytest.mark.parametrize("owner", ["dead", "late"])
+def test_a_store_that_was_left_is_looked_at(store: Store, owner: str) -> None:
+    tournament = add_cup(store).record.id
+    holder, seconds = (gone(), 60) if owner == "dead" else (ELSEWHERE, 0)
+    assert store.claim(tournament, holder, expires_s=seconds)
+    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    with pytest.raises(DamagedError, match=r"ended suddenly.*counts 5 planned.*arena db restore"):
+        store.claim(tournament, OTHER)
+    tamper(store.path, "UPDATE tournaments SET num_done = 0")
+    assert store.claim(tournament, OTHER)
+
+
+def test_a_store_that_was_given_back_is_not(store: Store) -> None:
+    tournament = add_cup(store).record.id
+    assert store.claim(tournament, gone())
+    store.release(tournament, gone())
+    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    assert store.claim(tournament, current_owner())
+    assert store.claim(tournament, current_owner())
+
+
 def test_who_is_dead() -> None:
     me = current_owner()
     assert current_owner() is me
     assert me.pid == os.getpid()
-    assert not is_dead(me)
-    assert is_dead(gone())
-    assert is_dead(replace(me, pid_start=me.pid_start + 1)), "a later process of that id"
-    assert is_dead(replace(me, boot_id="before the last start"))
-    assert not is_dead(replace(gone(), host="elsewhere"))
+    assert is_alive(me)
+    assert is_alive(gone()) is False
+    assert is_alive(replace(me, pid_start=me.pid_start + 1)) is False, "a later process of that id"
+    assert is_alive(replace(me, boot_id="before the last start")) is False
+    assert is_alive(replace(gone(), host="elsewhere")) is None
 
 
 def test_nothing_is_known_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +173,7 @@ def test_nothing_is_known_without_proc(tmp_path: Path, monkeypatch: pytest.Monke
     me = current_owner()
     current_owner.cache_clear()
     assert (me.boot_id, me.pid_start) == ("", 0)
-    assert not is_dead(replace(me, pid=1 << 22))
+    assert is_alive(replace(me, pid=1 << 22)) is None
 
 
 def test_requests_are_taken_once(store: Store) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event
 
+from arena_db import engine
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import (
     AccessError,
@@ -42,7 +43,6 @@ def test_locked_by_another_process(store: Store) -> None:
     ):
         other.execute("BEGIN IMMEDIATE")
         for write in (
-            lambda: waiting.save([cup.match(1)]),
             lambda: waiting.set_state(1, "stopped"),
             lambda: waiting.request(1, "stop"),
         ):
@@ -51,6 +51,49 @@ def test_locked_by_another_process(store: Store) -> None:
         assert waiting.tournament(1) == cup.record, "a reader does not wait"
         other.execute("ROLLBACK")
         assert waiting.save([cup.match(1)]) == 1
+
+
+def test_a_log_that_readers_keep_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_LOG_LIMIT", 1 << 20)
+    monkeypatch.setattr(engine, "_LOG_WAIT_MS", 1)
+    monkeypatch.setattr(engine, "_LOG_PAUSE_S", 0.0)
+    cup = add_cup(store, num=3000)
+    log = store.path.with_name("arena.db-wal")
+    reader = open_raw(Settings(path=store.path, read_only=True))
+    sizes: list[int] = []
+    for start in range(1, 3001, 50):
+        # Of two readers one reads at any time, so the log never starts anew by itself.
+        with closing(reader):
+            store.save([cup.match(number) for number in range(start, start + 50)])
+            reader = open_raw(Settings(path=store.path, read_only=True))
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM matches").fetchall()
+        store.set_state(1, "running")
+        sizes.append(log.stat().st_size)
+    reader.close()
+    assert max(sizes) < 3 << 20
+    assert len(list(store.tournament_matches(1))) == 3000
+
+
+def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(engine, "_LOG_LIMIT", 1 << 18)
+    monkeypatch.setattr(engine, "_LOG_WAIT_MS", 1)
+    monkeypatch.setattr(engine, "_LOG_PAUSE_S", 0.05)
+    cup = add_cup(store, num=3000)
+    with closing(open_raw(Settings(path=store.path, read_only=True))) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM matches").fetchall()
+        with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to see what is asked
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.set_trace_callback(asked.append)
+        for number in range(1, 3001, 100):
+            assert store.save([cup.match(index) for index in range(number, number + 100)]) == 100
+        assert store.path.with_name("arena.db-wal").stat().st_size > 1 << 20
+    questions = sum("wal_checkpoint" in statement for statement in asked)
+    assert 1 <= questions <= 10, "seldomer and seldomer"
+    assert len(list(store.tournament_matches(1))) == 3000
 
 
 def test_a_writer_waits_for_the_other(store: Store) -> None:

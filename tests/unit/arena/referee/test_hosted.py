@@ -27,12 +27,13 @@ CONTROL = TimeControl.parse(None, 20, None)
 
 
 @pytest.fixture
-def make_seat() -> Iterator[Callable[[str, int], HostedSeat]]:
+def make_seat() -> Iterator[Callable[..., HostedSeat]]:
     seats: list[HostedSeat] = []
 
-    def make(mode: str, move: int = 1) -> HostedSeat:
+    def make(mode: str, move: int = 1, *, ponders: bool = False) -> HostedSeat:
         command = [sys.executable, "-I", "-S", HOSTILE, mode, str(move)]
-        seats.append(HostedSeat(command, name="bot", version="1", resources=Resources(memory_bytes=1 << 27)))
+        resources = Resources(memory_bytes=1 << 27)
+        seats.append(HostedSeat(command, name="bot", version="1", resources=resources, ponders=ponders))
         return seats[-1]
 
     yield make
@@ -85,7 +86,7 @@ def test_a_fault_ends_the_process_and_the_next_match_has_another(
 def test_what_is_done_after_a_match_is_no_part_of_the_next(
     mode: str, make_seat: Callable[..., HostedSeat]
 ) -> None:
-    seat = make_seat(mode)
+    seat = make_seat(mode, ponders=True)
     for _ in range(2):
         assert start(seat) is None
         assert isinstance(ask(seat), Answer)
@@ -101,7 +102,7 @@ def test_what_is_done_after_a_match_is_no_part_of_the_next(
 def test_a_check_sees_what_goes_wrong_unasked(
     mode: str, termination: str, make_seat: Callable[..., HostedSeat]
 ) -> None:
-    seat = make_seat(mode)
+    seat = make_seat(mode, ponders=True)
     start(seat)
     ask(seat)
     # The second line may still be on its way.

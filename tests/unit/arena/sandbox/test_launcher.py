@@ -5,26 +5,45 @@ import subprocess
 import sys
 from pathlib import Path
 
-import arena.sandbox
+from arena.sandbox.recipe import LAUNCHER, encode
 
-LAUNCHER = Path(arena.sandbox.__path__[0], "launcher.py")
-
-
-def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", "-S", str(LAUNCHER), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - our own script
+CODE = str(Path(LAUNCHER).parents[2])
 
 
-def test_it_becomes_the_command() -> None:
-    done = launch(str(os.getpid()), "NOFILE=20,UNHEARD_OF=1", "/bin/sh", "-c", "ulimit -n")
-    assert (done.returncode, done.stdout) == (0, "20\n")
+def launch(
+    folder: Path, *command: str, parent: int | None = None, entries: tuple[tuple[str, str], ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    recipe = folder / "recipe"
+    common = [("parent", str(parent or os.getpid())), ("tier", "T1"), ("code", CODE)]
+    recipe.write_bytes(encode([*common, *entries, *(("command", part) for part in command)]))
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-I", "-S", LAUNCHER, str(recipe)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not recipe.exists()
+    return done
 
 
-def test_it_does_nothing_for_an_arena_that_is_gone() -> None:
-    done = launch("1", "", "/bin/echo", "alive")
+def test_it_becomes_the_command(tmp_path: Path) -> None:
+    limits = (("limit", "NOFILE=20"), ("limit", "UNHEARD_OF=1"))
+    done = launch(tmp_path, "/bin/sh", "-c", 'ulimit -n; echo "$0"', "a\nb", entries=limits)
+    assert (done.returncode, done.stdout) == (0, "20\na\nb\n")
+
+
+def test_it_does_nothing_for_an_arena_that_is_gone(tmp_path: Path) -> None:
+    done = launch(tmp_path, "/bin/echo", "alive", parent=1)
     assert (done.returncode, done.stdout) == (127, "")
 
 
-def test_a_command_that_cannot_run_is_named() -> None:
-    done = launch(str(os.getpid()), "", "/nowhere/bot")
+def test_a_command_that_cannot_run_is_named(tmp_path: Path) -> None:
+    done = launch(tmp_path, "/nowhere/bot")
     assert (done.returncode, done.stderr) == (127, "cannot run /nowhere/bot: No such file or directory\n")
+
+
+def test_a_lock_that_cannot_be_set_stops_the_start(tmp_path: Path) -> None:
+    done = launch(tmp_path, "/bin/echo", "alive", entries=(("limit", "NOFILE=-2"),))
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr.startswith("cannot start the bot in T1: ")

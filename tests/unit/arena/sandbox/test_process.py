@@ -5,32 +5,49 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.errors import ConfigError
+from arena.sandbox.family import members
+from arena.sandbox.launch import seccomp
 from arena.sandbox.process import Process, spawn
 from arena.sandbox.resources import Resources
-from arena.sandbox.tier import Tier
+from arena.sandbox.tier import Tier, tiers_to_try
+
+TIERS = pytest.mark.parametrize("tier", sorted(tiers_to_try()))
 
 REPORT = """
 import json, os, resource
+def is_open(fd):
+    try:
+        return bool(os.fstat(fd))
+    except OSError:
+        return False
 print(json.dumps({
-    "environment": dict(os.environ), "cwd": os.getcwd(), "group": os.getpgid(0), "session": os.getsid(0),
-    "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1],
+    "environment": dict(os.environ), "cwd": os.getcwd(), "user": os.getuid(),
+    "descriptors": [fd for fd in range(200) if is_open(fd)],
     "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0]
                for name in ("AS", "FSIZE", "NOFILE", "CORE")],
 }))
 """
 
 
-def start(script: str, resources: Resources | None = None) -> Process:
-    process = spawn([sys.executable, "-I", "-S", "-c", script], Tier.T1, resources)
+def start(script: str, resources: Resources | None = None, tier: Tier = Tier.T1) -> Process:
+    process = spawn([sys.executable, "-I", "-S", "-c", script], tier, resources)
     for fd in (process.stdout, process.stderr):
         os.set_blocking(fd, True)
     return process
+
+
+def await_death(pid: str) -> None:
+    """Wait till a process has ended; whoever adopted it need not have collected it."""
+    with suppress(OSError):
+        while "\nState:\tZ" not in Path("/proc", pid, "status").read_text():
+            pass
 
 
 def finish(process: Process) -> None:
@@ -38,13 +55,15 @@ def finish(process: Process) -> None:
     process.close()
 
 
-def test_the_child_sees_only_what_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+@TIERS
+def test_the_child_sees_only_what_it_may(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "token")
     leak = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leak, True)  # noqa: FBT003 - the only way to call it
-    process = start(REPORT, Resources(address_bytes=1 << 31, scratch_bytes=1000, open_files=50))
+    process = start(REPORT, Resources(address_bytes=1 << 31, scratch_bytes=1000, open_files=50), tier)
     seen: dict[str, Any] = json.loads(os.read(process.stdout, 1 << 16))
     home, cache = str(process.scratch.home), str(process.scratch.cache)
+    assert os.getpgid(process.pid) == os.getsid(process.main_pid) == process.pid
     finish(process)
     os.close(leak)
 
@@ -54,7 +73,7 @@ def test_the_child_sees_only_what_it_may(monkeypatch: pytest.MonkeyPatch) -> Non
     assert environment["NUMBA_CACHE_DIR"] == cache
     assert environment["OMP_NUM_THREADS"] == "1"
     assert environment["PYTHONHASHSEED"] == "0"
-    assert seen["group"] == seen["session"] == process.pid
+    assert seen["user"] == (os.getuid() if process.user is None else process.user)
     assert seen["descriptors"] == [0, 1, 2]
     assert seen["limits"] == [1 << 31, 1000, 50, 0]
 
@@ -76,8 +95,9 @@ def test_limits_bite() -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", None, signal.SIGKILL),
     ],
 )
-def test_the_end_is_reported(script: str, code: int | None, number: int | None) -> None:
-    process = start(script)
+@TIERS
+def test_the_end_is_reported(tier: Tier, script: str, code: int | None, number: int | None) -> None:
+    process = start(script, tier=tier)
     end = process.kill(20.0)
     assert process.has_exited()
     assert process.kill() == end
@@ -94,6 +114,21 @@ def test_a_system_without_waitid_still_gives_the_code(monkeypatch: pytest.Monkey
     finish(process)
 
 
+@TIERS
+def test_nothing_is_left_of_a_killed_one(tier: Tier) -> None:
+    process = start("import time; print(flush=True); time.sleep(600)", tier=tier)
+    os.read(process.stdout, 100)
+    main = process.main_pid
+    assert (main != process.pid) == (tier is Tier.T3)
+    os.killpg(process.pid, signal.SIGSTOP)
+    assert process.kill()[:2] == (None, None)
+    assert process.kill()[:2] == (None, None)
+    finish(process)
+    for pid in (main, process.pid):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 def test_the_whole_group_is_killed() -> None:
     process = start("import os, time\nif os.fork(): print(os.getpid(), flush=True)\ntime.sleep(600)")
     os.read(process.stdout, 100)
@@ -107,8 +142,27 @@ def test_the_whole_group_is_killed() -> None:
     assert not process.scratch.root.exists()
 
 
-def test_memory_is_measured() -> None:
-    process = start("hoard = b'x' * (1 << 27); print(1, flush=True); import time; time.sleep(600)")
+def test_a_child_that_left_the_group_is_killed() -> None:
+    daemon = "os.setsid(); os.fork() and os._exit(0); print(os.getpid(), flush=True)"
+    process = start(f"import os, time\nif not os.fork(): {daemon}\ntime.sleep(600)")
+    pid = os.read(process.stdout, 100).decode().strip()
+    finish(process)
+    await_death(pid)
+
+
+def test_memory_of_children_counts() -> None:
+    hoard = "hoard = b'x' * (1 << 26); print(1, flush=True); time.sleep(600)"
+    process = start(f"import os, time\nos.fork()\n{hoard}")
+    seen = b""
+    while seen.count(b"1") < 2:
+        seen += os.read(process.stdout, 100)
+    assert process.rss() >= 1 << 27
+    finish(process)
+
+
+@TIERS
+def test_memory_is_measured(tier: Tier) -> None:
+    process = start("hoard = b'x' * (1 << 27); print(1, flush=True); import time; time.sleep(600)", tier=tier)
     os.read(process.stdout, 100)
     assert process.rss() >= 1 << 27
     assert process.kill().max_rss >= 1 << 27
@@ -128,26 +182,77 @@ def test_a_failed_start_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+ADAPTER = """
+import os
+reader, writer = map(int, os.environ["ARENA_ENGINE_FDS"].split(","))
+os.write(writer, b"question")
+print(os.read(reader, 100).decode(), flush=True)
+os.read(0, 1)
+"""
+ENGINE = """
+import os
+allowed = []
+for path in ("/etc/passwd", os.environ["HOME"]):
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path)
+        allowed.append(path)
+    except OSError:
+        pass
+text = os.read(0, 100).decode()
+print(text, len(allowed), "ARENA_ENGINE_FDS" in os.environ, flush=True)
+os.read(0, 100)
+"""
+
+
+@TIERS
+def test_an_engine_answers_from_a_sandbox_of_its_own(tier: Tier) -> None:
+    python = [sys.executable, "-I", "-S", "-c"]
+    process = spawn([*python, ADAPTER], tier, engine=[*python, ENGINE])
+    os.set_blocking(process.stdout, True)
+    seen = os.read(process.stdout, 100).decode().strip()
+    assert seen == f"question {2 if tier is Tier.T1 else 1} False"
+    *_, adapter, engine = members(process.pid)
+    finish(process)
+    for pid in (adapter, engine):
+        await_death(str(pid))
+
+
+@pytest.mark.parametrize("procfs", [False, True])
+def test_procfs_is_closed_unless_asked(procfs: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    tier = max(tier for tier in tiers_to_try() if tier <= Tier.T2)
+    script = "import os\ntry: print(len(open('/proc/self/maps').read()) > 0)\nexcept OSError: print('closed')"
+    process = start(script, Resources(procfs=procfs), tier)
+    seen = os.read(process.stdout, 100)
+    finish(process)
+    assert seen == (b"True\n" if procfs or tier is Tier.T1 else b"closed\n")
+
+
+def test_a_tier_without_its_means_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
+    with pytest.raises(ConfigError, match="no means for tier T2"):
+        spawn(["/bin/true"], Tier.T2)
+
+
 KILLED_ARENA = """
 import os, sys
 from arena.sandbox.process import spawn
 from arena.sandbox.tier import Tier
 BOT = "import time; print(1, flush=True); time.sleep(600)"
-process = spawn([sys.executable, "-I", "-S", "-c", BOT], Tier.T1)
+process = spawn([sys.executable, "-I", "-S", "-c", BOT], Tier(sys.argv[1]))
 os.set_blocking(process.stdout, True)
 os.read(process.stdout, 100)
-print(process.pid, process.scratch.root, flush=True)
+print(process.main_pid, process.scratch.root, flush=True)
 os.kill(os.getpid(), 9)
 """
 
 
-def test_bots_die_with_the_arena() -> None:
+@TIERS
+def test_bots_die_with_the_arena(tier: Tier) -> None:
     arena = subprocess.run(  # noqa: S603 - our own script
-        [sys.executable, "-c", KILLED_ARENA], stdout=subprocess.PIPE, timeout=60, check=False
+        [sys.executable, "-c", KILLED_ARENA, tier], stdout=subprocess.PIPE, timeout=60, check=False
     )
     pid, root = arena.stdout.decode().split()
-    while Path("/proc", pid).exists() and "\nState:\tZ" not in Path("/proc", pid, "status").read_text():
-        pass
+    await_death(pid)
     for folder in ("home", "cache", ""):
         Path(root, folder).rmdir()
     assert arena.returncode == -signal.SIGKILL

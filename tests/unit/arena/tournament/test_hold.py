@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,31 +37,55 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     assert list(folder.iterdir()) == []
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+def processes() -> dict[int, tuple[str, int]]:
+    """Give state and parent of every process, by its id."""
+    found: dict[int, tuple[str, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            found[int(path.parent.name)] = state, int(parent)
+    return found
 
 
-def assert_dead(pids: Path) -> None:
-    """See that all bots that left their process id have ended, or end within two seconds."""
-    left = [int(path.name) for path in pids.iterdir()]
-    assert left
-    deadline = time.monotonic() + 2
-    while any(map(is_alive, left)) and time.monotonic() < deadline:
+def descendants(mark: str) -> set[int]:
+    """Give the processes below this one with `mark` in their command lines."""
+    parents = {pid: parent for pid, (_, parent) in processes().items()}
+    found: set[int] = set()
+    generation = {os.getpid()}
+    while generation:
+        generation = {pid for pid, parent in parents.items() if parent in generation}
+        for pid in generation:
+            with suppress(OSError):
+                if mark in Path(f"/proc/{pid}/cmdline").read_text():
+                    found.add(pid)
+    return found
+
+
+def await_hosts(num: int) -> set[int]:
+    """Wait until so many bots are up; give their processes."""
+    deadline = time.monotonic() + 30
+    while len(found := descendants("bootstrap.py")) < num and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not any(map(is_alive, left))
+    assert len(found) >= num
+    return found
+
+
+def assert_dead(pids: set[int]) -> None:
+    """See that processes have ended, or end within two seconds."""
+    deadline = time.monotonic() + 2
+    while left := {pid for pid, (state, _) in processes().items() if pid in pids and state != "Z"}:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("game", ["tic-tac-toe", "connect-four"])
 def test_results_do_not_depend_on_where_matches_run(begin: Begin, game: str) -> None:
-    ways = (("inline", "none", 1), ("local", "none", 2), ("local", "auto", 1), ("local", "auto", 2))
+    ways = (("inline", "none", 1), ("inline", "T1", 1), ("local", "none", 2), ("local", "T1", 1))
     results: list[object] = []
     for executor, isolation, num_workers in ways:
-        sitting = begin(config(*TRIO, game=game, rounds=3, executor=executor, isolation=isolation))
+        sitting = begin(config(*TRIO, game=game, rounds=2, executor=executor, isolation=isolation))
         ended = sitting.play(num_workers)
-        assert (ended.state, ended.reason, ended.num_done, ended.total) == ("finished", "", 18, 18)
+        assert (ended.state, ended.reason, ended.num_done, ended.total) == ("finished", "", 12, 12)
         sitting.assert_whole()
         tallies = sitting.store.tallies(MatchFilter())
         results.append((sitting.results(), [(t.first, t.outcome, t.num_matches) for t in tallies]))
@@ -68,8 +93,7 @@ def test_results_do_not_depend_on_where_matches_run(begin: Begin, game: str) -> 
 
 
 def test_a_worker_that_dies_costs_nothing(begin: Begin, tmp_path: Path) -> None:
-    mark = tmp_path / "died"
-    killer = f"strange:kill-once={mark}"
+    killer = f"strange:folder={tmp_path},kill-once=on"
     sitting = begin(config("random", killer, "minimax:depth=1", rounds=10, executor="local"))
     ended = sitting.play(2)
 
@@ -83,10 +107,12 @@ def test_a_worker_that_dies_costs_nothing(begin: Begin, tmp_path: Path) -> None:
     assert again.results() == sitting.results()
 
 
-def test_a_match_that_kills_its_workers_is_void(begin: Begin) -> None:
+def test_a_match_that_kills_its_workers_is_void(begin: Begin, tmp_path: Path) -> None:
     bots = ("random", "strange", "minimax:depth=1")
     seed = begin(config(*bots, rounds=2)).jobs()[0].seed_second
-    sitting = begin(config("random", f"strange:kill-seed={seed}", bots[2], rounds=2, executor="local"))
+    sitting = begin(
+        config("random", f"strange:folder={tmp_path},kill-seed={seed}", bots[2], rounds=2, executor="local")
+    )
     ended = sitting.play(2)
 
     assert (ended.state, ended.num_done) == ("finished", 12)
@@ -113,7 +139,7 @@ def strike(when: int, *signals: int) -> Callable[[Event], None]:
 @pytest.mark.parametrize("executor", ["inline", "local"])
 def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor: str) -> None:
     gate = tmp_path / "gate"
-    sitting = begin(config("random", f"strange:wait-for={gate}", rounds=20, executor=executor))
+    sitting = begin(config("random", f"strange:folder={tmp_path},wait=on", rounds=20, executor=executor))
     before = signal.getsignal(signal.SIGINT)
     on_words = lambda _: gate.touch()  # noqa: E731
     if executor == "inline":
@@ -135,28 +161,21 @@ def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor:
 @pytest.mark.parametrize(
     "signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)], ids=str
 )
-def test_hard_signals_end_running_matches(begin: Begin, tmp_path: Path, signals: tuple[int, ...]) -> None:
-    gate, pids = tmp_path / "gate", tmp_path / "pids"
-    pids.mkdir()
-    bot = f"strange:wait-for={gate},pids={pids}"
-    sitting = begin(config("random", bot, rounds=2, executor="local", isolation="auto"))
+def test_hard_signals_end_running_matches(begin: Begin, signals: tuple[int, ...]) -> None:
+    sitting = begin(config("random", "mcts:seconds=0.1", executor="local", isolation="T1"))
+    bots: set[int] = set()
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchStarted):
-            deadline = time.monotonic() + 20
-            while not any(pids.iterdir()) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            bots.update(await_hosts(2), descendants("multiprocessing.spawn"))
             strike(event.number, *signals)(event)
 
-    began = time.monotonic()
     ended = sitting.play(1, on_event=on_event)
-    assert time.monotonic() - began < 20
-    assert_dead(pids)
+    assert_dead(bots)
     assert (ended.state, ended.num_done) == ("stopped", 0)
     (void,) = sitting.matches()
     assert (void.number, void.attempt, void.termination, void.rated) == (1, 0, "aborted", False)
 
-    gate.touch()
     assert sitting.play().state == "finished"
     sitting.assert_whole()
     again = sitting.matches()[1]
@@ -176,18 +195,18 @@ def test_an_abort_in_this_process_is_heard_between_moves(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize(("kind", "last"), [("stop", "rules"), ("abort", "aborted")])
-def test_requests_from_another_shell(begin: Begin, kind: str, last: str) -> None:
-    sitting = begin(config(*TRIO, rounds=50))
+def test_requests_from_another_shell(begin: Begin, tmp_path: Path, kind: str, last: str) -> None:
+    bot = f"strange:folder={tmp_path},wait=on"
+    sitting = begin(config("random", bot, rounds=2, executor="local"))
     sitting.store.request(sitting.tournament.id, "abort")  # left before the run, so out of date
 
     def on_event(event: Event) -> None:
-        if isinstance(event, MatchStarted) and event.number == 2:
+        if isinstance(event, MatchStarted):
             sitting.store.request(sitting.tournament.id, kind)
 
-    ended = sitting.play(on_event=on_event)
+    ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
     assert ended.state == "stopped"
-    assert 2 <= len(sitting.matches()) < 300
-    assert sitting.matches()[-1].termination == last
+    assert [match.termination for match in sitting.matches()] == [last]
 
 
 def test_one_process_runs_a_tournament(begin: Begin) -> None:
@@ -209,23 +228,35 @@ def test_nothing_is_left_to_play(begin: Begin) -> None:
     sitting.assert_whole()
 
 
-def test_a_store_that_fails_ends_the_run_and_its_bots(begin: Begin, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    pids.mkdir()
-    sitting = begin(config("random", f"strange:pids={pids}", rounds=30, executor="local", isolation="auto"))
+def test_a_store_that_fails_ends_the_run_and_its_bots(begin: Begin) -> None:
+    sitting = begin(config("random", "minimax:depth=1", rounds=30, executor="local", isolation="T1"))
+    bots: set[int] = set()
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchFinished):
+            bots.update(await_hosts(2))
             raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
         sitting.play(on_event=on_event)
-    assert_dead(pids)
+    assert_dead(bots)
     # What was stored before it was told of is kept.
     assert len(sitting.matches()) > 0
-    sitting.events.clear()
     assert sitting.play().state == "finished"
     assert len(sitting.results()) == 60
+
+
+def test_bots_end_with_the_run(begin: Begin) -> None:
+    sitting = begin(config("random", "minimax:depth=1", executor="local", isolation="T1"))
+    bots: set[int] = set()
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, MatchFinished):
+            bots.update(await_hosts(2))
+
+    sitting.play(on_event=on_event)
+    assert not bots & set(processes())
+    assert not descendants("multiprocessing.spawn")
 
 
 def test_the_next_run_removes_what_a_killed_one_left(temporary: Path) -> None:

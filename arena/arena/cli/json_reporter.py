@@ -1,0 +1,75 @@
+"""Shows a running tournament to programs: one JSON object a line, its `type` first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from typing_extensions import override
+
+from arena.cli.objects import match_object
+from arena.cli.output import emit_object
+from arena.cli.reporter import Reporter
+from arena.cli.standings import encounter_object, rating_objects
+
+if TYPE_CHECKING:
+    from arena.cli.reporter import Results
+    from arena.tournament.events import Ended, MatchFinished, MatchStarted
+
+
+class JsonReporter(Reporter):
+    """Objects of type begun, match_started, match_finished, encounter, rating and, last, ended."""
+
+    @override
+    def begin(self) -> None:
+        record = self.held.record
+        bots = self.held.labels
+        self._emit(
+            "begun",
+            {
+                "game": record.game,
+                "pool": record.pool,
+                "seed": record.seed,
+                "bots": bots,
+                "total": record.num_planned,
+                "num_done": record.num_done,
+            },
+        )
+
+    @override
+    def started(self, event: MatchStarted) -> None:
+        self._emit("match_started", msgspec.structs.asdict(event))
+
+    @override
+    def finished(self, event: MatchFinished, num_finished: int) -> None:
+        ticker = self.held.scores.ticker
+        self._emit(
+            "match_finished",
+            {
+                **match_object(event.record, self.held.record.name, event.first, event.second),
+                "num_done": event.num_done,
+                "total": event.total,
+                "ticker": {
+                    "first": ticker.of(event.first),
+                    "second": ticker.of(event.second),
+                    "is_approximate": True,
+                },
+            },
+        )
+
+    @override
+    def standings(self) -> None:
+        """Show nothing: who reads the stream asks `arena leaderboard` when it wants ratings in between."""
+
+    @override
+    def end(self, ended: Ended, results: Results) -> None:
+        if results.counts is not None:
+            a, b = self.held.labels
+            self._emit("encounter", encounter_object(a, b, results.counts))
+        for row in rating_objects(results.tables):
+            self._emit("rating", row)
+        resume = None if ended.state == "finished" else f"arena resume {self.held.record.name}"
+        self._emit("ended", {**msgspec.structs.asdict(ended), "resume": resume})
+
+    def _emit(self, kind: str, values: dict[str, object]) -> None:
+        emit_object(kind, {"tournament": self.held.record.name, **values})

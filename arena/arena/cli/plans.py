@@ -1,0 +1,26 @@
+"""Prints a plan that is not played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.cli.output import emit_object, say
+from arena.games.notation import format_moves
+
+if TYPE_CHECKING:
+    from arena.tournament.plan import Plan
+
+
+def print_plan(plan: Plan, form: str) -> None:
+    """Print what would be played, one match a line; form is text or ndjson."""
+    labels = [competitor.label for competitor in plan.competitors]
+    for match in plan.matches:
+        first, second = labels[match.first], labels[match.second]
+        round_ = match.match_no // plan.config.games + 1
+        opening = format_moves(plan.game, match.opening)
+        if form == "text":
+            say(f"{match.number} {first} vs {second}  round {round_}  {opening or '-'}")
+        else:
+            values = {"number": match.number, "round": round_, "first": first, "second": second}
+            emit_object("planned_match", {**values, "opening": opening, "actions": match.opening})
+    say(f"{len(plan.matches)} matches, {plan.limit}, {plan.tier}, seed {plan.config.srand}", err=True)

@@ -1,0 +1,70 @@
+"""Shows a running tournament to people; programs parse some of these lines, so they stay as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from typing_extensions import override
+
+from arena.cli.objects import RESULT
+from arena.cli.output import say
+from arena.cli.reporter import Reporter
+from arena.cli.standings import print_crosstable, print_standings
+from arena.rating.lines import encounter_lines, score_line
+
+if TYPE_CHECKING:
+    from arena.cli.reporter import Results
+    from arena.tournament.events import Ended, MatchFinished, MatchStarted
+
+
+class TextReporter(Reporter):
+    """Lines and tables; with `--quiet` the last ones alone."""
+
+    @override
+    def begin(self) -> None:
+        record = self.held.record
+        if not self.held.quiet:
+            about = f"{record.num_planned} matches of {record.game}, {record.pool}, seed {record.seed}"
+            self.remark(f"{record.name}: {about}")
+
+    @override
+    def started(self, event: MatchStarted) -> None:
+        if not self.held.quiet:
+            say(f"Started game {event.number} of {event.total} ({event.first} vs {event.second})")
+
+    @override
+    def finished(self, event: MatchFinished, num_finished: int) -> None:
+        if self.held.quiet:
+            return
+        record = event.record
+        game = f"Finished game {record.number} ({event.first} vs {event.second})"
+        say(f"{game}: {RESULT[record.outcome]} {{{record.reason}}}")
+        interval = self.held.config.score_interval
+        is_due = interval > 0 and num_finished % interval == 0 and event.num_done < event.total
+        if self.held.is_match and record.rated and is_due:
+            say(score_line(*self.held.scores.encounter(record.number)))
+
+    @override
+    def standings(self) -> None:
+        if not self.held.quiet and not self.held.is_match:
+            print_standings(self.held.rate(), "table")
+
+    @override
+    def end(self, ended: Ended, results: Results) -> None:
+        if results.counts is not None:
+            a, b = self.held.labels
+            for line in encounter_lines(a, b, results.counts):
+                say(line)
+            if results.counts.is_mostly_repeated:
+                self.warn(
+                    "most matches repeat earlier ones; more openings (--openings) give more to learn from"
+                )
+        else:
+            click.echo()
+            print_crosstable(results.cross, "table")
+            click.echo()
+            print_standings(results.tables, "table")
+        if ended.state != "finished":
+            self.remark(f"stopped after {ended.num_done} of {ended.total} matches: {ended.reason}")
+            say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")

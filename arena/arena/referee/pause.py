@@ -1,0 +1,69 @@
+"""Keeps a bot from thinking while its opponent does: stops its processes, and measures what they used anyway."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+from arena.sandbox.family import members
+
+_PROCESS_CLOCK = 2
+"""The kernel's number for "all threads of a process, by the scheduler" (CPUCLOCK_SCHED) in the id of a clock."""
+
+
+class Pause:
+    """Stops and resumes the group of one process; where a system has no such signals, it only does nothing."""
+
+    def __init__(self, pid: int, *, is_allowed: bool = True) -> None:
+        """Take charge of a process, which runs.
+
+        Args:
+            pid: of the process, and of its group.
+            is_allowed: False leaves it running all the time; its use of the CPU is still measured.
+        """
+        self.idle_cpu_s = 0.0
+        """Seconds of CPU that the process used while it was to wait."""
+        self._pid = pid
+        self._stops = is_allowed and os.name == "posix"
+        self._waits_from: float | None = None
+        self._members = (pid,)
+
+    def look_around(self) -> None:
+        """Learn which processes the bot consists of: in some tiers what was started is not what plays."""
+        self._members = tuple(members(self._pid))
+
+    def stop(self) -> None:
+        """Stop the group."""
+        if self._stops:
+            # A group that is gone is found out, and judged, when the bot is to move.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGSTOP)
+        self._waits_from = self.cpu_s()
+
+    def resume(self) -> float:
+        """Let the group run, and give the seconds of CPU the process has used so far."""
+        used = self.cpu_s()
+        if self._waits_from is not None:
+            self.idle_cpu_s += max(0.0, used - self._waits_from)
+            self._waits_from = None
+        if self._stops:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGCONT)
+        return used
+
+    def cpu_s(self) -> float:
+        """Give the seconds of CPU the bot has used; 0 where the system does not say."""
+        return sum(map(_cpu_s, self._members))
+
+
+def _cpu_s(pid: int) -> float:
+    if sys.platform != "linux":
+        return 0.0
+    try:
+        # clock_getcpuclockid(3), which Python does not offer.
+        return time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)
+    except OSError:
+        return 0.0

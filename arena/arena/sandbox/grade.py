@@ -1,0 +1,154 @@
+"""Grants tiers: only what withstood attacks on this machine counts, and what they showed is kept on file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import secrets
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from arena import home
+from arena.errors import ConfigError
+from arena.sandbox import attacks
+from arena.sandbox.canaries import try_attacks
+from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
+
+_ALL = frozenset(attacks.NAMES)
+MUST_BLOCK: dict[Tier, frozenset[int]] = {
+    Tier.T0: frozenset(),
+    # The control alone: some systems do not keep every limit, and there is no weaker tier for a process.
+    Tier.T1: frozenset({0}),
+    Tier.T2: _ALL,
+    Tier.T3: _ALL,
+}
+"""The attacks a tier must withstand to be granted, by number; 0 is the control."""
+
+
+class Grade(msgspec.Struct, frozen=True, kw_only=True):
+    """What attacks in a tier showed on this machine."""
+
+    tier: Tier
+    failed: tuple[int, ...]
+    """The attacks that worked, by number as in `arena.sandbox.attacks.NAMES`; 0 if the control did not."""
+    cause: str = ""
+    """Why the tier cannot be set up at all."""
+    kernel: str
+    landlock: int
+    """The version of the kernel's Landlock; 0 if there is none."""
+    uid_kept: bool
+    """Bots are root as the arena is, without capabilities, since nobody else may read the interpreter."""
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether it withstood all that this tier must."""
+        return not self.cause and MUST_BLOCK[self.tier].isdisjoint(self.failed)
+
+    def to_record(self) -> dict[str, object]:
+        """Give what the record of a match keeps of it, for JSON."""
+        return {
+            "tier": self.tier.value,
+            "failed": list(self.failed),
+            "kernel": self.kernel,
+            "landlock": self.landlock,
+            "uid_kept": self.uid_kept,
+        }
+
+
+def default_tier() -> Tier:
+    """Give the strongest tier up to T2 that is granted here; the first call on a machine runs the attacks.
+
+    T3 is for those who ask for it: two more processes per bot, and no more attacks blocked.
+    """
+    tiers = [tier for tier in tiers_to_try() if tier <= Tier.T2]
+    return next((tier for tier in tiers if grade(tier).is_granted), Tier.T0)
+
+
+def strongest_tier() -> Tier:
+    """Give the strongest tier that is granted here."""
+    return next((tier for tier in tiers_to_try() if grade(tier).is_granted), Tier.T0)
+
+
+def grade(tier: Tier) -> Grade:
+    """Give what attacks in a tier showed, from the file of an earlier run if nothing has changed since."""
+    return _grade(tier, str(_file()))
+
+
+def run_attacks(tier: Tier) -> Grade:
+    """Run the attacks and keep on file what they showed."""
+    failed, cause, uid_kept = _attack(tier)
+    result = Grade(
+        tier=tier,
+        failed=failed,
+        cause=cause,
+        kernel=" ".join(os.uname()[i] for i in (0, 2, 4)) if hasattr(os, "uname") else sys.platform,
+        landlock=landlock_abi(),
+        uid_kept=uid_kept,
+    )
+    _save(result, _file())
+    _grade.cache_clear()
+    return result
+
+
+def record(tier: str) -> dict[str, object]:
+    """Give what is known of a tier, for the record of a match; no attacks are run for it."""
+    known = _load(_file()).get(tier) if tier != Tier.T0 else None
+    return {"tier": tier} if known is None else known.to_record()
+
+
+@cache
+def _grade(tier: Tier, file: str) -> Grade:
+    return _load(Path(file)).get(tier.value) or run_attacks(tier)
+
+
+def _attack(tier: Tier) -> tuple[tuple[int, ...], str, bool]:
+    if tier is Tier.T0:
+        return tuple(sorted(_ALL - {0})), "", False
+    try:
+        trial = try_attacks(tier)
+    except (ConfigError, OSError, ValueError) as error:
+        return tuple(sorted(_ALL)), str(error), False
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return tuple(sorted(trial.worked)), "", is_root and trial.user is None
+
+
+def _file() -> Path:
+    return home.cache() / "isolation" / f"{_circumstances()}.json"
+
+
+@cache
+def _circumstances() -> str:
+    """Name what a grade depends on: this start of this kernel, this user, this interpreter, this code."""
+    boot = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    parts = [
+        *(boot, *(os.uname() if hasattr(os, "uname") else ())),
+        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", sys.executable, sys.version),
+        importlib.metadata.version("bot-arena"),
+        *(f"{path.name} {path.stat().st_mtime_ns}" for path in sorted(Path(__file__).parent.rglob("*.py"))),
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def _load(file: Path) -> dict[str, Grade]:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Grade])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def _save(result: Grade, file: Path) -> None:
+    """Add to the file; who cannot write there pays with two tenths of a second at each start."""
+    known: dict[str, Any] = {**_load(file), result.tier.value: result}
+    spare = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        spare.write_bytes(msgspec.json.encode(known))
+        spare.replace(file)

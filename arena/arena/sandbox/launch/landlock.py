@@ -1,0 +1,96 @@
+"""Landlock: a process gives up every file, port, foreign signal and abstract socket it was not given.
+
+Numbers and layouts: linux/landlock.h; https://docs.kernel.org/userspace-api/landlock.html.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from arena.sandbox.launch.kernel import SYS_LANDLOCK, prctl, syscall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MIN_ABI = 6
+"""The first that keeps signals inside (Linux 6.12)."""
+
+_CREATE, _ADD_RULE, _RESTRICT = SYS_LANDLOCK, SYS_LANDLOCK + 1, SYS_LANDLOCK + 2
+_ASK_VERSION = 1
+_PATH_BENEATH = 1
+_PR_SET_NO_NEW_PRIVS = 38
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_DEVICE = _READ_FILE | _WRITE_FILE
+_NUM_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
+_ALL_FILE_RIGHTS = 16
+_NET = 0b11
+"""Bind and connect a TCP port."""
+_SCOPES = 0b11
+"""Abstract sockets and signals."""
+_NET_ABI, _SCOPE_ABI = 4, 6
+_ATTRIBUTE_BYTES = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
+_FULL_ATTRIBUTE_BYTES = 24
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"  # what `_pack_` means since Python 3.14, which asks for it to be said
+    _fields_ = (("allowed", ctypes.c_uint64), ("fd", ctypes.c_int32))
+
+
+def abi() -> int:
+    """Give the version of the kernel's Landlock; 0 if there is none."""
+    try:
+        return syscall("landlock", _CREATE, None, 0, _ASK_VERSION)
+    except OSError:
+        return 0
+
+
+def restrict(
+    readable: Iterable[str], names: Iterable[str], writable: Iterable[str], devices: Iterable[str]
+) -> None:
+    """Leave this process, for good, only these files; what does not exist is passed over.
+
+    Args:
+        readable: files and folders to read and execute.
+        names: folders to list.
+        writable: folders with all rights.
+        devices: files to read and write.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    version = abi()
+    handled = (1 << _NUM_FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
+    attribute = _Ruleset(handled, _NET * (version >= _NET_ABI), _SCOPES * (version >= _SCOPE_ABI))
+    size = _ATTRIBUTE_BYTES.get(version, _FULL_ATTRIBUTE_BYTES)
+    ruleset = syscall("landlock ruleset", _CREATE, ctypes.byref(attribute), size, 0)
+    for paths, rights in ((readable, _READ), (names, _READ_DIR), (writable, handled), (devices, _DEVICE)):
+        for path in paths:
+            _allow(ruleset, path, rights & handled)
+    prctl("no new privileges", _PR_SET_NO_NEW_PRIVS, 1)
+    syscall("landlock restriction", _RESTRICT, ruleset, 0)
+    os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    if not stat.S_ISDIR(os.fstat(fd).st_mode):
+        rights &= _FILE_RIGHTS  # the kernel refuses a file's rule with a folder's rights
+    rule = _Beneath(rights, fd)
+    syscall(f"landlock rule {path}", _ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+    os.close(fd)

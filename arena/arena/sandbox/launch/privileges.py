@@ -1,0 +1,70 @@
+"""Gives up the user, the capabilities and the chance to outlive the arena.
+
+Numbers: linux/prctl.h, linux/capability.h, linux/securebits.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+
+from arena.sandbox.launch.kernel import SYS_CAPSET, prctl, syscall
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
+_PR_SET_SECUREBITS = 28
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
+_SECUREBITS = 0b1110_1111
+"""Root is nobody special, whatever it executes; all of it is locked, and KEEP_CAPS is locked off."""
+_CAPABILITY_VERSION = 0x20080522
+_MAX_CAPABILITY = 64
+_SIGKILL = 9
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+def become(user: int) -> None:
+    """Become the user and the group of this number.
+
+    Raises:
+        OSError: only root may.
+    """
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    # The change made /proc/self root's, and a new namespace is set up through it.
+    prctl("dumpable", _PR_SET_DUMPABLE, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities, those of later programs too.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    try:
+        prctl("ambient capabilities", _PR_CAP_AMBIENT, _CLEAR_ALL)
+        prctl("secure bits", _PR_SET_SECUREBITS, _SECUREBITS)
+        for number in range(_MAX_CAPABILITY):
+            prctl("capability bound", _PR_CAPBSET_DROP, number)
+    except OSError as error:
+        # EPERM: a user without capabilities has no bound to lower; EINVAL: past the last one.
+        if error.errno not in {errno.EPERM, errno.EINVAL}:
+            raise
+    header, nothing = _Header(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+    number = SYS_CAPSET.get(os.uname().machine)
+    if number is not None:
+        syscall("capset", number, ctypes.byref(header), ctypes.byref(nothing))
+
+
+def die_with_parent() -> None:
+    """Be killed when the thread ends that started this process; a later change of user would undo it.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    prctl("parent death signal", _PR_SET_PDEATHSIG, _SIGKILL)

@@ -1,0 +1,212 @@
+"""Plays the hostile bots against a good one and compares what the referee decides with what it should."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import arena_plugins
+from arena.match import MatchSetup, play_match
+from arena.referee.hosted import HostedSeat
+from arena.referee.timecontrol import MARGIN_MS, TimeControl
+from arena.sandbox.grade import record
+from arena.sandbox.resources import Resources
+from arena.sandbox.tier import Tier
+from arena.trials.canary import Canary
+from arena.trials.traces import num_descriptors, rss_bytes, surviving
+from arena_plugins.contract import Outcome, Termination
+from arena_plugins.hostile.table import TABLE, Misbehaviour
+from arena_plugins.manager import load_game
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from arena.match import MatchResult
+    from arena_plugins.contract import Game
+
+GAMES = ("connect-four", "tic-tac-toe", "gomoku")
+"""The games the suite is played in, if no others are asked for."""
+VERDICT_MS = 250
+"""Milliseconds after limit and margin in which a verdict must be there."""
+_STALLS = 3
+"""So many times a match is played again because the arena was at fault."""
+_IDLE_MS = 10.0
+"""Milliseconds of CPU a bot may use per move of its opponent."""
+_PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
+_WARM = ("good", "slow")
+"""The opponents that do nothing wrong."""
+_IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
+
+
+class Trial(NamedTuple):
+    """How one match against a hostile bot went."""
+
+    number: int
+    """Of the acceptance matrix; 0 for one that is not in it."""
+    name: str
+    game: str
+    tier: str
+    termination: str
+    overshoot_ms: float
+    """By how much the verdict came after limit and margin; negative if before, 0 where nothing was too late."""
+    num_stalls: int
+    """How often it was played again because the arena was at fault."""
+    deviations: tuple[str, ...]
+    """What was not as it should be."""
+
+
+class Left(NamedTuple):
+    """What a whole suite left behind in this process and on the disk."""
+
+    descriptors: int
+    files: int
+    rss_bytes: int
+
+
+def run_suite(
+    tiers: Sequence[str],
+    games: Sequence[str] = GAMES,
+    repeats: int = 1,
+    select: Callable[[Misbehaviour], bool] | None = None,
+    on_trial: Callable[[Trial], None] | None = None,
+) -> tuple[list[Trial], Left]:
+    """Play every hostile bot in every game and tier, `repeats` times; give the trials and what was left.
+
+    Call it from the main thread.
+
+    Args:
+        tiers: isolation tiers, "T1" and up; a bot whose tier is stronger is left out of a weaker one.
+        games: specs of games.
+        repeats: how often each.
+        select: which bots; None for all.
+        on_trial: hears of each trial as soon as it is over.
+
+    Raises:
+        PluginError: there is no such game.
+    """
+    trials: list[Trial] = []
+    with _own_folder() as folder, closing(Canary(folder)) as canary:
+        before = (num_descriptors(), rss_bytes())
+        for tier in tiers:
+            for game in (load_game(spec) for spec in games):
+                for trial in _in_one_game(Tier(tier), game, canary, repeats, select):
+                    trials.append(trial)
+                    if on_trial is not None:
+                        on_trial(trial)
+        after = (num_descriptors(), rss_bytes())
+        num_files = len(list(folder.glob("arena-bot-*")))
+    return trials, Left(after[0] - before[0], num_files, after[1] - before[1])
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Give a folder in which, meanwhile, all temporary files are made."""
+    usual = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="arena-trials-") as folder:
+        # Bots that became another user must get through to their own folders.
+        Path(folder).chmod(0o711)
+        tempfile.tempdir = folder
+        try:
+            yield Path(folder)
+        finally:
+            tempfile.tempdir = usual
+
+
+def _in_one_game(
+    tier: Tier, game: Game, canary: Canary, repeats: int, select: Callable[[Misbehaviour], bool] | None
+) -> Iterator[Trial]:
+    # The good ones stay warm over all trials: one bot's fault is nothing to another.
+    with ExitStack() as stack:
+        warm = {name: stack.enter_context(closing(_seat(_row(name), tier, canary, name))) for name in _WARM}
+        for row in TABLE:
+            if row.tier > tier or (select is not None and not select(row)):
+                continue
+            for _ in range(repeats):
+                yield _try(row, tier, game, canary, warm)
+
+
+def _try(row: Misbehaviour, tier: Tier, game: Game, canary: Canary, warm: dict[str, HostedSeat]) -> Trial:
+    token = secrets.token_hex(16)
+    opponent = warm.get(row.opponent) or _seat(_row(row.opponent), tier, canary, token)
+    num_stalls = 0
+    while True:
+        with closing(_seat(row, tier, canary, token)) as bot:
+            result = _play(row, game, bot, opponent, stalls_count=num_stalls == _STALLS)
+        if result.termination is not Termination.ARENA_STALL:
+            break
+        num_stalls += 1
+    if row.opponent not in warm:
+        opponent.close()
+    deviations = [*_deviations(row, result), *_left(token, canary)]
+    return Trial(
+        number=row.number,
+        name=row.name,
+        game=game.name,
+        tier=tier.value,
+        termination=result.termination.value,
+        overshoot_ms=_overshoot_ms(row, result),
+        num_stalls=num_stalls,
+        deviations=tuple(deviations),
+    )
+
+
+def _play(
+    row: Misbehaviour, game: Game, bot: HostedSeat, opponent: HostedSeat, *, stalls_count: bool
+) -> MatchResult:
+    limit, patient = TimeControl(mode="move", move_ms=row.limit_ms), TimeControl(mode="move", move_ms=20_000)
+    setup = MatchSetup(
+        id="trial", labels=("Hostile", "Good"), seeds=(1, 2), controls=(limit, patient), init_s=row.init_s
+    )
+    return play_match(game, (bot, opponent), setup, stalls_count=stalls_count)
+
+
+def _row(name: str) -> Misbehaviour:
+    return next(row for row in TABLE if row.name == name)
+
+
+def _seat(row: Misbehaviour, tier: Tier, canary: Canary, token: str) -> HostedSeat:
+    command = [sys.executable, "-I", "-S", "-B", _PROGRAM, row.name, str(row.move), token, canary.argument]
+    resources = Resources(memory_bytes=row.memory_bytes)
+    return HostedSeat(command, name="hostile", version="1", tier=tier, resources=resources)
+
+
+def _overshoot_ms(row: Misbehaviour, result: MatchResult) -> float:
+    if result.fault is None or result.termination not in _IN_TIME:
+        return 0.0
+    margin_ms = MARGIN_MS if result.termination is Termination.TIME_MOVE else 0
+    return round(float(result.fault["overrun_ms"] or 0) - margin_ms, 3)
+
+
+def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
+    if result.termination not in row.expected:
+        yield f"ended in {result.termination}, not {' or '.join(row.expected)}: {result.fault}"
+    if row.opponent not in _WARM and result.outcome is not Outcome.VOID:
+        yield "both failed, and the match was not void"
+    if (late := _overshoot_ms(row, result)) > VERDICT_MS:
+        yield f"the verdict came {late:g} ms after the deadline"
+    texts = [info.text for info in result.infos if info is not None and info.text is not None]
+    said = [*texts, *(str(value) for value in (result.fault or {}).values())]
+    if any(clean_text(line, 10_000) != line for text in said for line in text.split("\n")):
+        yield "a text is not clean"
+    if row.name != "thread-bomb" or not _root_stays(result.tier):
+        yield from (text for text in texts if text.startswith("WORKED"))
+    if result.idle_cpu_ms[0] > _IDLE_MS * (1 + len(result.actions) // 2):
+        yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
+
+
+def _root_stays(tier: str) -> bool:
+    """Tell whether bots run as root in a tier, for whom the kernel counts no threads."""
+    return bool(record(tier).get("uid_kept"))
+
+
+def _left(token: str, canary: Canary) -> Iterable[str]:
+    if survivors := surviving(token):
+        yield f"processes survived: {survivors}"
+    if harm := canary.find_harm():
+        yield harm

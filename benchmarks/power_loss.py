@@ -1,0 +1,131 @@
+"""Cuts the power of a simulated disk while a store is written, and counts what each mode of syncing loses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from bisect import bisect
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from simulated.cup import add_cup, match
+from simulated.driver import driver
+from simulated.images import Disk
+from simulated.recorder import Mark, Op, Recorder, Sync
+
+from arena_db.engine import Settings
+from arena_db.errors import DatabaseError
+from arena_db.opening import prepare
+from arena_db.owner import current_owner
+from arena_db.store import Store
+
+MATCHES = 2500
+ROUNDS = 4
+"""Times the store is opened, written and closed, which folds its log back and removes it."""
+BATCHES = (1, 1, 2, 3, 5, 50)
+"""Matches of one transaction."""
+
+
+class Recording(NamedTuple):
+    """What was asked of the disk while a store was written."""
+
+    start: dict[str, bytes]
+    """The files before."""
+    ops: list[Op]
+    ends: list[int]
+    """Matches stored after each transaction."""
+
+
+def main() -> None:
+    """Cut the power as often as asked for and print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", type=int, default=1000, help="cuts per mode")
+    parser.add_argument("--matches", type=int, default=MATCHES)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    figures: dict[str, object] = {"images": arguments.images, "matches": arguments.matches}
+    for mode in ("full", "normal", "lying_disk"):
+        with tempfile.TemporaryDirectory() as folder:
+            recording = record(Path(folder), arguments.matches, arguments.seed, fast=mode == "normal")
+        if mode == "lying_disk":
+            # The control: where syncs mean nothing these cuts must do harm.
+            recording = recording._replace(ops=[op for op in recording.ops if not isinstance(op, Sync)])
+        figures[mode] = cut_often(recording, arguments.images, arguments.seed)
+    print(json.dumps({**figures, "wall_s": round(time.monotonic() - began, 1)}))
+
+
+def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recording:
+    """Write a store over a recording disk, in transactions of several sizes."""
+    path, disk = folder / "arena.db", Recorder("recorder")
+    settings = Settings(path=path, fast=fast, driver=driver("recorder"))
+    prepare(settings, create=True)
+    with Store(settings) as store:
+        entrants, plan, tournament = add_cup(store, num_matches)
+    start = {file.name: file.read_bytes() for file in folder.iterdir()}
+    disk.ops.clear()
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    sizes: list[int] = []
+    while sum(sizes) < num_matches:
+        sizes.append(min(chance.choice(BATCHES), num_matches - sum(sizes)))
+    ends = [0, *accumulate(sizes)]
+    store = Store(settings)
+    for index, (first, last) in enumerate(pairwise(ends), 1):
+        if index % (len(sizes) // ROUNDS) == 0:
+            store.close()
+            store = Store(settings)
+        store.heartbeat(tournament, current_owner())
+        store.save([match(tournament, planned, entrants) for planned in plan[first:last]])
+        disk.ops.append(Mark(index))
+    store.close()
+    disk.unregister()
+    return Recording(start, disk.ops, ends)
+
+
+def cut_often(recording: Recording, num_images: int, seed: int) -> dict[str, int]:
+    """Cut the power at points spread over the recording; count what went wrong."""
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    cuts = sorted(chance.randrange(len(recording.ops) + 1) for _ in range(num_images))
+    figures: dict[str, int] = dict.fromkeys(
+        ("acknowledged", "lost", "most_lost", "images_with_loss", "not_a_prefix", "corrupt"), 0
+    )
+    disk, played, acknowledged = Disk(recording.start), 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "arena.db")
+        for cut in cuts:
+            for op in recording.ops[played:cut]:
+                disk.play(op)
+                acknowledged = op.num if isinstance(op, Mark) else acknowledged
+            played = cut
+            for name, content in disk.cut(chance).items():
+                path.with_name(name).write_bytes(content)
+            _judge(path, recording.ends, recording.ends[acknowledged], figures)
+            for file in path.parent.iterdir():
+                file.unlink()
+    return figures
+
+
+def _judge(path: Path, ends: list[int], acknowledged: int, figures: dict[str, int]) -> None:
+    """Open what is left as anybody would and count what is missing."""
+    figures["acknowledged"] += acknowledged
+    try:
+        with Store.open(path, create=False) as store:
+            numbers = [found.number for found in store.tournament_matches(1)]
+            is_sound = not store.check()
+    except DatabaseError:
+        figures["corrupt"] += 1
+        return
+    figures["corrupt"] += not is_sound
+    figures["not_a_prefix"] += numbers != list(range(1, ends[bisect(ends, len(numbers)) - 1] + 1))
+    lost = max(0, acknowledged - len(numbers))
+    figures["lost"] += lost
+    figures["most_lost"] = max(figures["most_lost"], lost)
+    figures["images_with_loss"] += lost > 0
+
+
+if __name__ == "__main__":
+    main()

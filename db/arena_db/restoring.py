@@ -1,0 +1,118 @@
+"""Puts a backup in the place of a store, and keeps what was there."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from arena_db.backup import copy_whole
+from arena_db.coordination import held_by_living
+from arena_db.engine import Settings, make_engine, open_raw, writer_lock
+from arena_db.errors import DamagedError, ForeignError, LockedError, MissingError, NewerError, TakenError
+from arena_db.failures import translated
+from arena_db.files import part_of, sync_folder
+from arena_db.opening import read_revision
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+_SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
+"""What belongs to a store, in the order it is moved: a log without its file could become the log of another
+store, and a file without its log is at worst out of date."""
+
+
+def restore(backup: Path, settings: Settings) -> Path | None:
+    """Put a copy of a backup in the place of a store.
+
+    Returns:
+        Where the old store lies now, with its log and its waiting results beside it; None where there was
+        none.
+
+    Raises:
+        LockedError: a tournament of the old store is being run.
+        MissingError: there is no backup.
+        TakenError: the backup is the store itself.
+        ForeignError: the backup, or what lies in the place of the store, is no store; it stays as it is.
+        NewerError: one of them was made by a newer version.
+        DamagedError: the backup is damaged.
+    """
+    backup, target = backup.absolute(), settings.path
+    _check_backup(replace(settings, path=backup))
+    if target.exists() and target.samefile(backup):
+        raise TakenError(f"{backup} is the store itself; give a backup of it")
+    part = part_of(target)
+    try:
+        copy_whole(replace(settings, path=backup), part)
+        with writer_lock(settings):
+            _check_target(settings)
+            with _moved_aside(target) as old:
+                part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(target.parent)
+    return old
+
+
+def _check_backup(settings: Settings) -> None:
+    path = settings.path
+    if not path.is_file():
+        raise MissingError(f"no backup at {path}; `arena db backup FILE` makes one")
+    with closing(open_raw(replace(settings, read_only=True))) as raw:
+        if read_revision(raw, settings) is None:
+            raise ForeignError(f"{path} is empty; give a backup of a store")
+
+
+def _check_target(settings: Settings) -> None:
+    """Refuse to move what is in use, or not ours; what is too damaged to tell is no obstacle."""
+    path, reading = settings.path, replace(settings, read_only=True)
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        with closing(open_raw(reading)) as raw:
+            read_revision(raw, settings)
+        engine = make_engine(reading)
+        try:
+            with translated(path), engine.connect() as connection:
+                held = held_by_living(connection)
+        finally:
+            engine.dispose()
+    except DamagedError:
+        return
+    except (ForeignError, NewerError) as error:
+        raise type(error)(f"{error}; to put a backup in its place, move it away first") from error
+    if held is not None:
+        raise LockedError(f"{path} is in use: {held} is being run; arena stop {held} stops it")
+
+
+@contextmanager
+def _moved_aside(target: Path) -> Generator[Path | None]:
+    """Move a store and what belongs to it to another name, and back on an error."""
+    old = _free_name(target)
+    moved: list[str] = []
+    try:
+        for suffix in _SUFFIXES:
+            with suppress(FileNotFoundError):
+                _sibling(target, suffix).rename(_sibling(old, suffix))
+                moved.append(suffix)
+        sync_folder(target.parent)
+        yield old if "" in moved else None
+    except BaseException:
+        for suffix in reversed(moved):
+            _sibling(old, suffix).rename(_sibling(target, suffix))
+        raise
+
+
+def _sibling(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _free_name(target: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    old, number = _sibling(target, f".{stamp}.old"), 1
+    while any(_sibling(old, suffix).exists() for suffix in _SUFFIXES):
+        number += 1
+        old = _sibling(target, f".{stamp}-{number}.old")
+    return old

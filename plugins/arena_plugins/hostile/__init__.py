@@ -1,0 +1,1 @@
+"""Bots that misbehave, one way each, to show what the referee and the isolation do about it."""

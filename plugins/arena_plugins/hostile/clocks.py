@@ -1,0 +1,98 @@
+"""Bots that take too long, or just not too long."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from arena_plugins.hostile.talk import FOREVER_S, Message, act, answer_with, forever, line_for, raw, remark, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PIECE_S = 0.05
+
+
+def _answer_at(offset_ms: float) -> Callable[[Message], None]:
+    """Give a behaviour that answers so long after its limit; the margin is taken to be 50 ms."""
+
+    def wait(go: Message) -> None:
+        time.sleep((go["clock"]["you_ms"] + offset_ms) / 1000)
+        act(go)
+
+    return wait
+
+
+def _late_illegal(go: Message) -> None:
+    time.sleep((go["clock"]["you_ms"] + 10) / 1000)
+    act(go, 99_999)
+
+
+def _busy(_: Message) -> None:
+    while True:
+        pass
+
+
+def _regex(_: Message) -> None:
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def _drip(go: Message) -> None:
+    for byte in line_for(go, "0") + b" " * 600:
+        raw(bytes([byte]))
+        time.sleep(_PIECE_S)
+
+
+def _drip_lines(go: Message) -> None:
+    while True:
+        remark(go, "soon")
+        time.sleep(_PIECE_S)
+
+
+def _stop_itself(_: Message) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(FOREVER_S)
+
+
+def _ignore_sigterm(go: Message) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _busy(go)
+
+
+def _ponder(go: Message) -> None:
+    if threading.active_count() == 1:
+        threading.Thread(target=_busy, args=(go,), daemon=True).start()
+    act(go)
+
+
+def _slow(go: Message) -> None:
+    time.sleep(_PIECE_S)
+    act(go)
+
+
+def _info_then_sleep(go: Message) -> None:
+    send({"type": "info", "id": go["id"], "depth": 1})
+    time.sleep(FOREVER_S)
+
+
+BEHAVIOURS: dict[str, Callable[[Message], None]] = {
+    "late": _answer_at(50 + 100),
+    "just-in-time": _answer_at(-5 - 5),
+    "within-margin": _answer_at(25),
+    "late-illegal": _late_illegal,
+    "sleep": forever,
+    "busy": _busy,
+    "regex": _regex,
+    "big-power": lambda _: answer_with(str(7**100_000_000))({}),
+    "drip": _drip,
+    "drip-lines": _drip_lines,
+    "stop-itself": _stop_itself,
+    "ignore-sigterm": _ignore_sigterm,
+    "ponder": _ponder,
+    "slow": _slow,
+    "info-then-sleep": _info_then_sleep,
+}

@@ -1,0 +1,175 @@
+"""Bots that reach for what is not theirs; one that got it says WORKED, and all of them play on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena_plugins.hostile.talk import FOREVER_S, Message, act, remark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WORKED = "WORKED"
+"""How the remark of a bot begins whose attack worked."""
+_CANARIES = "canaries="
+"""How the argument begins that names what to reach for: `KEY:VALUE,…`."""
+_MANY = 300
+_PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
+
+
+def read_canaries(arguments: list[str]) -> None:
+    """Learn what to reach for from the arguments of the program."""
+    for argument in arguments:
+        if argument.startswith(_CANARIES):
+            pairs = argument.removeprefix(_CANARIES).split(",")
+            _canaries.update(pair.split(":", 1) for pair in pairs)
+
+
+_canaries: dict[str, str] = {}
+
+
+def _attempt(attack: Callable[[], str]) -> Callable[[Message], None]:
+    """Give a behaviour that tries an attack, which gives what it got, and plays on."""
+
+    def behave(go: Message) -> None:
+        with suppress(OSError, KeyError, RuntimeError):
+            if got := attack():
+                remark(go, f"{WORKED}: {got}"[:200])
+        act(go)
+
+    return behave
+
+
+def _fork_bomb() -> str:
+    num_children = 0
+    for _ in range(_MANY):
+        if os.fork() == 0:
+            time.sleep(FOREVER_S)
+        num_children += 1
+    return f"{num_children} children"
+
+
+def _thread_bomb() -> str:
+    for _ in range(_MANY):
+        threading.Thread(target=time.sleep, args=(FOREVER_S,), daemon=True).start()
+    return f"{_MANY} threads"
+
+
+def _daemon() -> str:
+    if os.fork():
+        return "a daemon"
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.environ.clear()
+    time.sleep(FOREVER_S)
+    os._exit(0)
+
+
+def _fill_disk() -> str:
+    piece = b"x" * (1 << 20)
+    with Path("big").open("wb", buffering=0) as file:
+        for _ in range(1 << 8):
+            file.write(piece)
+    return "a file of 256 MiB"
+
+
+def _many_files() -> str:
+    for number in range(2_000):
+        Path(f"file-{number}").touch()
+    return ""
+
+
+def _many_descriptors() -> str:
+    for _ in range(5_000):
+        os.dup(0)
+    return "5000 descriptors"
+
+
+def _network() -> str:
+    address = ("127.0.0.1", int(_canaries["port"]))
+    with suppress(OSError), socket.socket() as stream:
+        stream.settimeout(1.0)
+        stream.connect(address)
+        return "TCP"
+    with suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as datagram:
+        datagram.sendto(b"x", address)
+        return "UDP"
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as local:
+        local.connect("\0" + _canaries["abstract"])
+        return "abstract socket"
+    return ""
+
+
+def _read(key: str) -> Callable[[], str]:
+    return lambda: Path(_canaries[key]).read_text(encoding="utf-8")
+
+
+def _write_store() -> str:
+    with Path(_canaries["store"]).open("a", encoding="utf-8") as file:
+        file.write("forged")
+    return "wrote"
+
+
+def _procfs() -> str:
+    environment = Path(f"/proc/{_canaries['pid']}/environ").read_bytes()
+    return "environ" if b"ARENA_SECRET" in environment else ""
+
+
+def _ptrace() -> str:
+    libc, pid = ctypes.CDLL(None, use_errno=True), int(_canaries["pid"])
+    if libc.ptrace(_PTRACE_ATTACH, pid, None, None):
+        return ""
+    os.waitpid(pid, 0x40000000)  # __WALL
+    libc.ptrace(_PTRACE_DETACH, pid, None, None)
+    return "attached"
+
+
+def _signal() -> str:
+    # One that nobody minds who does not wait for it: should it work, only the canary notices.
+    os.kill(int(_canaries["pid"]), signal.SIGURG)
+    return ""
+
+
+def _signal_all() -> str:
+    os.kill(-1, signal.SIGURG)
+    return ""
+
+
+def _child_answers(go: Message) -> None:
+    try:
+        child = os.fork()
+    except OSError:
+        act(go)
+        return
+    if child == 0:
+        remark(go, f"{WORKED}: a child answers")
+        act(go)
+        time.sleep(FOREVER_S)
+
+
+BEHAVIOURS: dict[str, Callable[[Message], None]] = {
+    "fork-bomb": _attempt(_fork_bomb),
+    "thread-bomb": _attempt(_thread_bomb),
+    "daemon": _attempt(_daemon),
+    "disk": _attempt(_fill_disk),
+    "inodes": _attempt(_many_files),
+    "descriptors": _attempt(_many_descriptors),
+    "network": _attempt(_network),
+    "read-store": _attempt(_read("store")),
+    "write-store": _attempt(_write_store),
+    "read-weights": _attempt(_read("weights")),
+    "procfs": _attempt(_procfs),
+    "ptrace": _attempt(_ptrace),
+    "signal-others": _attempt(_signal),
+    "signal-all": _attempt(_signal_all),
+    "child-answers": _child_answers,
+}

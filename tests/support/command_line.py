@@ -1,0 +1,52 @@
+"""Runs the command `arena` inside this process, with a store and settings of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from click.testing import CliRunner
+
+from arena.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+FAST = ("--isolation", "none", "--require-tier", "T0", "--executor", "inline", "--game", "tic-tac-toe")
+"""Options of a tournament that is played in this process."""
+
+
+class CommandLine:
+    """Calls `arena`; everything it keeps lies in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.db = folder / "arena.db"
+        self._env = {
+            "ARENA_DB": str(self.db),
+            "ARENA_HOME": str(folder / "home"),
+            "ARENA_CACHE": str(folder / "cache"),
+            "ARENA_CONFIG": None,
+            "ARENA_LOG": None,
+            "ARENA_ASCII": None,
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "NO_COLOR": "1",
+        }
+
+    def __call__(self, *arguments: object, status: int = 0, env: dict[str, str] | None = None) -> Result:
+        """Call it; it must end with this exit status and without a traceback."""
+        words = [str(argument) for argument in arguments]
+        result = CliRunner(env={**self._env, **(env or {})}, catch_exceptions=False).invoke(main, words)
+        assert result.exit_code == status, f"arena {' '.join(words)} gave {result.exit_code}: {result.output}"
+        return result
+
+    def lines(self, *arguments: object, status: int = 0) -> list[str]:
+        """Call it; give the lines of its standard output."""
+        return self(*arguments, status=status).stdout.splitlines()
+
+    def objects(self, *arguments: object, status: int = 0) -> list[dict[str, object]]:
+        """Call it with `--format ndjson`; give the objects."""
+        lines = self.lines(*arguments, "--format", "ndjson", status=status)
+        return [cast("dict[str, object]", json.loads(line)) for line in lines]

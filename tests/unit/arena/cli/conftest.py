@@ -1,0 +1,37 @@
+"""A command line in an empty folder, and one whose store holds a tournament and a match."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command_line import FAST, CommandLine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """Give a command line without a store, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return CommandLine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def played_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play the round robin `spring` (12 matches) and the match `duel` (4 matches) once for all tests."""
+    arena = CommandLine(tmp_path_factory.mktemp("played"))
+    bots = ("random", "minimax:depth=1", "minimax:depth=2")
+    arena("tournament", *bots, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
+    arena("match", *bots[:2], *FAST, "--rounds", 2, "--srand", 2, "--name", "duel", "--st", 2, "--quiet")
+    return arena.db
+
+
+@pytest.fixture
+def played(arena: CommandLine, played_store: Path) -> CommandLine:
+    """Give a command line whose store holds `spring` and `duel`."""
+    shutil.copy(played_store, arena.db)
+    return arena

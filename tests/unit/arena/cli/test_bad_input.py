@@ -1,0 +1,181 @@
+"""Every mistake ends in one line that names the thing and the way out, with the right exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from command_line import CommandLine
+
+PLAN = "tournament random minimax"
+PLANS = [
+    ("tournament mtcs random", 'no bot "mtcs"; did you mean "mcts"? (arena bots list shows all)'),
+    ("tournament mcts: random", 'has a ":" but no option'),
+    ("tournament mcts:x random", 'cannot read the options of "mcts:x"'),
+    ("tournament", "at least two bots; 0 given"),
+    ("tournament random", "at least two bots; 1 given"),
+    ("tournament random random", "random is entered twice; a bot meets itself only in: arena match A A"),
+    ("match random", "at least two bots; 1 given"),
+    ("match random minimax mcts", "between two bots; 3 given"),
+    (f"{PLAN} --game ches", 'no game "ches" (installed: connect-four, gomoku, tic-tac-toe)'),
+    (f"{PLAN} --game gomoko", 'did you mean "gomoku"?'),
+    (f"{PLAN} --game gomoku:siz=3", 'gomoku has no option "siz"; did you mean "size"?'),
+    (f"{PLAN} --game gomoku:size=3,k=9", "k=9 does not fit on 3 rows and 3 columns"),
+    (f"{PLAN} --game gomoku:size=1000", "size=1000 is not a whole number from 2 to 26"),
+    (f"{PLAN} --tc 60 --st 3", "exclude each other; give one of them"),
+    (f"{PLAN} --tc 60/", 'cannot read the time control "60/"; write 60+0.6'),
+    (f"{PLAN} --tc 0+0", "not from 0.001 to 86400 seconds"),
+    (f"{PLAN} --st 0", "--st 0 is not a positive number of seconds"),
+    (f"{PLAN} --st nan", "--st nan is not a positive number"),
+    (f"{PLAN} --nodes 0", "--nodes 0 is too small; give 1 or more"),
+    (f"{PLAN} --timemargin -1", "--timemargin -1 is too small"),
+    ("tournament random:st=x minimax", "st is a number of seconds"),
+    (f"{PLAN} --concurrency 1000", "--concurrency 1000 is more than the"),
+    (f"{PLAN} --isolation T9", "'T9' is not one of 'auto', 'none', 'T1', 'T2', 'T3'."),
+    (f"{PLAN} --stop-when often", "write error=E with E in Elo, as error=20"),
+    (f"{PLAN} --stop-when error=x", "write error=E with E in Elo"),
+    (f"{PLAN} --max-time 0", "--max-time 0 is not a positive number"),
+    (f"{PLAN} --srand -1", "from 0 to 2^63 - 1"),
+    (f"{PLAN} --rounds 0", "--rounds 0 is too small"),
+    (f"{PLAN} --rounds x", "'x' is not a valid integer. (arena tournament --help tells more)"),
+    (f"{PLAN} --games 3", "'3' is not one of '1', '2'."),
+    (f"{PLAN} --rond 3", "No such option '--rond'. (Did you mean"),
+    (f"{PLAN} --openings file:nope", "cannot read the openings in nope"),
+    (f"{PLAN} --openings sometimes", 'openings "sometimes" are not auto'),
+    (f"{PLAN} --openings auto:plies=99", "too few for auto:plies=99"),
+    (f"{PLAN} --type swiss", "'swiss' is not one of 'round-robin', 'gauntlet'."),
+    (f"{PLAN} --type gauntlet --seeds 5", "seeds, not 5"),
+    (f"{PLAN} --name last", '--name "last" cannot be one'),
+    (f"{PLAN} --name 42", '--name "42" cannot be one'),
+    (f"{PLAN} --name ../x", '--name "../x" cannot be one'),
+    (f"{PLAN} --config nope.toml", "cannot read nope.toml: No such file"),
+    ("tornament", "No such command 'tornament'. Did you mean 'tournament'?"),
+    ("sprt", "No such command 'sprt'."),
+]
+BOTS = [
+    (
+        "tournament mcts:playout=3 random --executor inline",
+        'arena: mcts has no option "playout"; did you mean',
+    ),
+    ("tournament minimax:depth=0 random --isolation none", "arena: minimax: depth=0 is not a whole number"),
+]
+QUERIES = [
+    ("show 999", "no match 999; arena games lists the stored ones"),
+    ("show 99999999999999999999", "no match 99999999999999999999"),
+    ("show sprin", 'no tournament "sprin"; did you mean "spring"?'),
+    ("show zzz", 'no tournament "zzz" (the newest is duel)'),
+    ("replay 999", "no match 999"),
+    ("replay x", "'x' is not a valid integer"),
+    ("verify 999", "no match 999"),
+    ("crosstable zzz", 'no tournament "zzz"'),
+    ("resume zzz", 'no tournament "zzz"'),
+    ("resume", "there is no unfinished tournament"),
+    ("resume spring --rounds 2", "spring has 2 rounds already; give --rounds more than that"),
+    ("resume spring --max-time -1", "--max-time -1 is not a positive number"),
+    ("stop", "there is no unfinished tournament"),
+    ("leaderboard --tournament sprung", 'no tournament "sprung"; did you mean "spring"?'),
+    ("leaderboard --bot ranom", 'no stored match of a bot "ranom"; did you mean "random"?'),
+    ("leaderboard --vs nobody", 'no stored match of a bot "nobody"'),
+    ("leaderboard --until 2001-01-01", "no stored match fits"),
+    ("leaderboard --pool 7/move", 'no pool "7/move"; there are: 2/move in-process; 5/move in-process'),
+    ("leaderboard --anchor random", "write BOT=ELO, as random=1000"),
+    ("leaderboard --anchor random=nan", "write BOT=ELO, as random=1000"),
+    ("leaderboard --anchor randon=3", '--anchor randon is none of the bots; did you mean "random"?'),
+    ("leaderboard --since yesterday", "yesterday is not a time like 2026-01-31T12:00"),
+    ("games --until 2026-13-01", "2026-13-01 is not a time"),
+    ("games --termination rulez", 'did you mean "rules"?'),
+    ("games --min-tier T9", "'T9' is not one of 'T0', 'T1', 'T2', 'T3'."),
+    ("games --game ches", 'no game "ches"'),
+    ("games --format xml", "'xml' is not one of 'table', 'json', 'ndjson', 'csv'."),
+    ("games --limit 0", "0 is not in the range"),
+    ("games --bot nobody", 'no stored match of a bot "nobody"'),
+    ("tournament random minimax --name spring", "there is a tournament spring already; arena resume spring"),
+    ("bots info mtcs", 'did you mean "mcts"?'),
+    ("bots check mtcs", 'did you mean "mcts"?'),
+    ("bots check random --game ches", 'no game "ches"'),
+    ("bots check random --seconds 0", "0.0 is not in the range"),
+    ("bots new a/b", '"a/b" cannot be a name'),
+    ("bots new x --into taken", "taken exists; choose another folder"),
+    ("db backup arena.db", "exists; give a backup a new name"),
+]
+
+
+def _one_line(arena: CommandLine, call: str, status: int, env: dict[str, str] | None = None) -> str:
+    result = arena(*call.split(), status=status, env=env)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("arena")
+    return line
+
+
+@pytest.mark.parametrize(("call", "text"), PLANS + BOTS, ids=[call for call, _ in PLANS + BOTS])
+def test_no_tournament_begins(arena: CommandLine, call: str, text: str) -> None:
+    assert text in _one_line(arena, call, status=2)
+
+
+@pytest.mark.parametrize(("call", "text"), QUERIES, ids=[call for call, _ in QUERIES])
+def test_queries_name_what_is_not_there(played: CommandLine, call: str, text: str) -> None:
+    (played.folder / "taken").mkdir()
+    assert text in _one_line(played, call, status=2)
+    assert len(played.objects("games")) == 16
+
+
+def test_a_tier_that_is_required_and_not_to_be_had_fails_closed(arena: CommandLine) -> None:
+    line = _one_line(arena, f"{PLAN} --isolation none --require-tier T2", status=1)
+    assert "tier T2 is required" in line
+    assert "say --require-tier T0 to accept that" in line
+    assert not arena.db.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b'bots = ["a"]\nrounds = = 3\n', "at line 2, column"),
+        (b"rond = 3\n", 'unknown key "rond"; did you mean "rounds"?'),
+        (b'rounds = "3"\n', "rounds"),
+        (b"\xff\xfe", "is not a TOML file"),
+    ],
+    ids=["broken", "unknown key", "wrong type", "not text"],
+)
+def test_configuration_files_are_named(arena: CommandLine, content: bytes, text: str) -> None:
+    (arena.folder / "cup.toml").write_bytes(content)
+    line = _one_line(arena, "tournament --config cup.toml", status=2)
+    assert "cup.toml" in line
+    assert text in line
+    line = _one_line(arena, PLAN, status=2, env={"ARENA_CONFIG": "cup.toml"})
+    assert text in line
+
+
+@pytest.mark.parametrize(
+    ("env", "text"),
+    [
+        ({"ARENA_LOG": "loud"}, "ARENA_LOG=loud is none of debug, info, warning, error"),
+        ({"ARENA_CONFIG": "nope"}, "ARENA_CONFIG names nope, which is no file"),
+        ({"ARENA_DB": "postgresql://a/b"}, "not supported yet; give a file"),
+        ({"ARENA_DB": "."}, "is a folder; give a file in it"),
+        ({"ARENA_DB": "nowhere/a.db"}, "make it, or give another place by --db FILE"),
+    ],
+)
+def test_environment_variables_are_named(arena: CommandLine, env: dict[str, str], text: str) -> None:
+    assert text in _one_line(arena, PLAN, status=2, env=env)
+
+
+@pytest.mark.parametrize(
+    "call", ["games", "leaderboard", "crosstable", "show 1", "resume", "stop", "db check"]
+)
+def test_nothing_is_stored_yet(arena: CommandLine, call: str) -> None:
+    assert "hold a tournament first, or give one by --db FILE" in _one_line(arena, call, status=2)
+    assert not arena.db.exists()
+
+
+@pytest.mark.parametrize("call", ["games", "leaderboard", PLAN, "db upgrade"])
+def test_a_file_that_is_no_store_is_left_alone(arena: CommandLine, call: str, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear Ada,\n" * 200)
+    line = _one_line(arena, f"{call} --db {letter}", status=6)
+    assert "is not a store of arena; give another file by --db FILE" in line
+    assert letter.read_text() == "Dear Ada,\n" * 200

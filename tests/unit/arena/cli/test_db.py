@@ -1,0 +1,52 @@
+"""`arena db`: checks, copies and upgrades of the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stores import tamper
+
+if TYPE_CHECKING:
+    from command_line import CommandLine
+
+
+def test_check_finds_nothing(played: CommandLine) -> None:
+    assert played("db", "check").stdout == f"{played.db} is in order\n"
+    assert played("db", "check", "--quick").stdout == f"{played.db} is in order\n"
+    assert played("db", "upgrade").stdout == f"{played.db} has the schema of this version\n"
+
+
+def test_check_names_damage(played: CommandLine) -> None:
+    tamper(played.db, "UPDATE tallies SET num_matches = num_matches + 1")
+    result = played("db", "check", status=6)
+    assert result.stdout
+    assert "is damaged" in result.stderr
+
+
+def test_backup_copies_everything(played: CommandLine) -> None:
+    copy = played.folder / "copy.db"
+    played("db", "backup", copy)
+    assert played.objects("games", "--db", copy) == played.objects("games")
+
+
+def test_backup_into_nowhere(played: CommandLine) -> None:
+    assert "nowhere" in played("db", "backup", "nowhere/a.db", status=1).stderr
+
+
+@pytest.mark.parametrize("call", ["games", "leaderboard", "db check", "db upgrade", "resume"])
+def test_a_newer_store_is_left_alone(played: CommandLine, call: str) -> None:
+    tamper(played.db, "UPDATE alembic_version SET version_num = '9999'")
+    line = played(*call.split(), status=6).stderr
+    assert "was made by a newer version of arena; upgrade arena: pip install -U bot-arena" in line
+
+
+@pytest.mark.parametrize("call", ["games", "crosstable", "show 1"])
+def test_a_damaged_store_is_named(played: CommandLine, call: str) -> None:
+    content = bytearray(played.db.read_bytes())
+    content[4096:-1] = b"\xff" * (len(content) - 4097)
+    played.db.write_bytes(content)
+    line = played(*call.split(), status=6).stderr
+    assert "is damaged" in line
+    assert "arena db check" in line

@@ -1,0 +1,106 @@
+"""`arena leaderboard`: pools, anchors, versions, separate tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.cli.standings import print_standings
+from arena.leaderboard.views import Leaderboard
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from stores import add_cup, digest
+
+if TYPE_CHECKING:
+    import pytest
+
+    from command_line import CommandLine
+
+
+def test_the_largest_pool_is_shown_and_the_others_are_named(played: CommandLine) -> None:
+    lines = played.lines("leaderboard")
+    assert lines[0] == "tic-tac-toe, 5/move in-process"
+    assert lines[-1] == "Other pools (--game, --pool): tic-tac-toe (2/move in-process, 4 matches)"
+    duel = played.objects("leaderboard", "--pool", "2/move in-process")
+    assert [row["games"] for row in duel] == [4, 4]
+    mixed = played.lines("leaderboard", "--pool", "all")
+    assert mixed[0].startswith("tic-tac-toe, all (mixes pools")
+    assert "Other pools" not in mixed[-1]
+    assert sum(int(str(row["games"])) for row in played.objects("leaderboard", "--pool", "all")) == 32
+
+
+def test_an_anchor_fixes_the_scale(played: CommandLine) -> None:
+    rows = played.objects("leaderboard", "--anchor", "random=1000")
+    anchor = next(row for row in rows if row["name"] == "random")
+    assert (anchor["elo"], anchor["error"]) == (1000.0, 0.0)
+    assert "relative to random = 1000; LOS" in played("leaderboard", "--anchor", "random=1000").stdout
+    assert "relative to the mean of the table (1500); LOS" in played("leaderboard").stdout
+
+
+def test_los_is_of_the_next_in_rank(played: CommandLine) -> None:
+    rows = played.objects("leaderboard")
+    assert [row["rank"] for row in rows] == [1, 2, 3]
+    assert rows[-1]["los"] is None
+    assert all(0.5 <= float(str(row["los"])) <= 1 for row in rows[:-1])
+
+
+def test_a_bootstrap_adds_intervals(played: CommandLine) -> None:
+    rows = played.objects("leaderboard", "--bootstrap", 50)
+    for row in rows:
+        assert float(str(row["bootstrap_low"])) <= float(str(row["bootstrap_high"]))
+    assert "Bootstrap" in played.lines("leaderboard", "--bootstrap", 50)[1]
+    mixed = played.objects("leaderboard", "--bootstrap", 50, "--pool", "all")
+    assert [row["bootstrap_low"] for row in mixed] != [row["bootstrap_low"] for row in rows]
+    assert all(row["bootstrap_low"] is None for row in played.objects("leaderboard"))
+
+
+def test_bots_that_never_met_are_in_tables_of_their_own(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        for names in (("a", "b"), ("c", "d")):
+            cup = add_cup(store, *names)
+            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+    assert [row["table"] for row in arena.objects("leaderboard")] == [1, 1, 2, 2]
+    assert "Not connected with the table above by any match:" in arena.lines("leaderboard")
+
+
+def test_two_versions_of_a_bot_are_two_competitors(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        for names in (("a", "z"), ("b", "z"), ("c", "z")):
+            cup = add_cup(store, *names)
+            store.save([cup.match(1)])
+        bots = store.bots()
+    rows = arena.objects("leaderboard")
+    assert {row["identity"] for row in rows} == set(bots)
+
+
+def test_surprises_are_told(arena: CommandLine) -> None:
+    """In a cycle of three no ratings fit."""
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, num=120)
+        outcomes = ("first", "second")
+        store.save(
+            [
+                cup.match(
+                    match.number,
+                    outcome=outcomes[match.match_no % 2],
+                    match_hash=digest(str(match.number)),
+                )
+                for match in cup.plan
+            ]
+        )
+    lines = [line for line in arena.lines("leaderboard") if line.startswith("The ratings do not describe")]
+    cycle = lines[0].removeprefix("The ratings do not describe this: ").split(" > ")
+    assert cycle[0] == cycle[-1]
+    assert len(lines) == 4
+
+
+def test_of_many_surprises_the_worst_are_told(
+    capsys: pytest.CaptureFixture[str], played: CommandLine
+) -> None:
+    with Store.open(played.db, read_only=True) as store:
+        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "tic-tac-toe", "all")
+    (table,) = board.tables()
+    print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["The ratings do not describe this: e", "... and 3 more."]

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import time
+from concurrent.futures import BrokenExecutor, wait
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.executor.pools import InlinePool, LocalPool, make_pool, num_cores, num_workers
+from tournaments import TRIO, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from arena.executor.job import Job
+    from arena.executor.pools import Pool
+    from arena.executor.worker import Began
+    from arena.tournament.config import TournamentConfig
+    from arena_db.records import MatchRecord
+
+    JobsOf = Callable[[TournamentConfig], list[Job]]
+
+
+def nothing() -> None:
+    """Hear of no orders."""
+
+
+@pytest.fixture(params=["inline", "local"])
+def pool(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pool]:
+    pool = make_pool(request.param, 2, tmp_path)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[LocalPool]:
+    pool = LocalPool(2, tmp_path)
+    yield pool
+    pool.close()
+
+
+def moves(records: list[MatchRecord]) -> list[object]:
+    return [dataclasses.replace(record, started_at=0, duration_ms=0, times_ms=()) for record in records]
+
+
+def await_news(pool: Pool, num: int) -> list[Began]:
+    news: list[Began] = []
+    deadline = time.monotonic() + 30
+    while len(news) < num and time.monotonic() < deadline:
+        news += pool.news()
+        time.sleep(0.005)
+    return news
+
+
+def test_all_pools_give_the_same_records(jobs_of: JobsOf, pool: Pool) -> None:
+    jobs = jobs_of(config(*TRIO))
+    futures = [pool.submit(jobs[:4], nothing), pool.submit(jobs[4:], nothing)]
+    records = futures[0].result(60) + futures[1].result(60)
+    here = InlinePool()
+    assert moves(records) == moves(here.submit(jobs, nothing).result(0))
+    here.close()
+    assert sorted(number for _, number in pool.news()) == [1, 2, 3, 4, 5, 6]
+    assert pool.news() == []
+
+
+def test_after_a_stop_no_match_begins(jobs_of: JobsOf, pool: Pool) -> None:
+    pool.stop()
+    assert pool.submit(jobs_of(config(*TRIO)), nothing).result(60) == []
+
+
+def test_an_abort_ends_matches_in_this_process(jobs_of: JobsOf) -> None:
+    pool = InlinePool()
+    records = pool.submit(jobs_of(config(*TRIO)), pool.abort).result(0)
+    assert records == []
+    pool.rebuild()
+    pool.close()
+
+
+def test_an_abort_kills_workers(jobs_of: JobsOf, local: LocalPool, tmp_path: Path) -> None:
+    jobs = jobs_of(config("random", f"strange:folder={tmp_path},wait=on"))
+    future = local.submit(jobs, nothing)
+    (began,) = await_news(local, 1)
+    assert began.number == 1
+    local.abort()
+    local.abort()
+    with pytest.raises(BrokenExecutor):
+        future.result(60)
+
+
+def test_a_dead_worker_breaks_the_pool_until_it_is_rebuilt(
+    jobs_of: JobsOf, local: LocalPool, tmp_path: Path
+) -> None:
+    jobs = jobs_of(config("random", f"strange:folder={tmp_path},wait=on"))
+    futures = [local.submit([job], nothing) for job in jobs]
+    began, _ = await_news(local, 2)
+    os.kill(began.worker, signal.SIGKILL)
+    wait(futures, 30)
+    assert all(isinstance(future.exception(0), BrokenExecutor) for future in futures)
+    with pytest.raises(BrokenExecutor):
+        local.submit(jobs, nothing)
+    local.rebuild()
+    (tmp_path / "gate").touch()
+    assert len(local.submit(jobs, nothing).result(60)) == 2
+
+
+def test_workers_ignore_the_terminal(jobs_of: JobsOf, local: LocalPool, tmp_path: Path) -> None:
+    future = local.submit(jobs_of(config("random", f"strange:folder={tmp_path},wait=on")), nothing)
+    (began,) = await_news(local, 1)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        os.kill(began.worker, number)
+    (tmp_path / "gate").touch()
+    assert len(future.result(60)) == 2
+
+
+def test_concurrency() -> None:
+    assert [num_workers(concurrency, 8) for concurrency in (0, 1, 12, -1, -6, -7, -99)] == [
+        7,
+        1,
+        12,
+        6,
+        1,
+        1,
+        1,
+    ]
+    assert num_workers(0, 1) == 1
+    assert 1 <= num_cores() <= (os.cpu_count() or 1)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from arena.entrants import resolve
+from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.referee.timecontrol import TimeControl
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.referee.seats import Fault
+
+GAME = load_game("tic-tac-toe")
+LIMIT = TimeControl.parse(None, 30, None)
+
+
+@pytest.fixture(params=["T0", "T1"])
+def tier(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def run(spec: str, tier: str, **changes: str) -> Fault | None:
+    (bot,) = resolve([spec], margin_ms=50)
+    return preflight(msgspec.structs.replace(bot, **changes), GAME, LIMIT, tier=tier, init_s=30)
+
+
+def test_a_good_bot_passes(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    assert run("mcts:playouts=5", tier) is None
+    assert run("mcts:nodes=5", tier) is None
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_refused_option(tier: str) -> None:
+    fault = run("minimax:dept=3", tier)
+    assert fault is not None
+    assert is_refused_option(fault)
+    assert 'minimax has no option "dept"; did you mean "depth"?' in str(fault.detail["cause"])
+
+
+def test_a_bot_that_does_not_start(tier: str) -> None:
+    fault = run("strange:broken=on", tier)
+    assert fault is not None
+    assert not is_refused_option(fault)
+    assert describe_fault(fault).startswith("init_crash: ")
+    assert "broken on purpose" in describe_fault(fault)
+
+
+def test_a_bot_that_does_not_answer_well(tier: str) -> None:
+    fault = run("strange:cheat=on", tier)
+    assert fault is not None
+    assert describe_fault(fault) == "illegal_move: its action is not a legal one"
+
+
+def test_a_bot_that_cannot_be_imported(tier: str) -> None:
+    fault = run("random", tier, entry="nowhere")
+    assert fault is not None
+    assert "nowhere" in describe_fault(fault)

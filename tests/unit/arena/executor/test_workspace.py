@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.executor.workspace import workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HOLD = """
+import sys, tempfile
+from arena.executor.workspace import workspace
+tempfile.tempdir = sys.argv[1]
+with workspace() as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def test_temporary_files_go_with_the_run(temporary: Path) -> None:
+    with workspace() as folder:
+        assert (folder.parent, tempfile.gettempdir()) == (temporary, str(folder))
+        made = Path(tempfile.mkdtemp())
+        assert made.parent == folder
+        with workspace() as inner:
+            assert inner.parent == folder
+        assert list(folder.iterdir()) == [made]
+    assert tempfile.gettempdir() == str(temporary)
+
+
+def test_they_go_after_an_error_too(temporary: Path) -> None:
+    with pytest.raises(KeyError), workspace():
+        raise KeyError
+    assert tempfile.gettempdir() == str(temporary)
+
+
+def test_what_a_killed_run_left_goes_with_the_next_one(temporary: Path) -> None:
+    command = [sys.executable, "-c", _HOLD, str(temporary)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own code
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().strip())
+        with workspace():
+            assert left.exists()  # its owner lives
+        process.kill()
+    assert (left / "file").exists()
+    with workspace():
+        assert not left.exists()
+
+
+def test_others_are_left_alone(temporary: Path) -> None:
+    (temporary / "arena-run-file").touch()
+    (temporary / "target").mkdir()
+    (temporary / "arena-run-link").symlink_to(temporary / "target")
+    with workspace():
+        pass
+    assert sorted(os.listdir(temporary)) == ["arena-run-file", "arena-run-link", "target"]  # noqa: PTH208 - names
+    for path in (temporary / "arena-run-file", temporary / "arena-run-link"):
+        path.unlink()
+    (temporary / "target").rmdir()
+
+
+def test_runs_that_begin_at_once_do_not_sweep_each_other(temporary: Path) -> None:
+    del temporary
+    command = [sys.executable, "-c", _HOLD]
+
+    def hold(_: int) -> bytes:
+        return subprocess.run(
+            [*command, tempfile.gettempdir()], input=b"", capture_output=True, check=True
+        ).stdout  # noqa: S603 - our own code
+
+    with ThreadPoolExecutor(8) as threads:
+        folders = set(threads.map(hold, range(16)))
+    assert len(folders) == 16

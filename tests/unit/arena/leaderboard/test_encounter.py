@@ -1,0 +1,47 @@
+"""Running scores agree with the count at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from arena.leaderboard.encounter import Scores, count_match
+from arena_db.store import Store
+from stores import add_cup, digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(outcomes=st.lists(st.sampled_from(["first", "second", "draw", "void"]), min_size=1, max_size=12))
+def test_running_scores_are_those_of_the_end(tmp_path: Path, outcomes: list[str]) -> None:
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, "a", "b")
+        records = [
+            cup.void(number)
+            if outcome == "void"
+            else cup.match(number, outcome=outcome, match_hash=digest(str(number)))
+            for number, outcome in enumerate(outcomes, 1)
+        ]
+        store.save(records)
+        counts = count_match(store.tournament_matches(cup.record.id))
+    scores = Scores(cup.plan, ["a", "b"])
+    for record in records:
+        scores.add(record)
+    a, b, running = scores.encounter(1)
+    assert (a, b) == ("a", "b")
+    assert (running.wins, running.draws, running.losses) == (counts.wins, counts.draws, counts.losses)
+    assert counts.num_matches == sum(outcome != "void" for outcome in outcomes)
+    assert scores.ticker.of("a") + scores.ticker.of("b") == 3000
+
+
+def test_the_viewpoint_is_that_of_the_lower_seat(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, "a", "b")
+        store.save([cup.match(1, outcome="first"), cup.match(2, outcome="second")])
+        counts = count_match(store.tournament_matches(cup.record.id))
+    assert (counts.wins, counts.losses) == (2, 0)
+    assert counts.ptnml == (0, 0, 0, 0, 1)

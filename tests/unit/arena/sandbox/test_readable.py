@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox.readable import Readable, bot_readable, python_readable
+
+
+def make(folder: Path, *files: str) -> None:
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("text")
+
+
+def make_distribution(site: Path, name: str, *entries: str) -> None:
+    make(site, f"{name}-1.dist-info/METADATA", f"{name}-1.dist-info/entry_points.txt")
+    info = site / f"{name}-1.dist-info"
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[arena.bots]\n" + "".join(f"{entry}\n" for entry in entries))
+
+
+def shown(readable: Readable, path: Path) -> bool:
+    real = os.path.realpath(path)
+    return any(Path(real).is_relative_to(os.path.realpath(part)) for part in readable.paths)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ARENA_DB", raising=False)
+    site = tmp_path / "site-packages"
+    make_distribution(site, "ours", "one = pack.one", "two = pack.two:Bot", "three = pack.three")
+    make_distribution(site, "theirs", "four = four")
+    make(
+        site, "pack/__init__.py", "pack/one.py", "pack/two/w.onnx", "pack/two/__init__.py", "pack/shared/x.py"
+    )
+    make(site, "pack/three.py", "four/__init__.py", "four/w.onnx", "library/x.so", "module.py")
+    return site
+
+
+def test_other_bots_are_not_shown(site: Path) -> None:
+    readable = bot_readable("pack.two:Bot", [str(site)])
+    for file in ("pack/__init__.py", "pack/two/w.onnx", "pack/shared/x.py", "library/x.so", "module.py"):
+        assert shown(readable, site / file), file
+    for file in ("pack/one.py", "pack/three.py", "four/w.onnx", "four/__init__.py"):
+        assert not shown(readable, site / file), file
+    # What is partly shown must be listed, or nothing in it could be imported.
+    assert {str(site), str(site / "pack")} <= set(readable.names)
+
+
+def test_without_anything_hidden_a_folder_is_one_entry(site: Path) -> None:
+    for info in site.glob("*.dist-info"):
+        (info / "entry_points.txt").unlink()
+    readable = python_readable((str(site),), "elsewhere")
+    assert str(site) in readable.paths
+    assert readable.names == ()
+
+
+def test_the_arenas_files_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "checkout"
+    make(
+        root,
+        "bot/__init__.py",
+        "bot/home/arena.db",
+        "tool.py",
+        "arena.db",
+        "notes/list.txt",
+        "m.so",
+        "bot/c/x",
+    )
+    monkeypatch.setenv("ARENA_HOME", str(root / "bot" / "home"))
+    monkeypatch.setenv("ARENA_CACHE", str(root / "bot" / "c"))
+    monkeypatch.setenv("ARENA_DB", "postgresql://nowhere/x")
+    readable = python_readable((str(root), str(tmp_path / "missing")), "bot")
+    assert shown(readable, root / "bot" / "__init__.py")
+    assert shown(readable, root / "tool.py")
+    assert shown(readable, root / "m.so")
+    for file in ("arena.db", "notes/list.txt", "bot/home/arena.db", "bot/c/x"):
+        assert not shown(readable, root / file), file
+    assert str(root) in readable.names
+
+
+def test_programs_get_what_lies_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(
+        tmp_path,
+        "engine/run",
+        "engine/weights.bin",
+        "prefix/bin/tool",
+        "prefix/bin/other",
+        "prefix/lib/x",
+        "x.py",
+    )
+    (tmp_path / "engine" / "run").chmod(0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "prefix" / "bin" / "tool")
+    nothing = Readable(())
+    assert shown(
+        nothing.with_program([str(tmp_path / "engine" / "run")]), tmp_path / "engine" / "weights.bin"
+    )
+    linked = nothing.with_program([str(tmp_path / "prefix" / "bin" / "tool"), "-v"])
+    assert shown(linked, tmp_path / "prefix" / "lib" / "x")
+    assert not shown(linked, tmp_path / "prefix" / "bin" / "other")
+    monkeypatch.setenv("PATH", str(tmp_path / "engine"))
+    assert shown(nothing.with_program(["run"]), tmp_path / "engine" / "run")
+    assert nothing.with_program(["unheard-of"]) == nothing
+
+
+def test_files_of_options_are_added(tmp_path: Path) -> None:
+    make(tmp_path, "agent.py")
+    agent = str(tmp_path / "agent.py")
+    readable = bot_readable("bot", [], [agent, "agent.py", "/nowhere/x", "100", "a\0b"])
+    assert readable.paths[-1] == os.path.realpath(agent)
+    assert os.path.realpath(sys.executable) in readable.paths

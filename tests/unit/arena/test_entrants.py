@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import strange_bots
+from arena.entrants import Competitor, resolve
+from arena.errors import ConfigError, OptionError, PluginError
+from arena.referee.timecontrol import TimeControl
+
+
+@pytest.fixture(autouse=True)
+def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "site"))
+
+
+def one(spec: str) -> Competitor:
+    return resolve([spec], margin_ms=50)[0]
+
+
+def identity(spec: str) -> str:
+    return one(spec).record.identity
+
+
+def test_what_is_known_of_a_bot() -> None:
+    bot = one("mcts:playouts=5,c=2")
+    assert (bot.label, bot.spec, bot.record.spec) == ("mcts:c=2,playouts=5",) * 3
+    assert (bot.entry, bot.options, bot.limit) == ("arena_bots.mcts", {"c": "2", "playouts": "5"}, None)
+    assert (bot.record.name, bot.record.distribution, bot.record.files) == ("mcts", "bot-arena", "{}")
+    assert len(bot.record.identity) == 64
+
+
+def test_identity_is_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert identity("mcts:c=2,playouts=5") == identity(" mcts:playouts=5,c=2 ")
+    assert len({identity(spec) for spec in ("mcts", "mcts:playouts=5", "mcts:playouts=6", "random")}) == 4
+    before = identity("strange")
+    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "newer", "1.1"))
+    assert identity("strange") != before
+
+
+def test_a_file_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("here", "one"), ("there", "one"), ("elsewhere", "two")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "net.onnx").write_text(text)
+    here, there, elsewhere = (
+        f"strange:folder={tmp_path / name / 'net.onnx'}" for name in ("here", "there", "elsewhere")
+    )
+    assert identity(here) == identity(there) != identity(elsewhere)
+    assert one(here).label == one(here).record.spec == "strange:folder=net.onnx"
+    assert one(here).spec == here
+    monkeypatch.chdir(tmp_path / "there")
+    assert one("strange:folder=net.onnx") == one(there)
+    before = identity(here)
+    (tmp_path / "here" / "net.onnx").write_text("three")
+    assert identity(here) != before
+    (tmp_path / "here" / "net.onnx").rename(tmp_path / "here" / "other.onnx")
+    assert identity(here.replace("net", "other")) != identity(here)
+
+
+def test_a_number_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = one("mcts:playouts=5,c=1.5,nodes=7")
+    monkeypatch.chdir(tmp_path)
+    for name in ("5", "1.5", "7"):
+        Path(name).touch()
+    assert one("mcts:playouts=5,c=1.5,nodes=7") == before
+    assert one(f"strange:folder={'x' * 5000}").record.files == "{}"
+
+
+def test_limits_of_its_own() -> None:
+    bot = one("mcts:playouts=5,tc=60+0.5,nodes=9")
+    assert bot.options == {"playouts": "5"}
+    assert bot.limit == TimeControl.parse("60+0.5", None, 9, margin_ms=50)
+    assert bot.label == "mcts:nodes=9,playouts=5,tc=60+0.5"
+    assert resolve(["mcts:st=2"], margin_ms=7)[0].limit == TimeControl.parse(None, 2, None, margin_ms=7)
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("mcts:st=fast", OptionError, "st is a number of seconds"),
+        ("mcts:nodes=1.5", OptionError, "nodes a whole number"),
+        ("mcts:tc=60,st=1", ConfigError, "exclude each other"),
+        ("mcts:st=-1", ConfigError, "st -1"),
+        ("mtcs", PluginError, 'no bot "mtcs"; did you mean "mcts"\\?'),
+        ("mcts:", PluginError, 'has a ":" but no option'),
+        ("", PluginError, "does not begin with a name"),
+    ],
+)
+def test_what_is_refused(spec: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        one(spec)
+
+
+def test_twins() -> None:
+    with pytest.raises(ConfigError, match="mcts:c=2,playouts=5 is entered twice; .* arena match A A"):
+        resolve(["mcts:playouts=5,c=2", "random", "mcts:c=2,playouts=5"], margin_ms=0)
+    first, second = resolve(["mcts", "mcts"], margin_ms=0, twins=True)
+    assert (first.label, second.label) == ("mcts", "mcts_2")
+    assert first.record == second.record
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.py").write_text(name)
+    bots = resolve([f"strange:folder={tmp_path / name / 'agent.py'}" for name in "abc"], margin_ms=0)
+    label = "strange:folder=agent.py"
+    assert [bot.label for bot in bots] == [label, f"{label}_2", f"{label}_3"]

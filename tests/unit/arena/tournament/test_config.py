@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.errors import ConfigError
+from arena.tournament.config import TournamentConfig, config_from, parse_toml, read_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SECONDS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | values
+
+
+CONFIGS = st.builds(
+    TournamentConfig,
+    bots=st.lists(TEXT, max_size=4).map(tuple),
+    game=TEXT,
+    type=st.sampled_from(["round-robin", "gauntlet", "match"]),
+    rounds=st.integers(-(1 << 63), (1 << 63) - 1),
+    games=st.sampled_from([1, 2]),
+    seeds=st.integers(0, 99),
+    no_swap=st.booleans(),
+    reverse=st.booleans(),
+    openings=TEXT,
+    srand=optional(st.integers(0, (1 << 63) - 1)),
+    tc=optional(TEXT),
+    st=optional(SECONDS),
+    nodes=optional(st.integers(0, 10**18)),
+    timemargin=st.integers(0, 10**9),
+    bank=optional(SECONDS),
+    init_time=SECONDS,
+    isolation=st.sampled_from(["auto", "none", "T1", "T2", "T3"]),
+    require_tier=optional(st.sampled_from(["T0", "T1", "T2", "T3"])),
+    adjudicate=st.sampled_from(["off", "solver"]),
+    executor=st.sampled_from(["local", "inline"]),
+    concurrency=st.integers(-99, 99),
+    force_concurrency=st.booleans(),
+    max_time=optional(SECONDS),
+    stop_when=optional(TEXT),
+    no_recover=st.booleans(),
+    score_interval=st.integers(0, 99),
+    rating_interval=st.integers(0, 99),
+    event=TEXT,
+    site=TEXT,
+    name=TEXT,
+)
+
+
+@given(CONFIGS)
+def test_toml_round_trip(config: TournamentConfig) -> None:
+    assert parse_toml(config.to_toml(), "test") == config
+
+
+def test_every_option_takes_part_in_the_round_trip() -> None:
+    drawn = CONFIGS.wrapped_strategy.kwargs  # pyright: ignore[reportAttributeAccessIssue] - hypothesis has no other way
+    assert set(drawn) == {field.name for field in msgspec.structs.fields(TournamentConfig)}
+
+
+def test_defaults_are_left_out() -> None:
+    assert TournamentConfig().to_toml() == ""
+    text = TournamentConfig(bots=("random", "mcts:playouts=5"), no_swap=True, init_time=1.5).to_toml()
+    assert text == 'bots = ["random", "mcts:playouts=5"]\nno-swap = true\ninit-time = 1.5\n'
+    assert tomllib.loads(text)["no-swap"] is True
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"round": 3}, 'cup.toml: unknown key "round"; did you mean "rounds"\\?'),
+        ({"no_swap": True}, 'cup.toml: unknown key "no_swap"; did you mean "no-swap"\\?'),
+        ({"zzz": 1}, 'cup.toml: unknown key "zzz"$'),
+        ({"rounds": "3"}, r"cup.toml: .*int.*str.*rounds"),
+        ({"rounds": 3.0}, r"cup.toml: .*int.*float.*rounds"),
+        ({"no-swap": 1}, r"cup.toml: .*bool.*int.*no-swap"),
+        ({"games": 3}, r"cup.toml: .*3.*games"),
+        ({"type": "swiss"}, r"cup.toml: .*swiss.*type"),
+        ({"bots": "random"}, r"cup.toml: .*array.*str.*bots"),
+    ],
+)
+def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_from(values, "cup.toml")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": 0}, "--rounds 0 is too small; give 1 or more"),
+        ({"seeds": 0}, "--seeds 0"),
+        ({"timemargin": -1}, "--timemargin -1 is too small; give 0"),
+        ({"score_interval": -1}, "--score-interval -1"),
+        ({"rating_interval": -1}, "--rating-interval -1"),
+        ({"st": 0.0}, "--st 0 is not a positive number of seconds"),
+        ({"st": float("nan")}, "--st nan"),
+        ({"bank": -1.0}, "--bank -1"),
+        ({"init_time": float("inf")}, "--init-time inf"),
+        ({"max_time": 0.0}, "--max-time 0"),
+        ({"nodes": 0}, "--nodes 0 is too small"),
+        ({"srand": -1}, "--srand -1 is not a whole number"),
+        ({"srand": 1 << 63}, "--srand"),
+        ({"adjudicate": "solver"}, "--adjudicate solver needs the exact solver"),
+        ({"stop_when": "elo=3"}, "write error=E"),
+        ({"stop_when": "error=x"}, "write error=E"),
+        ({"stop_when": "error=0"}, "write error=E"),
+    ],
+)
+def test_no_tournament_can_be_held_with_these(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TournamentConfig(**changes).check()
+
+
+def test_the_goal() -> None:
+    TournamentConfig(stop_when="error=12.5", srand=0, nodes=1, st=0.1, seeds=2).check()
+    assert TournamentConfig(stop_when="error=12.5").error_goal() == 12.5
+    assert TournamentConfig().error_goal() is None
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "cup.toml"
+    with pytest.raises(ConfigError, match="cannot read .*cup.toml: No such file"):
+        read_toml(path)
+    path.write_bytes(b"rounds = 3\nbots = [\n")
+    with pytest.raises(ConfigError, match="cup.toml is not a TOML file: .*line 3|end of document"):
+        read_toml(path)
+    path.write_bytes(b"rounds = 3\ngames == 2\n")
+    with pytest.raises(ConfigError, match="cup.toml is not a TOML file: .*line 2"):
+        read_toml(path)
+    path.write_bytes(b'name = "\xff"\n')
+    with pytest.raises(ConfigError, match="is not a TOML file: .*utf-8"):
+        read_toml(path)
+    path.write_bytes(b"rounds = 3\n")
+    assert config_from(read_toml(path), str(path)).rounds == 3

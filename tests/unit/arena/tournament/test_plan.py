@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+import strange_bots
+from arena.errors import ArenaError, ConfigError, PluginError
+from arena.match import match_seed
+from arena.sandbox.tier import Tier
+from arena.tournament.plan import enlarge, make_jobs, make_plan, pool_name, restore_plan
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.tournament.config import TournamentConfig
+
+    Begin = Callable[[TournamentConfig], Sitting]
+
+
+def test_a_plan_is_what_the_options_say() -> None:
+    plan = make_plan(config(*TRIO, rounds=3, srand=None, st=None, nodes=50))
+    assert len(plan.matches) == 18
+    assert [competitor.label for competitor in plan.competitors] == list(TRIO)
+    assert (str(plan.limit), plan.tier, plan.game.name) == ("50 nodes", Tier.T0, "tic-tac-toe")
+    assert plan.config.srand is not None
+    assert 0 <= plan.config.srand < 1 << 63
+    assert pool_name(plan.limit, plan.tier) == "50 nodes in-process"
+    assert pool_name(plan.limit, Tier.T1) == "50 nodes hosted"
+
+
+def test_seeds_are_drawn_anew() -> None:
+    drawn = {make_plan(config("random", "mcts", srand=None)).config.srand for _ in range(5)}
+    assert len(drawn) == 5
+
+
+def test_a_stored_plan_comes_back(begin: Begin) -> None:
+    sitting = begin(config(*TRIO[:2], "mcts:nodes=20", rounds=2, isolation="T1"))
+    restored = restore_plan(sitting.store, sitting.tournament)
+    plan = sitting.plan
+    assert restored._replace(game=plan.game, warnings=plan.warnings) == plan
+    assert restored.game.name == plan.game.name
+    assert sitting.store.entrants(sitting.tournament.id)[2].limit == "20 nodes"
+
+
+def test_jobs_are_what_was_planned(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=2, init_time=12))
+    jobs = sitting.jobs()
+    assert [job.number for job in jobs] == list(range(1, 13))
+    for job, match in zip(jobs, sitting.plan.matches, strict=True):
+        assert (job.first.label, job.second.label) == (TRIO[match.first], TRIO[match.second])
+        assert job.seed_first == match_seed(7, match.encounter, match.match_no, 0)
+        assert job.seed_second == match_seed(7, match.encounter, match.match_no, 1)
+        assert (job.match, job.init_s, job.tier) == (f"rr-1/{job.number}", 12, "T0")
+        assert job.opening == match.opening
+    assert make_jobs(sitting.tournament, sitting.plan, sitting.plan.matches[3:4]) == jobs[3:4]
+
+
+def test_a_bot_that_changed_is_refused(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = begin(config("random", "strange"))
+    restore_plan(sitting.store, sitting.tournament)
+    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "newer", "2.0"))
+    with pytest.raises(ConfigError, match=r"strange has changed since rr-1 began: .* strange 1\.0, now 2\.0"):
+        restore_plan(sitting.store, sitting.tournament)
+
+
+def test_a_bot_that_is_gone_is_refused(begin: Begin, tmp_path: Path) -> None:
+    sitting = begin(config("random", "strange"))
+    shutil.rmtree(tmp_path / "site")
+    with pytest.raises(PluginError, match='no bot "strange"'):
+        restore_plan(sitting.store, sitting.tournament)
+
+
+def test_files_are_found_from_any_folder(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("weights.bin").write_bytes(b"one")
+    sitting = begin(config("random", "strange:folder=weights.bin"))
+    monkeypatch.chdir(tmp_path)
+    restored = restore_plan(sitting.store, sitting.tournament)
+    assert restored.competitors[1].options == {"folder": str(tmp_path / "here" / "weights.bin")}
+    assert restored.competitors[1].label == "strange:folder=weights.bin"
+    (tmp_path / "here" / "weights.bin").write_bytes(b"two")
+    with pytest.raises(ConfigError, match="strange:folder=weights.bin has changed since rr-1 began"):
+        restore_plan(sitting.store, sitting.tournament)
+
+
+def test_twins_come_back_as_twins(begin: Begin) -> None:
+    sitting = begin(config("mcts", "mcts", type="match"))
+    restored = restore_plan(sitting.store, sitting.tournament)
+    assert [competitor.label for competitor in restored.competitors] == ["mcts", "mcts_2"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"games": 1},
+        {"type": "gauntlet"},
+        {"openings": "none"},
+        {"game": "gomoku:size=6,k=4", "openings": "auto:plies=2"},
+    ],
+)
+def test_more_rounds_only_append(begin: Begin, changes: dict[str, Any]) -> None:
+    sitting = begin(config(*TRIO, rounds=2, **changes))
+    before = sitting.store.planned(sitting.tournament.id)
+    larger = enlarge(sitting.store, sitting.tournament, sitting.plan, 5)
+    after = sitting.store.planned(sitting.tournament.id)
+    assert len(after) * 2 == len(before) * 5
+    assert after[: len(before)] == before
+    assert after == larger.matches
+    tournament = sitting.store.tournament(sitting.tournament.id)
+    assert tournament is not None
+    assert restore_plan(sitting.store, tournament).config.rounds == 5
+    assert tournament.num_planned == len(after)
+
+
+def test_a_finished_tournament_can_be_enlarged(begin: Begin) -> None:
+    sitting = begin(config(*TRIO))
+    sitting.play()
+    enlarge(sitting.store, sitting.tournament, restore_plan(sitting.store, sitting.tournament), 2)
+    assert (sitting.play().state, len(sitting.results())) == ("finished", 12)
+    assert sitting.store.check() == []
+
+
+def test_it_cannot_shrink(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=2))
+    with pytest.raises(ConfigError, match="rr-1 has 2 rounds already; give --rounds more than that"):
+        enlarge(sitting.store, sitting.tournament, sitting.plan, 2)
+
+
+def test_other_openings_are_refused(begin: Begin, tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("a1 a2\nb3 c3\n")
+    sitting = begin(config(*TRIO, rounds=2, openings=f"file:{book}"))
+    book.write_text("b2 a2\nb3 c3\n")
+    with pytest.raises(ConfigError, match="the openings of rr-1 are no longer those it began with"):
+        enlarge(sitting.store, sitting.tournament, sitting.plan, 3)
+    assert len(sitting.store.planned(sitting.tournament.id)) == 12
+
+
+def test_tiers() -> None:
+    assert make_plan(config(*TRIO, isolation="T1", require_tier="T1")).tier == "T1"
+    with pytest.raises(ArenaError, match="tier T1 is required, .* say --require-tier T0 to accept that"):
+        make_plan(config(*TRIO, require_tier="T1"))
+    with pytest.raises(ArenaError, match="tier T2 is required for strange, .* bots would run in T0"):
+        make_plan(config("random", "strange", require_tier=None))
+    assert make_plan(config(*TRIO, require_tier=None)).tier == "T0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        (config("random"), ConfigError),
+        (config("random", "random"), ConfigError),
+        (config("random", "mtcs"), PluginError),
+        (config(*TRIO, game="chess"), PluginError),
+        (config(*TRIO, rounds=0), ConfigError),
+        (config(*TRIO, tc="1+1"), ConfigError),
+        (config(*TRIO, openings="nonsense"), ConfigError),
+    ],
+)
+def test_what_cannot_be_held(settings: TournamentConfig, error: type[ArenaError]) -> None:
+    with pytest.raises(error):
+        make_plan(settings)
+
+
+def test_the_stored_configuration_is_the_whole_truth(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=2, event="Cup", site="Here", name="cup"))
+    assert (sitting.tournament.name, sitting.tournament.event, sitting.tournament.site) == (
+        "cup",
+        "Cup",
+        "Here",
+    )
+    restored = restore_plan(sitting.store, sitting.tournament)
+    assert restored.config == msgspec.structs.replace(sitting.plan.config)

@@ -1,0 +1,278 @@
+"""The coordinator in this process: faults, voids, quarantine, goals; and workers that never come up."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import BrokenExecutor, Future
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.errors import ArenaError
+from arena.executor.pools import InlinePool
+from arena.executor.worker import Began, Control, play_batch
+from arena.tournament.events import MatchFinished
+from arena.tournament.lease import Lease
+from arena.tournament.ledger import Ledger
+from arena.tournament.orders import Orders
+from arena.tournament.run import MAX_BATCH, Rules, Run, batch_size
+from arena.tournament.stop import StopSignals
+from arena_db.owner import current_owner
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.executor.job import Job
+    from arena.executor.pools import Pool
+    from arena.tournament.config import TournamentConfig
+    from arena.tournament.events import Ended
+    from arena_db.records import MatchRecord
+
+    Begin = Callable[[TournamentConfig], Sitting]
+
+
+def play_in(sitting: Sitting, pool: Pool) -> Ended:
+    """Play what is left in a pool of the test."""
+    jobs, told = sitting.jobs(), sitting.events.append
+    tournament = sitting.store.tournament(sitting.tournament.id) or sitting.tournament
+    with Lease(sitting.store, tournament, current_owner()) as lease:
+        ledger = Ledger(sitting.store, tournament, jobs, lease, told)
+        orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
+        return Run(jobs, pool, ledger, orders, Rules()).run()
+
+
+class FailingPool(InlinePool):
+    """Fails each match of some numbers by the arena's fault, as often as it is told to."""
+
+    def __init__(self, failures: dict[int, int], termination: str) -> None:
+        super().__init__()
+        self._failures = failures
+        self._termination = termination
+
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        played = super().submit(jobs, tick).result()
+        future: Future[list[MatchRecord]] = Future()
+        future.set_result([self._failed(record) for record in played])
+        return future
+
+    def _failed(self, record: MatchRecord) -> MatchRecord:
+        if not self._failures.get(record.number):
+            return record
+        self._failures[record.number] -= 1
+        return dataclasses.replace(
+            record, outcome="void", termination=self._termination, rated=False, is_final=False
+        )
+
+
+@pytest.mark.parametrize("termination", ["arena_error", "arena_stall"])
+def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str) -> None:
+    sitting = begin(config(*TRIO))
+    ended = play_in(sitting, FailingPool({2: 1, 4: 99}, termination))
+
+    assert (ended.state, ended.num_done) == ("finished", 6)
+    sitting.assert_whole()
+    stories = {number: [] for number in range(1, 7)}
+    for match in sitting.matches():
+        stories[match.number].append((match.attempt, match.termination, match.is_final, match.rated))
+    void, played = (termination, False, False), ("rules", True, True)
+    assert stories[1] == [(0, *played)]
+    assert stories[2] == [(0, *void), (1, *played)]
+    assert stories[4] == [(0, *void), (1, *void), (2, termination, True, False)]
+    assert sitting.notices() == [f"match 4 is not tried again: {sitting.matches()[4].reason}"]
+    assert len({match.seed_first for match in sitting.matches() if match.number == 4}) == 1
+
+
+def test_a_fault_is_a_result(begin: Begin) -> None:
+    sitting = begin(config("random", "strange:cheat=on"))
+    assert sitting.play().state == "finished"
+    assert {match.termination for match in sitting.matches()} == {"illegal_move"}
+    assert {match.rated for match in sitting.matches()} == {True}
+
+
+def test_no_recover_stops_at_the_first_fault(begin: Begin) -> None:
+    sitting = begin(config("random", "strange:cheat=on", rounds=60, no_recover=True))
+    ended = sitting.play()
+    assert ended.state == "stopped"
+    assert ended.reason.startswith("match 1 ended with a fault and --no-recover is set: strange")
+    assert ended.num_done <= MAX_BATCH
+
+
+def test_a_bot_that_does_not_start_is_quarantined(begin: Begin) -> None:
+    sitting = begin(config("random", "strange:broken=on", "minimax:depth=1", rounds=40))
+    assert sitting.play().state == "finished"
+    sitting.assert_whole()
+    faults = [match for match in sitting.matches() if match.termination == "init_crash"]
+    walkovers = [match for match in sitting.matches() if match.termination == "walkover"]
+    assert 3 <= len(faults) < 3 + MAX_BATCH
+    assert len(faults) + len(walkovers) == 160
+    assert {(match.rated, len(match.actions)) for match in walkovers} == {(False, 2)}
+    for match in walkovers:
+        out = "first" if match.first_label == "strange:broken=on" else "second"
+        assert match.outcome == ("second" if out == "first" else "first")
+        assert (
+            match.reason == f"{match.second_label if out == 'first' else match.first_label} wins by walkover"
+        )
+
+
+def test_quarantine_survives_a_resume(begin: Begin) -> None:
+    sitting = begin(config("random", "strange:broken=on", rounds=40, no_recover=True))
+    assert sitting.play().state == "stopped"
+    before = len(sitting.matches())
+    assert 3 <= before < 80
+    assert sitting.play().state == "finished"
+    assert {match.termination for match in sitting.matches()[before:]} == {"walkover"}
+
+
+def test_both_bots_are_quarantined(begin: Begin) -> None:
+    sitting = begin(config("strange:broken=on", "strange:broken=on,sign=on", rounds=40))
+    assert sitting.play().state == "finished"
+    # Both fail at once: void and never replayed, and nobody's fault.
+    assert {(m.outcome, m.termination, m.is_final) for m in sitting.matches()} == {
+        ("void", "init_crash", True)
+    }
+
+
+def test_the_goal_stops_a_run(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=40, rating_interval=100))
+    looks: list[int] = []
+
+    def goal_reached() -> bool:
+        looks.append(len(sitting.matches()))
+        return len(looks) == 2
+
+    ended = sitting.play(goal_reached=goal_reached)
+    assert (ended.state, ended.reason) == ("stopped", "every rating is within the wanted error")
+    assert 100 <= looks[0] < looks[1] == ended.num_done < 240
+
+
+def test_the_time_budget_stops_a_run(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=10, max_time=1e-9))
+    ended = sitting.play()
+    assert (ended.state, ended.reason, ended.num_done) == ("stopped", "--max-time 1e-09 is over", 0)
+
+
+def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=20))
+    other = dataclasses.replace(current_owner(), uuid="other")
+
+    class StolenPool(InlinePool):
+        def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+            sitting.store.release(sitting.tournament.id, current_owner())
+            assert sitting.store.claim(sitting.tournament.id, other)
+            lease.is_lost = True
+            return super().submit(jobs, tick)
+
+    tournament, jobs = sitting.tournament, sitting.jobs()
+    with Lease(sitting.store, tournament, current_owner()) as lease:
+        ledger = Ledger(sitting.store, tournament, jobs, lease, sitting.events.append)
+        orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
+        sitting.store.set_state(tournament.id, "running")
+        ended = Run(jobs, StolenPool(), ledger, orders, Rules()).run()
+
+    assert (ended.state, ended.reason) == ("stopped", "another process has taken it over")
+    assert sitting.matches() == []
+    assert sitting.store.tournament(tournament.id).state == "running"
+    assert sitting.store.heartbeat(tournament.id, other)
+
+
+def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
+    sitting = begin(config(*TRIO))
+    jobs = sitting.jobs()
+    control = Control(lambda _: None)
+    sitting.store.save(play_batch(jobs[:3], control))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        ledger = Ledger(sitting.store, sitting.tournament, jobs, lease, sitting.events.append)
+        assert ledger.keep(play_batch(jobs[2:5], control)) == []
+        ended = ledger.close("")
+    assert (ended.state, ended.num_done) == ("stopped", 5)
+    assert ended.reason == "another process took part in it"
+    assert [match.number for match in sitting.matches()] == [1, 2, 3, 4, 5]
+    assert sitting.store.check() == []
+
+
+class DyingPool:
+    """A pool whose workers die: `deaths` times, before or while they play the first match of a batch."""
+
+    num_workers = 2
+
+    def __init__(self, deaths: int, *, early: bool) -> None:
+        self._inner = InlinePool()
+        self._deaths = deaths
+        self._early = early
+        self._news: list[Began] = []
+        self._is_broken = False
+
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        if self._is_broken:
+            raise BrokenExecutor("a worker died before")
+        if not self._deaths:
+            return self._inner.submit(jobs, tick)
+        self._deaths -= 1
+        self._is_broken = True
+        if not self._early:
+            self._news.append(Began(1, jobs[0].number))
+        future: Future[list[MatchRecord]] = Future()
+        future.set_exception(BrokenExecutor("a worker died"))
+        return future
+
+    def news(self) -> list[Began]:
+        told, self._news = self._news, []
+        return told + self._inner.news()
+
+    def stop(self) -> None:
+        self._inner.stop()
+
+    def abort(self) -> None:
+        self._inner.abort()
+
+    def rebuild(self) -> None:
+        self._is_broken = False
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def test_workers_that_never_come_up_end_the_run(begin: Begin) -> None:
+    sitting = begin(config(*TRIO))
+    with pytest.raises(ArenaError, match="3 workers died before they began a match"):
+        play_in(sitting, DyingPool(99, early=True))
+    assert sitting.matches() == []
+
+
+@pytest.mark.parametrize(("deaths", "early"), [(2, True), (2, False)])
+def test_workers_that_come_up_at_last_lose_nothing(begin: Begin, deaths: int, *, early: bool) -> None:
+    sitting = begin(config(*TRIO, rounds=5))
+    assert play_in(sitting, DyingPool(deaths, early=early)).state == "finished"
+    sitting.assert_whole()
+    assert {match.attempt for match in sitting.matches()} == {0}
+    assert len(sitting.notices()) == deaths
+
+
+def test_a_pool_that_broke_while_idle_is_rebuilt(begin: Begin) -> None:
+    sitting = begin(config(*TRIO))
+    pool = DyingPool(0, early=True)
+    pool._is_broken = True  # noqa: SLF001 - as if a worker had died since the last batch
+    assert play_in(sitting, pool).state == "finished"
+    sitting.assert_whole()
+
+
+def test_records_are_stored_before_they_are_told(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=10))
+    stored: list[bool] = []
+
+    def on_event(event: object) -> None:
+        if isinstance(event, MatchFinished):
+            stored.append(event.record.number in sitting.results())
+
+    sitting.play(on_event=on_event)
+    assert stored == [True] * 60
+
+
+@given(st.integers(1, 10**6), st.integers(1, 64))
+def test_batches_shrink_towards_the_end(num_left: int, num_workers: int) -> None:
+    size = batch_size(num_left, num_workers)
+    assert 1 <= size <= min(num_left, MAX_BATCH)
+    assert size == MAX_BATCH or size * 2 * num_workers < num_left + 2 * num_workers

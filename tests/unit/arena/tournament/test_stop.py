@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from arena.tournament.stop import StopSignals
+
+HARD = (signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize(
+    ("sent", "wish"),
+    [
+        ((), ""),
+        ((signal.SIGINT,), "stop"),
+        ((signal.SIGINT, signal.SIGINT), "abort"),
+        ((signal.SIGTERM,), "abort"),
+        ((signal.SIGHUP,), "abort"),
+        ((signal.SIGINT, signal.SIGTERM), "abort"),
+        ((signal.SIGTERM, signal.SIGINT), "abort"),
+    ],
+)
+def test_signals_become_wishes(sent: tuple[signal.Signals, ...], wish: str) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, *HARD)]
+    with StopSignals() as signals:
+        for number in sent:
+            signal.raise_signal(number)
+        assert signals.wish == wish
+    assert [signal.getsignal(number) for number in (signal.SIGINT, *HARD)] == before

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_bots.adapters.child import ENGINE_FDS
+from arena_bots.adapters.gomocup import GomocupBot, make_bot
+from arena_plugins.contract import Limit, Termination
+from arena_plugins.errors import BotError, OptionError, PluginError, ProtocolError
+from arena_plugins.manager import load_bot, load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.match import MatchResult
+    from arena_plugins.contract import Game, State
+
+    Play = Callable[..., list[MatchResult]]
+    After = Callable[..., State]
+
+ENGINE = Path(__file__).with_name("fake_engine.py")
+GAME = load_game("gomoku")
+LIMIT = Limit(seconds=1.5)
+
+
+class Told:
+    """A bot with a fake engine, and what the engine was told."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "told"
+        self._num_read = 0
+
+    def cmd(self, fault: str = "", end: str = "crlf") -> str:
+        return f"{sys.executable} -I -S {ENGINE} {self._log} {end} {fault}"
+
+    def bot(self, fault: str = "", *, game: Game = GAME, end: str = "crlf", **options: str) -> GomocupBot:
+        return make_bot(game, 1, {"cmd": self.cmd(fault, end), **options})
+
+    def lines(self) -> list[str]:
+        """Give the lines since the last call; those that came in CR LF."""
+        lines = self._log.read_bytes().split(b"\r\n")[:-1]
+        new, self._num_read = lines[self._num_read :], len(lines)
+        return [line.decode() for line in new]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    return Told(tmp_path)
+
+
+TIMES = ["INFO timeout_turn 1500", "INFO time_left 2147483647"]
+
+
+def test_a_match_as_first_and_as_second(told: Told, after: After) -> None:
+    bot = told.bot()
+    result = bot.play(GAME.initial_state(), LIMIT)
+    assert (result.action, result.text) == (0, "[1m cell")
+    assert told.lines() == [
+        "START 15",
+        "INFO max_memory 536870912",
+        "INFO timeout_match 0",
+        "INFO game_type 1",
+        "INFO rule 0",
+        f"INFO folder {Path.cwd()}",
+        *TIMES,
+        "BEGIN",
+    ]
+    # Action 16 is the second column of the second row.
+    assert bot.play(after(GAME, 0, 16), LIMIT).action == 1
+    assert bot.play(after(GAME, 0, 16, 1, 29), LIMIT).action == 2
+    assert told.lines() == [*TIMES, "TURN 1,1", *TIMES, "TURN 14,1"]
+    second = told.bot(memory="64")
+    assert second.play(after(GAME, 1), LIMIT).action == 0
+    lines = told.lines()
+    assert lines[1] == "INFO max_memory 67108864"
+    assert lines[-3:] == [*TIMES, "TURN 1,0"]
+
+
+def test_openings_and_jumps_are_told_as_a_board(told: Told, after: After) -> None:
+    bot = told.bot()
+    assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
+    assert told.lines()[6:] == [*TIMES, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
+    assert bot.play(after(GAME, 16, 30, 17, 0, 18), LIMIT).action == 1
+    assert told.lines() == [*TIMES, "TURN 3,1"]
+    # Now it plays for the other side, then the same position again, then from the start.
+    assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
+    assert told.lines() == ["RESTART", *TIMES, "BOARD", "1,1,1", "0,2,2", "DONE"]
+    assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
+    assert told.lines() == ["RESTART", *TIMES, "BOARD", "1,1,1", "0,2,2", "DONE"]
+    assert bot.play(GAME.initial_state(), Limit()).action == 0
+    assert told.lines() == ["RESTART", "INFO timeout_turn 2147483647", "INFO time_left 2147483647", "BEGIN"]
+
+
+def test_an_engine_without_restart_is_started_again(told: Told) -> None:
+    bot = told.bot("no-restart")
+    for _ in range(2):
+        assert bot.play(GAME.initial_state(), LIMIT).action == 0
+    assert told.lines()[9:11] == ["RESTART", "START 15"]
+
+
+@pytest.mark.parametrize("end", ["crlf", "lf", "cr"])
+@pytest.mark.parametrize("answer", ["", "blank", "suggest"])
+def test_line_ends_and_ways_to_answer(told: Told, end: str, answer: str) -> None:
+    bot = told.bot(answer, end=end)
+    assert bot.play(GAME.initial_state(), LIMIT).action == 0
+
+
+def test_exact_five_is_rule_1(told: Told) -> None:
+    game = load_game("gomoku:exact=on,size=19")
+    told.bot(game=game).play(game.initial_state(), LIMIT)
+    assert told.lines()[0:5:4] == ["START 19", "INFO rule 1"]
+
+
+def test_a_board_that_is_no_square(told: Told) -> None:
+    game = load_game("gomoku")
+    game.shape = (15, 20)
+    told.bot(game=game).play(game.initial_state(), LIMIT)
+    assert told.lines()[0] == "RECTSTART 20,15"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "text"),
+    [
+        ("error", BotError, "the engine says: ERROR I am lost"),
+        ("unknown", BotError, "the engine says: unknown command"),
+        ("junk", ProtocolError, 'answered "I would like e5" to BEGIN; a move is column,row'),
+        ("long", ProtocolError, "a line of more than 65536 bytes"),
+    ],
+)
+def test_no_move_is_an_error(told: Told, fault: str, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        told.bot(fault).play(GAME.initial_state(), LIMIT)
+
+
+@pytest.mark.parametrize(("fault", "code"), [("die", 7), ("kill", 139), ("deaf", 1)])
+def test_the_death_of_the_engine_is_the_bots(told: Told, fault: str, code: int) -> None:
+    bot = told.bot(fault)
+    with pytest.raises(SystemExit) as caught:
+        bot.play(GAME.initial_state(), LIMIT)
+    assert caught.value.code == code
+    with pytest.raises(SystemExit):
+        bot.play(GAME.initial_state(), LIMIT)
+
+
+def test_an_engine_the_arena_started(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(told.cmd().split(), bufsize=0, stdin=pipe, stdout=pipe) as engine:  # noqa: S603 - our own
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        monkeypatch.setenv(ENGINE_FDS, f"{engine.stdout.fileno()},{engine.stdin.fileno()}")
+        for _ in range(2):
+            bot = make_bot(GAME, 1, {"cmd": "/nowhere/engine"})
+            assert bot.play(GAME.initial_state(), LIMIT).action == 0
+            bot.close()
+        engine.kill()
+        with pytest.raises(SystemExit):
+            make_bot(GAME, 1, {"cmd": "/nowhere/engine"})
+
+
+@pytest.mark.parametrize(
+    ("game", "text"),
+    [
+        ("gomoku:k=4,size=6", "five in a row only, not gomoku with k=4"),
+        ("tic-tac-toe", "five in a row only, not tic-tac-toe"),
+        ("connect-four", "five in a row only, not connect-four with k=4"),
+        ("gomoku:size=21", "the engine does not play on 21x21"),
+    ],
+)
+def test_games_it_does_not_play(told: Told, game: str, text: str) -> None:
+    with pytest.raises(PluginError, match=text):
+        told.bot(game=load_game(game))
+
+
+def test_what_cannot_be_an_engine_is_refused() -> None:
+    with pytest.raises(PluginError, match="cannot run /nowhere/engine: No such file"):
+        load_bot("gomocup:cmd=/nowhere/engine", GAME, seed=1)
+    with pytest.raises(OptionError, match="gomocup needs a program; write gomocup:cmd=PATH"):
+        load_bot("gomocup", GAME, seed=1)
+    with pytest.raises(OptionError, match='no option "comand"; did you mean "cmd"'):
+        load_bot("gomocup:comand=x", GAME, seed=1)
+
+
+def test_it_plays_matches(told: Told, play: Play) -> None:
+    results = play(f"gomocup:cmd={told.cmd()}", game="gomoku", matches=2, opening=(112, 113))
+    results += play("random", f"gomocup:cmd={told.cmd(end='cr')}", "gomoku:exact=on,size=9", opening=(40,))
+    assert [result.termination for result in results] == [Termination.RULES] * 3
+    assert all(result.fault is None for result in results)
+
+
+@pytest.mark.parametrize(
+    ("fault", "termination"),
+    [
+        ("outside", Termination.ILLEGAL_MOVE),
+        ("junk", Termination.MALFORMED),
+        ("error", Termination.BOT_ERROR),
+        ("die", Termination.CRASH),
+    ],
+)
+def test_a_bad_engine_forfeits(told: Told, play: Play, fault: str, termination: Termination) -> None:
+    (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku")
+    assert (result.termination, result.fault_player) == (termination, 0)
+    assert result.fault is not None
+    assert result.fault["exit_code"] == (1 if fault == "die" else None)

@@ -1,0 +1,231 @@
+"""A backup takes the place of a store whole, or nothing is touched; what was there is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db import restoring
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import (
+    AccessError,
+    DamagedError,
+    ForeignError,
+    LockedError,
+    MissingError,
+    NewerError,
+    TakenError,
+)
+from arena_db.owner import current_owner
+from arena_db.records import MatchFilter, Owner
+from arena_db.store import Store
+from stores import add_cup, break_index, tamper
+
+if TYPE_CHECKING:
+    from stores import Cup
+
+ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
+
+
+@pytest.fixture
+def cup(store: Store) -> Cup:
+    """Give a cup of which one match is stored."""
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    return cup
+
+
+@pytest.fixture
+def backup(store: Store, cup: Cup, tmp_path: Path) -> Path:
+    """Give a backup with one match of a store that has two by now, one of them in the log alone."""
+    target = tmp_path / "kept %41?.db"
+    store.backup(target)
+    store.save([cup.match(2)])
+    return target
+
+
+def numbers(path: Path) -> list[int]:
+    with Store.open(path, create=False) as store:
+        assert store.check() == []
+        return [match.number for match in store.tournament_matches(1)]
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.endswith("-shm")}
+
+
+def test_the_old_store_is_kept_whole(store: Store, backup: Path) -> None:
+    assert store.path.with_name("arena.db-wal").stat().st_size > 0
+    old = Store.restore(backup, store.path)
+    assert old is not None
+    assert re.fullmatch(r"arena\.db\.\d{8}-\d{6}\.old", old.name)
+    assert numbers(store.path) == [1]
+    assert numbers(old) == [1, 2], "its log went with it"
+    assert numbers(backup) == [1]
+    assert {file.name for file in store.path.parent.iterdir()} >= {"arena.db", old.name}
+    assert not list(store.path.parent.glob(".*part"))
+
+
+def test_two_in_one_second(store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = time.gmtime(0)
+    monkeypatch.setattr(time, "gmtime", lambda: moment)
+    store.close()
+    names = [old.name for old in (Store.restore(backup, store.path) for _ in range(3)) if old]
+    assert names == [f"arena.db.19700101-000000{number}.old" for number in ("", "-2", "-3")]
+
+
+def test_where_no_store_is(backup: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new.db"
+    assert Store.restore(backup, f"sqlite:///{target}") is None
+    assert numbers(target) == [1]
+    target.write_bytes(b"")
+    assert Store.restore(backup, target) is not None
+    assert numbers(target) == [1]
+
+
+def test_a_log_without_its_store_is_moved_too(backup: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new.db"
+    target.with_name("new.db-wal").write_bytes(b"of another store")
+    assert Store.restore(backup, target) is None
+    assert numbers(target) == [1]
+
+
+def test_results_that_wait_go_with_the_old_store(store: Store, cup: Cup, backup: Path) -> None:
+    with closing(open_raw(Settings(path=store.path))) as other, Store.open(store.path, busy_ms=1) as waiting:
+        other.execute("BEGIN IMMEDIATE")
+        waiting.save([cup.match(3)])
+        other.execute("ROLLBACK")
+    old = Store.restore(backup, store.path)
+    assert old is not None
+    assert numbers(store.path) == [1]
+    assert numbers(old) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("owner", [replace(current_owner(), uuid="me"), ELSEWHERE])
+def test_a_store_in_use_stays(store: Store, backup: Path, owner: Owner) -> None:
+    assert store.claim(1, owner)
+    before = everything(store.path.parent)
+    with pytest.raises(LockedError, match="rr-1 is being run; arena stop rr-1"):
+        Store.restore(backup, store.path)
+    assert everything(store.path.parent) == before
+    store.release(1, owner)
+    assert Store.restore(backup, store.path) is not None
+
+
+@pytest.mark.parametrize(
+    "owner", [replace(current_owner(), uuid="dead", pid_start=1), replace(ELSEWHERE, uuid="late")]
+)
+def test_a_lease_of_nobody_is_no_obstacle(store: Store, backup: Path, owner: Owner) -> None:
+    assert store.claim(1, owner, expires_s=0 if owner.uuid == "late" else 60)
+    assert Store.restore(backup, store.path) is not None
+
+
+def test_a_damaged_store_is_replaced(store: Store, backup: Path) -> None:
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    store.path.write_bytes(content)
+    old = Store.restore(backup, store.path)
+    assert old is not None
+    assert old.read_bytes() == content
+    assert numbers(store.path) == [1]
+
+
+def test_what_is_not_ours_stays(store: Store, backup: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.db"
+    notes.write_text("no database at all, but long enough to be looked at\n" * 40)
+    with pytest.raises(ForeignError, match="move it away first"):
+        Store.restore(backup, notes)
+    assert notes.read_text().startswith("no database")
+    tamper(store.path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerError, match="move it away first"):
+        Store.restore(backup, store.path)
+    assert list(store.path.parent.glob("*.old")) == []
+
+
+def test_what_is_no_backup(store: Store, backup: Path, tmp_path: Path) -> None:
+    before = everything(store.path.parent)
+    with pytest.raises(MissingError, match="no backup at"):
+        Store.restore(tmp_path / "nowhere.db", store.path)
+    with pytest.raises(TakenError, match="the store itself"):
+        Store.restore(store.path, store.path)
+    empty, foreign = tmp_path / "empty.db", tmp_path / "foreign.db"
+    empty.touch()
+    with pytest.raises(ForeignError, match="empty"):
+        Store.restore(empty, store.path)
+    foreign.write_text("no database at all, but long enough to be looked at\n" * 40)
+    with pytest.raises(ForeignError, match=re.escape(str(foreign))):
+        Store.restore(foreign, store.path)
+    tamper(backup, "DROP TABLE alembic_version")
+    with pytest.raises(DamagedError, match="no such table"):
+        Store.restore(backup, store.path)
+    assert everything(store.path.parent) == before
+
+
+def test_a_damaged_backup(store: Store, cup: Cup, backup: Path) -> None:
+    before = everything(store.path.parent)
+    with Store.open(backup) as copy:
+        copy.save([cup.match(2)])
+    break_index(backup)
+    with pytest.raises(DamagedError, match="the copy was not kept"):
+        Store.restore(backup, store.path)
+    assert everything(store.path.parent) == before
+
+
+def test_a_newer_backup(store: Store, backup: Path) -> None:
+    tamper(backup, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerError, match="pip install -U"):
+        Store.restore(backup, store.path)
+
+
+@pytest.mark.parametrize("num_moves", range(4))
+def test_a_failure_leaves_all_as_it_was(
+    store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch, num_moves: int
+) -> None:
+    before = everything(store.path.parent)
+    left = [num_moves]
+    move = Path.rename if num_moves < 3 else Path.replace
+
+    def fail(path: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] == -1 or num_moves == 3:
+            raise PermissionError(13, "held by another process")
+        return move(path, target)
+
+    monkeypatch.setattr(Path, move.__name__, fail)
+    with pytest.raises(AccessError, match="held by another process"):
+        Store.restore(backup, store.path)
+    assert everything(store.path.parent) == before
+
+
+def test_everything_is_synced(store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    Store.restore(backup, store.path)
+    assert [name for name in synced if not name.endswith(".part")] == [store.path.parent.name] * 2
+    assert synced[0].endswith(".part")
+
+
+def test_a_store_that_cannot_be_read_is_not_moved(
+    store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AccessError("no")
+
+    monkeypatch.setattr(restoring, "held_by_living", fail)
+    with pytest.raises(AccessError):
+        Store.restore(backup, store.path)
+    assert len(store.matches(MatchFilter())) == 2

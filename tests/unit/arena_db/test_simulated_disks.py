@@ -1,0 +1,51 @@
+"""Small rounds of the benchmarks: power cuts, failing disks, many writers, readers that never end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from children import run_child
+
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+
+
+def figures(folder: Path, script: str, *options: str) -> dict[str, Any]:
+    done = run_child([sys.executable, BENCHMARKS / script, *options], cwd=folder)
+    assert done.stderr == ""
+    return cast("dict[str, Any]", json.loads(done.stdout))
+
+
+def test_power_cuts(tmp_path: Path) -> None:
+    found = figures(tmp_path, "power_loss.py", "--images", "15", "--matches", "200")
+    for mode in ("full", "normal"):
+        assert found[mode]["acknowledged"] > 0
+        assert found[mode]["corrupt"] == found[mode]["not_a_prefix"] == 0
+    assert found["full"]["lost"] == 0
+    assert found["lying_disk"]["lost"] + found["lying_disk"]["corrupt"] > 0, "the cuts do harm"
+
+
+def test_disks_that_fail(tmp_path: Path) -> None:
+    kinds = ("enospc", "eio_write", "eio_sync", "efbig")
+    found = figures(tmp_path, "store_faults.py", "--trials", "6", "--step", "15", *kinds)
+    for kind in kinds:
+        row = found[kind]
+        assert row["trials"] == 6
+        assert row["stopped"] > 0
+        assert row["lost"] == row["other_errors"] == row["faulty"] == row["not_resumed"] == 0, kind
+
+
+def test_interrupted_calls(tmp_path: Path) -> None:
+    row = figures(tmp_path, "store_faults.py", "--trials", "50", "eintr")["eintr"]
+    assert row["signals"] > 0
+    assert row["failed"] == row["lost"] == row["faults"] == 0
+
+
+def test_locks_and_writers(tmp_path: Path) -> None:
+    names = ("locked_1_s", "locked_for_ever", "four_writers")
+    found = figures(tmp_path, "store_faults.py", "--writes", "25", *names)
+    for name in names:
+        assert found[name]["locks_shown"] == found[name]["lost"] == found[name]["faults"] == 0, name
+    assert found["locked_for_ever"]["waiting_at_the_end"] > 0 == found["locked_for_ever"]["left_waiting"]

@@ -1,0 +1,202 @@
+"""Results that find the store locked wait beside it, and are stored once when it is free."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db import files
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import AccessError, FullError, LockedError
+from arena_db.owner import current_owner
+from arena_db.spool import Spool
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from stores import Cup
+
+
+@pytest.fixture
+def cup(store: Store) -> Cup:
+    """Give a stored tournament of 12 planned matches."""
+    return add_cup(store)
+
+
+@contextmanager
+def locked(store: Store) -> Generator[Store]:
+    """Give a store that waits 20 ms for a lock which another connection holds."""
+    with (
+        Store.open(store.path, busy_ms=20) as waiting,
+        closing(open_raw(Settings(path=store.path))) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        yield waiting
+        other.execute("ROLLBACK")
+
+
+def stored(store: Store) -> list[int]:
+    return [match.number for match in store.tournament_matches(1)]
+
+
+def test_results_wait_and_are_stored_by_the_next_save(store: Store, cup: Cup) -> None:
+    with locked(store) as waiting:
+        assert waiting.save([cup.match(1), cup.match(2)]) == 0
+        assert waiting.save([cup.void(3)]) == 0
+        assert waiting.save([]) == 0
+        assert (waiting.num_waiting, stored(waiting)) == (3, [])
+        assert waiting.check() == []
+    assert store.save([cup.match(4)]) == 1
+    assert stored(store) == [1, 2, 3, 4]
+    assert store.num_waiting == 0
+    assert sorted(file.name for file in store.path.parent.iterdir() if file.is_dir()) == []
+    assert store.check() == []
+
+
+def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
+    records = [
+        cup.match(1, reason="Ünïcode “quotes”\n\x85 two lines", fault='{"a": 1}'),
+        cup.match(2, values=(0.1, -1.0, None, 1e-300), started_at=1_750_000_000.123456),
+    ]
+    with locked(store) as waiting:
+        waiting.save(records)
+    with Store.open(store.path.with_name("reference.db"), fast=True) as reference:
+        add_cup(reference)
+        reference.save(records)
+        expected = list(reference.tournament_matches(1))
+    with Store.open(store.path) as opened:
+        assert list(opened.tournament_matches(1)) == expected
+
+
+def test_the_next_writer_stores_them_when_it_opens(store: Store, cup: Cup) -> None:
+    with locked(store) as waiting:
+        waiting.save([cup.match(1)])
+        with Store.open(store.path, busy_ms=20) as another:
+            assert another.num_waiting == 1, "it could not"
+    with Store.open(store.path, read_only=True) as reader:
+        assert (reader.num_waiting, stored(reader)) == (1, [])
+    with Store.open(store.path) as writer:
+        assert (writer.num_waiting, stored(writer)) == (0, [1])
+
+
+def test_who_takes_over_sees_them(store: Store, cup: Cup) -> None:
+    with locked(store) as waiting:
+        waiting.save([cup.match(number) for number in range(1, 12)])
+        with pytest.raises(LockedError):
+            waiting.claim(1, current_owner())
+    assert store.claim(1, current_owner())
+    assert [match.number for match in store.unplayed(1)] == [12]
+
+
+def test_a_crash_between_commit_and_removal(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with locked(store) as waiting:
+        waiting.save([cup.match(1), cup.void(2)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "discard", crash)
+        with pytest.raises(KeyboardInterrupt):
+            store.save([])
+    assert (stored(store), store.num_waiting) == ([1, 2], 2)
+    before = list(store.tournament_matches(1))
+    store.save([])
+    assert (list(store.tournament_matches(1)), store.num_waiting) == (before, 0)
+    assert store.check() == []
+
+
+def test_a_file_another_process_has_stored(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
+    with locked(store) as waiting:
+        waiting.save([cup.match(1)])
+    gone = store.path.with_name("gone.jsonl")
+    spool = Spool(store.path)
+    there = [gone, *spool.waiting()]
+
+    def waiting_before(_: Spool) -> list[Path]:
+        return there
+
+    monkeypatch.setattr(Spool, "waiting", waiting_before)
+    assert store.num_waiting == 1
+    assert store.save([cup.match(2)]) == 1
+    spool.discard([(gone, True)])
+    assert stored(store) == [1, 2]
+
+
+def test_what_the_store_does_not_take_is_kept(store: Store, cup: Cup) -> None:
+    with locked(store) as waiting:
+        waiting.save([cup.match(1, tier="T9"), cup.match(2), cup.match(3, reason="\ud800")])
+    spool = Spool(store.path)
+    (file,) = spool.waiting()
+    file.write_bytes(file.read_bytes() + b'{"number": 4}\nnot JSON\n7\n')
+    spool.keep([replace(cup.match(4), number=99)])
+    assert store.save([cup.match(5)]) == 1
+    assert stored(store) == [2, 5]
+    assert (spool.waiting(), len(spool.refused())) == ([], 2)
+    assert any("results the store does not take" in fault for fault in store.check())
+
+
+def test_the_folder_may_vanish_meanwhile(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool, left = Spool(store.path), [2]
+    write = Path.write_bytes
+
+    def vanish(path: Path, content: bytes) -> int:
+        if path.suffix == ".part" and left[0]:
+            left[0] -= 1
+            path.parent.rmdir()
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", vanish)
+    spool.keep([cup.match(1)])
+    assert spool.num_waiting() == 1
+    assert [file.suffix for file in spool.folder.iterdir()] == [".jsonl"]
+    left[0] = 1000
+    spool.discard([(file, True) for file in spool.waiting()])
+    with pytest.raises(FileNotFoundError):
+        spool.keep([cup.match(1)])
+
+
+@pytest.mark.parametrize(("number", "kind"), [(28, FullError), (27, FullError), (5, AccessError)])
+def test_no_room_for_them_either(
+    store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[Exception]
+) -> None:
+    def fail(_: Path) -> None:
+        raise OSError(number, "as the disk says")
+
+    with locked(store) as waiting:
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "sync_file", fail)
+            with pytest.raises(kind):
+                waiting.save([cup.match(1)])
+        assert waiting.num_waiting == 0
+        assert waiting.save([cup.match(1)]) == 0
+    assert store.save([]) == 0
+    assert stored(store) == [1]
+
+
+def test_many_threads_keep_and_store(store: Store, cup: Cup) -> None:
+    """Keep and store at once, so that the folder comes and goes."""
+    spool = Spool(store.path)
+
+    def keep(number: int) -> None:
+        for attempt in range(10):
+            spool.keep([cup.void(number, attempt=attempt)])
+            store.save([])
+
+    threads = [threading.Thread(target=keep, args=(number,)) for number in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    store.save([])
+    assert [(match.number, match.attempt) for match in store.tournament_matches(1)] == [
+        (number, attempt) for number in (1, 2, 3) for attempt in range(10)
+    ]
+    assert not spool.folder.exists()
+    assert store.check() == []
