@@ -1,4 +1,4 @@
-"""Kills tournaments with `kill -9` at random moments, resumes them, and counts what was lost, doubled or left."""
+"""Kills tournaments with `kill -9` at any moment, resumes them, and counts what was lost, doubled or left."""
 
 from __future__ import annotations
 
@@ -23,9 +23,21 @@ _ORPHAN_S = 2.0
 """Seconds within which whatever a killed run started must have ended."""
 _DEADLINE_S = 300
 _MAX_KILLS = 3
-_BOTS = ("random", "minimax:depth=1", "mcts:playouts=30")
-_OPTIONS = ("--game", "tic-tac-toe", "--srand", "7", "--st", "30", "--concurrency", "2", "--force-concurrency")
-_FAILURES = ("orphans", "left_files", "wrong_tables", "faulty_stores", "wrong_exits")
+_BOTS = ("random", "minimax:depth=1")
+_OPTIONS = (
+    "--game",
+    "tic-tac-toe",
+    "--srand",
+    "7",
+    "--st",
+    "30",
+    "--concurrency",
+    "2",
+    "--force-concurrency",
+)
+_PHASES = ("before_plan", "in_play", "after_play")
+"""What a kill can interrupt: before the plan is stored, matches, and the tables at the end."""
+FAILURES = ("orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
 """The figures that must be 0."""
 
 
@@ -34,14 +46,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
-    parser.add_argument("--rounds", type=int, default=20, help="of each tournament; one is 6 matches")
-    parser.add_argument("--isolation", default="auto")
+    parser.add_argument("--rounds", type=int, default=50, help="of each tournament, two matches each")
+    parser.add_argument("--isolation", default="auto", help="of the bots")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(Path(folder), arguments.rounds, arguments.isolation, arguments.seed)
         figures = trials.run(arguments.trials)
     print(json.dumps(figures))
-    sys.exit(any(figures[key] for key in _FAILURES))
+    sys.exit(any(figures[key] for key in FAILURES))
 
 
 class Trials:
@@ -50,38 +62,40 @@ class Trials:
     def __init__(self, folder: Path, rounds: int, isolation: str, seed: int) -> None:
         # Whatever a killed run leaves behind becomes a child of this process, where it can be counted.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):
-            raise OSError("this system has no subreapers")
+            raise OSError("this system has no subreapers; the trials need Linux")
         self._folder = folder
         self._temporary = folder / "temporary"
         self._temporary.mkdir()
-        self._command = ["tournament", *_BOTS, *_OPTIONS, "--rounds", str(rounds), "--isolation", isolation]
+        self._plan = ["tournament", *_BOTS, *_OPTIONS, "--rounds", str(rounds), "--isolation", isolation]
         self._chance = random.Random(seed)  # noqa: S311 - moments, not secrets
         self._figures: Counter[str] = Counter()
 
     def run(self, num_trials: int) -> dict[str, float]:
-        """Run trials; the figures tell how many went wrong and in which way, and when the kills struck."""
+        """Run trials; the figures tell what went wrong how often, and what the kills interrupted."""
         began = time.monotonic()
-        self._finish(self._command, self._folder / "reference.db")
-        whole_s = time.monotonic() - began
-        expected = results(self._folder / "reference.db")
+        self._start(self._plan, self._folder / "warm.db").communicate()
+        whole_s = -time.monotonic()
+        reference = self._folder / "reference.db"
+        self._expect(self._start(self._plan, reference), {0})
+        whole_s += time.monotonic()
+        expected = results(reference)
         for trial in range(num_trials):
             store = self._folder / f"{trial}.db"
-            self._finish(self._kill(store, whole_s), store, twice=trial % 2 == 1)
-            self._figures["left_files"] += len(list(self._temporary.iterdir()))
+            command = self._kill(store, whole_s)
+            if command:
+                self._finish(command, store, contested=trial % 2 == 1)
+                # A killed run leaves its temporary files to the next one.
+                self._figures["left_files"] += len(list(self._temporary.iterdir()))
             with Store.open(store, read_only=True) as opened:
                 self._figures["faulty_stores"] += bool(opened.check())
-            self._figures["wrong_tables"] += results(store) != expected
-        phases = ("kills", "before_plan", "in_play", "after_play")
-        return {
-            "trials": num_trials,
-            "matches": len(expected),
-            **{key: self._figures[key] for key in (*phases, "contests", *_FAILURES)},
-            "wall_s": round(time.monotonic() - began, 1),
-        }
+            self._figures["wrong_results"] += results(store) != expected
+        counted = {key: self._figures[key] for key in ("kills", *_PHASES, "contests", *FAILURES)}
+        wall_s = round(time.monotonic() - began, 1)
+        return {"trials": num_trials, "matches": len(expected), **counted, "wall_s": wall_s}
 
     def _kill(self, store: Path, whole_s: float) -> list[str]:
-        """Start the tournament and kill it, once to three times; give the command that goes on with it."""
-        command = self._command
+        """Hold the tournament and kill it, once to three times; give the command that goes on with it."""
+        command = self._plan
         for _ in range(self._chance.randint(1, _MAX_KILLS)):
             process = self._start(command, store)
             try:
@@ -92,9 +106,74 @@ class Trials:
             process.communicate()
             self._figures["orphans"] += count_orphans()
             phase = phase_of(store)
-            self._figures[phase] += 1
+            self._figures[phase] += process.returncode < 0
             if phase == "after_play":
-                return ["resume", "--rounds", command[-3]] if False else []
+                return []
             if phase == "in_play":
                 command = ["resume"]
         return command
+
+    def _finish(self, command: list[str], store: Path, *, contested: bool) -> None:
+        """Let the tournament end; where it is contested two processes want to resume it, and one may."""
+        if contested and command == ["resume"]:
+            self._figures["contests"] += 1
+            rivals = [self._start(command, store) for _ in range(2)]
+            self._expect(rivals[0], {0, 2})
+            self._expect(rivals[1], {2} if rivals[0].returncode == 0 else {0})
+        else:
+            self._expect(self._start(command, store), {0})
+        self._figures["orphans"] += count_orphans()
+
+    def _start(self, command: list[str], store: Path) -> subprocess.Popen[str]:
+        """Start the arena in a session of its own."""
+        own = {"TMPDIR": self._temporary, "ARENA_HOME": self._folder, "ARENA_CACHE": self._folder / "cache"}
+        return subprocess.Popen(  # noqa: S603 - our own code
+            [sys.executable, "-m", "arena", *command, "--quiet", "--db", str(store)],
+            env={**os.environ, **{key: str(path) for key, path in own.items()}},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def _expect(self, process: subprocess.Popen[str], codes: set[int]) -> None:
+        _, errors = process.communicate(timeout=_DEADLINE_S)
+        if process.returncode not in codes:
+            self._figures["wrong_exits"] += 1
+            print(f"{process.args} ended with {process.returncode}: {errors}", file=sys.stderr)
+
+
+def phase_of(store: Path) -> str:
+    """Tell what a kill has interrupted."""
+    try:
+        with Store.open(store, read_only=True) as opened:
+            tournament = opened.last_tournament(unfinished=False)
+    except DatabaseError:
+        return "before_plan"
+    if tournament is None:
+        return "before_plan"
+    return "after_play" if tournament.state == "finished" else "in_play"
+
+
+def results(store: Path) -> list[tuple[int, str, tuple[int, ...]]]:
+    """Give number, outcome and actions of every match that is done."""
+    with Store.open(store, read_only=True) as opened:
+        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+    return sorted((match.number, match.outcome, match.actions) for match in found if match.is_final)
+
+
+def count_orphans() -> int:
+    """Wait two seconds for the processes a run left behind to end; give the number of those that have not."""
+    deadline = time.monotonic() + _ORPHAN_S
+    while time.monotonic() < deadline:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        if pid == 0:
+            time.sleep(0.01)
+    return len(Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split())
+
+
+if __name__ == "__main__":
+    main()

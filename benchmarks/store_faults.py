@@ -30,23 +30,23 @@ def main() -> None:
     parser.add_argument("only", nargs="*", help="names of rows")
     arguments = parser.parse_args()
     numbers = range(1, arguments.trials * arguments.step + 1, arguments.step)
+    num_saves = READ_SAVES * arguments.trials // 3
     rows: dict[str, Callable[[Path], object]] = {
         kind: lambda folder, kind=kind: failing_writes(folder, kind, numbers) for kind in KINDS
     }
     rows |= {
         "efbig": lambda folder: small_files(folder, numbers),
         "eintr": lambda folder: interrupted_calls(folder, arguments.trials),
-        "locked_1_s": lambda folder: locked_for(folder / "a.db", 1, busy_ms=30_000, num_saves=20),
+        "locked_1_s": lambda folder: locked_for(folder / "a.db", 1, busy_ms=30_000, num_saves=10),
         "locked_long": lambda folder: locked_for(
             folder / "a.db", arguments.lock_s, busy_ms=30_000, num_saves=20
         ),
         "locked_for_ever": lambda folder: locked_for(folder / "a.db", None, busy_ms=100, num_saves=10),
         "four_writers": lambda folder: many_writers(folder / "a.db", arguments.writes),
-        "no_reader": lambda folder: log_with_readers(folder / "a.db", READ_SAVES * arguments.trials // 3, 0),
-        "readers": lambda folder: log_with_readers(folder / "a.db", READ_SAVES * arguments.trials // 3, 3),
-        "stuck_reader": lambda folder: log_with_readers(
-            folder / "a.db", READ_SAVES * arguments.trials // 3, 1, is_stuck=True
-        ),
+        "no_reader": lambda folder: log_with_readers(folder / "a.db", num_saves, 0),
+        "three_viewers": lambda folder: log_with_readers(folder / "a.db", num_saves, 3),
+        "two_counters": lambda folder: log_with_readers(folder / "a.db", num_saves, 2, "counter"),
+        "stuck_reader": lambda folder: log_with_readers(folder / "a.db", num_saves, 1, "stuck"),
     }
     began, figures = time.monotonic(), dict[str, object]()
     for name in arguments.only or rows:

@@ -13,8 +13,9 @@ import msgspec
 
 from arena.errors import ConfigError, OptionError
 from arena.referee.timecontrol import TimeControl
+from arena.shelf.listing import list_bots, verify
 from arena_db.records import BotRecord
-from arena_plugins.entries import BOTS, find, list_plugins
+from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, is_file, split_command
 from arena_plugins.spec import Spec
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _OURS = "bot-arena"
 _ADAPTERS = ".adapters."
 """In the entry of every bundled bot that runs foreign code."""
+_WHEEL = ".whl"
+"""Among the files of a bot, the wheel it was installed from; no option can be called that."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 
 
@@ -39,6 +42,8 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """Its spec with the files it names by absolute paths, so that they are found from any folder."""
     entry: str
     """Where its hook lies, `module:attr`."""
+    folder: str = ""
+    """The folder on the shelf it was installed into; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
     """What its hook is given: the options of the spec without those that set its limit."""
     limit: TimeControl | None
@@ -61,16 +66,16 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
         twins: whether one bot may stand there twice.
 
     Raises:
-        PluginError: an unknown bot or a malformed spec.
+        PluginError: an unknown bot, one whose installed files were changed, or a malformed spec.
         OptionError: a limit in a spec is no number.
         ConfigError: one bot twice, without `twins`, or a limit that cannot be.
     """
     found: list[Competitor] = []
     labels: list[str] = []
-    entries = list_plugins(BOTS).entries
+    listing = list_bots()
     for text in texts:
         spec = Spec.parse(text)
-        competitor = _resolve_one(spec, entries.get(spec.name) or find(BOTS, spec.name), margin_ms)
+        competitor = _resolve_one(spec, pick(listing, BOTS, spec.name), margin_ms)
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
@@ -86,6 +91,8 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
 def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
     files = _files(spec.options)
     hashes = {key: _sha256(path) for key, path in files.items()}
+    if entry.folder:
+        hashes[_WHEEL] = verify(entry).sha256
     # A file is known by its content: where it lies is no part of the identity.
     content = Spec(spec.name, _with_files(spec.options, {key: path.name for key, path in files.items()}))
     absolute = Spec(spec.name, _with_files(spec.options, {key: str(path) for key, path in files.items()}))
@@ -103,6 +110,7 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         record=record,
         spec=str(absolute),
         entry=entry.value,
+        folder=entry.folder,
         options={key: value for key, value in absolute.options.items() if key not in _LIMIT_KEYS},
         limit=_own_limit(spec, margin_ms),
     )

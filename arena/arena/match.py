@@ -86,7 +86,7 @@ def match_seed(tournament_seed: int, pairing: int, match_no: int, player: int) -
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
 
 
-def play_match(
+def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     game: Game,
     seats: tuple[Seat, Seat],
     setup: MatchSetup,
@@ -103,7 +103,7 @@ def play_match(
         seats: the players; a seat that was used before goes on with the process it has.
         setup: everything else.
         on_move: called as `on_move(ply, action, answer)` after each accepted action, not for the opening.
-        on_info: called as `on_info(ply, thoughts)` with what the mover says before its action, at most twice a
+        on_info: called as `on_info(ply, thoughts)` with what the mover says while it thinks, at most twice a
             second; of what comes in between, the newest.
         abort: asked before each action; once it says True the match ends as `aborted`.
         stalls_count: a bot that was too late loses even if the arena may be to blame; else the match ends as

@@ -106,15 +106,20 @@ def _lock(path: Path, seconds: float | None) -> Generator[None]:
         holder.join()
 
 
-def log_with_readers(
-    path: Path, num_saves: int, num_readers: int, *, is_stuck: bool = False
-) -> dict[str, float]:
-    """Save while processes read all the time, or while one stands still in the middle of a transaction."""
+def log_with_readers(path: Path, num_saves: int, num_readers: int, kind: str = "viewer") -> dict[str, float]:
+    """Save while processes read all the time, or while one stands still in the middle of a transaction.
+
+    Args:
+        path: of a store that is made.
+        num_saves: of `BATCH` matches each.
+        num_readers: processes.
+        kind: `viewer` reads what a dashboard shows, `counter` counts all matches, `stuck` stands still.
+    """
     with Store.open(path) as store:
         entrants, plan, tournament = add_cup(store, num_saves * BATCH)
     log = path.with_name(path.name + "-wal")
     longest, times = 0, list[float]()
-    with _readers(path, num_readers, is_stuck=is_stuck), Store.open(path) as store:
+    with _readers(path, num_readers, kind), Store.open(path) as store:
         for start in range(0, len(plan), BATCH):
             records = [match(tournament, planned, entrants) for planned in plan[start : start + BATCH]]
             asked = time.monotonic()
@@ -132,10 +137,10 @@ def log_with_readers(
 
 
 @contextmanager
-def _readers(path: Path, num: int, *, is_stuck: bool) -> Generator[None]:
+def _readers(path: Path, num: int, kind: str) -> Generator[None]:
     spawning = multiprocessing.get_context("spawn")
     ready, is_over = spawning.Barrier(num + 1), spawning.Event()
-    work = _stand_still if is_stuck else _read
+    work = _WORK[kind]
     readers = [spawning.Process(target=work, args=(path, ready, is_over)) for _ in range(num)]
     for reader in readers:
         reader.start()
@@ -148,13 +153,20 @@ def _readers(path: Path, num: int, *, is_stuck: bool) -> Generator[None]:
             reader.join()
 
 
-def _read(path: Path, ready: Barrier, is_over: Event) -> None:
+def _view(path: Path, ready: Barrier, is_over: Event) -> None:
     with Store.open(path, read_only=True) as viewer:
         ready.wait()
         while not is_over.is_set():
             viewer.data_version()
-            viewer.tallies(MatchFilter(since=0.0))
+            viewer.tallies(MatchFilter())
             viewer.matches(MatchFilter())
+
+
+def _count(path: Path, ready: Barrier, is_over: Event) -> None:
+    with Store.open(path, read_only=True) as viewer:
+        ready.wait()
+        while not is_over.is_set():
+            viewer.tallies(MatchFilter(since=0.0))
 
 
 def _stand_still(path: Path, ready: Barrier, is_over: Event) -> None:
@@ -163,3 +175,6 @@ def _stand_still(path: Path, ready: Barrier, is_over: Event) -> None:
         raw.execute("SELECT count(*) FROM matches").fetchall()
         ready.wait()
         is_over.wait()
+
+
+_WORK = {"viewer": _view, "counter": _count, "stuck": _stand_still}

@@ -39,11 +39,11 @@ _LOG_LIMIT: Final = 32 << 20
 """Bytes of a write-ahead log after which a writer asks the readers for a moment. SQLite starts a log anew
 when nobody reads it, and of many readers one always does."""
 
-_LOG_WAIT_MS: Final = 500
-"""How long that moment is waited for: longer than readers mostly take."""
+_LOG_WAITS_MS: Final[tuple[int, ...]] = (2000, 4000)
+"""How long that moment is waited for at first, and after waits in vain."""
 
-_LOG_PAUSE_S: Final = 1.0
-"""From one such question to the next; doubled each time in vain, since a reader may stand still for ever."""
+_LOG_PAUSE: Final = 5
+"""From a wait in vain to the next, as its multiple: a reader that stands still must not stop the writers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +151,13 @@ def writing(engine: Engine, settings: Settings) -> Generator[Connection]:
 def _tend_log(connection: Connection, settings: Settings) -> None:
     raw: Any = connection.connection.driver_connection
     log = settings.path.with_name(settings.path.name + "-wal")
-    ask_at, pause_s = connection.info.get("log", (0.0, _LOG_PAUSE_S))
-    if monotonic() >= ask_at and log.exists() and log.stat().st_size > _LOG_LIMIT:
-        raw.execute(f"PRAGMA busy_timeout={_LOG_WAIT_MS}").fetchall()
-        (in_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        pause_s = 2 * pause_s if in_vain else _LOG_PAUSE_S
-        connection.info["log"] = (monotonic() + pause_s, pause_s)
+    wait_at, num_vain = connection.info.get("log", (0.0, 0))
+    if monotonic() >= wait_at and log.exists() and log.stat().st_size > _LOG_LIMIT:
+        wait_ms = _LOG_WAITS_MS[min(num_vain, len(_LOG_WAITS_MS) - 1)]
+        raw.execute(f"PRAGMA busy_timeout={wait_ms}").fetchall()
+        (is_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        pause_s = _LOG_PAUSE * wait_ms / 1000 if is_vain else 0.0
+        connection.info["log"] = (monotonic() + pause_s, num_vain + 1 if is_vain else 0)
     elif settings.driver.single_writer:
         raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 

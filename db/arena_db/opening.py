@@ -99,11 +99,9 @@ def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 â
     """
     try:
         return _revision(raw, settings.path)
-    except settings.driver.module.OperationalError as error:
-        if "no such table" not in str(error):
-            raise explain(error, settings.path) from error
-        raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
     except settings.driver.module.Error as error:
+        if "no such table" in str(error):
+            raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
         raise explain(error, settings.path) from error
 
 

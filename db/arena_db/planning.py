@@ -10,6 +10,7 @@ from sqlalchemy import insert, select, update
 
 from arena_db.clock import now
 from arena_db.codec import pack_actions, unpack_actions
+from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError, TakenError
 from arena_db.models import bots, entrants, leases, planned, tournaments
 from arena_db.records import BotRecord, Entrant, NewTournament, PlannedMatch, TournamentRecord
@@ -169,20 +170,21 @@ def _add_planned(
     connection: Connection, tournament: int, plan: Sequence[PlannedMatch], num_actions: int
 ) -> None:
     rows = [
-        {
-            "tournament_id": tournament,
-            "number": match.number,
-            "encounter": match.encounter,
-            "match_no": match.match_no,
-            "first_seat": match.first,
-            "second_seat": match.second,
-            "opening": pack_actions(match.opening, num_actions),
-            "state": "planned",
-            "attempt": match.attempt,
-        }
+        (
+            tournament,
+            match.number,
+            match.encounter,
+            match.match_no,
+            match.first,
+            match.second,
+            pack_actions(match.opening, num_actions),
+            "planned",
+            match.attempt,
+        )
         for match in plan
     ]
     if rows:
-        connection.execute(insert(planned), rows)
+        names = [column.name for column in planned.c]
+        connection.exec_driver_sql(driver_text(insert(planned), connection.dialect.name, names), rows)
     num = tournaments.c.num_planned + len(rows)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))

@@ -64,15 +64,11 @@ class Spool:
             OSError: they cannot be written.
         """
         content = "".join(json.dumps(asdict(record)) + "\n" for record in records).encode()
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                self.folder.mkdir(exist_ok=True)
-                write_durably(self.folder / f"{time_ns():020}-{uuid4().hex}{_SUFFIX}", content)
-                break
-            except FileNotFoundError:
-                if not tries_left:
-                    raise
-        sync_folder(self.folder.parent)
+        for _ in range(_TRIES):
+            with suppress(FileNotFoundError):
+                self._write(content)
+                return
+        self._write(content)
 
     def store(self, connection: Connection) -> list[tuple[Path, bool]]:
         """Store what waits; return the files, and whether all records of each were taken."""
@@ -93,6 +89,11 @@ class Spool:
                     file.replace(file.with_suffix(_REFUSED))
         with suppress(OSError):
             self.folder.rmdir()
+
+    def _write(self, content: bytes) -> None:
+        self.folder.mkdir(exist_ok=True)
+        write_durably(self.folder / f"{time_ns():020}-{uuid4().hex}{_SUFFIX}", content)
+        sync_folder(self.folder.parent)
 
     def _store_line(self, connection: Connection, line: bytes) -> bool:
         try:

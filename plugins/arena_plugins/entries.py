@@ -10,7 +10,7 @@ from arena_plugins.errors import PluginError
 from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 BOTS = "arena.bots"
 """The entry point group of bots."""
@@ -30,6 +30,8 @@ class Entry(NamedTuple):
     """The name of the distribution that offers it."""
     version: str
     """The version of that distribution."""
+    folder: str = ""
+    """The folder it alone lies in, which comes first on its path; empty where it shares the arena's."""
 
 
 class Problem(NamedTuple):
@@ -50,23 +52,32 @@ class Listing(NamedTuple):
 
 def list_plugins(group: str, path: Sequence[str] | None = None) -> Listing:
     """List a group from metadata alone, on `path` (default `sys.path`); nothing is imported."""
-    offers: dict[str, list[Entry]] = {}
+    return make_listing(offers(group, path))
+
+
+def make_listing(offered: Iterable[Entry]) -> Listing:
+    """Sort out which entry points can be used; an entry that is offered twice in one place counts once."""
+    by_name: dict[str, list[Entry]] = {}
     problems: list[Problem] = []
-    for entry in sorted(set(_offers(group, path))):
+    for entry in sorted(set(offered)):
         if NAME.match(entry.name):
-            offers.setdefault(entry.name.casefold(), []).append(entry)
+            by_name.setdefault(entry.name.casefold(), []).append(entry)
         else:
             problems.append(
                 Problem(entry, f"{entry.name!r} is not a name (letters, digits, _ . -, at most 64)")
             )
     entries: dict[str, Entry] = {}
-    for same in offers.values():
+    for same in by_name.values():
         if len(same) == 1:
             entries[same[0].name] = same[0]
             continue
-        owners = " and ".join(f"{entry.distribution} {entry.version} ({entry.value})" for entry in same)
+        owners = " and ".join(
+            f"{entry.distribution} {entry.version} ({entry.folder or entry.value})" for entry in same
+        )
+        way_out = "; arena bots remove does so with a folder" * any(entry.folder for entry in same)
         problems += [
-            Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one') for entry in same
+            Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one{way_out}')
+            for entry in same
         ]
     return Listing(dict(sorted(entries.items())), tuple(problems))
 
@@ -77,7 +88,15 @@ def find(group: str, name: str, path: Sequence[str] | None = None) -> Entry:
     Raises:
         PluginError: there is none of that name, or more than one.
     """
-    listing = list_plugins(group, path)
+    return pick(list_plugins(group, path), group, name)
+
+
+def pick(listing: Listing, group: str, name: str) -> Entry:
+    """Give the entry point of a name from the listing of its group.
+
+    Raises:
+        PluginError: there is none of that name, or more than one.
+    """
     if name in listing.entries:
         return listing.entries[name]
     for problem in listing.problems:
@@ -93,7 +112,8 @@ def noun_of(group: str) -> str:
     return group.removeprefix("arena.").removesuffix("s")
 
 
-def _offers(group: str, path: Sequence[str] | None) -> Iterator[Entry]:
+def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
+    """Give the entry points of a group as they are, on `path` (default `sys.path`); nothing is imported."""
     found = (
         importlib.metadata.distributions()
         if path is None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
-    r"^(?P<indent> *)```(?P<language>python|console)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+    r"^(?P<indent> *)```(?P<language>[a-z]+)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
-NOT_RUN = re.compile(r"<!-- not run: (?P<reason>.{10,}) -->\s*\Z", re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
 EXACT = re.compile(r"<!-- exact -->\s*\Z")
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 DEADLINE = 120.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from arena_plugins import OptionReader, PlayResult, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pytest
 
     from arena_plugins import Game, Limit, State
 
@@ -37,7 +40,7 @@ class StrangeBot:
         reader.done()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate, cheat, play."""
+        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate, play."""
         del limit
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
@@ -61,10 +64,10 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> StrangeBot:
     return StrangeBot(seed, options)
 
 
-def install(folder: Path, version: str = "1.0") -> str:
-    """Write the metadata of a distribution that offers the bot `strange`; give the folder for `sys.path`."""
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path, version: str = "1.0") -> None:
+    """Put a distribution that offers the bot `strange` first on `sys.path`, for the time of a test."""
     metadata = folder / f"strange-{version}.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: strange\nVersion: {version}\n")
     (metadata / "entry_points.txt").write_text("[arena.bots]\nstrange = strange_bots\n")
-    return str(folder)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])

@@ -25,7 +25,7 @@ TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
 
 def config(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - values of any option
     """Give a small tournament: tic-tac-toe, in this process, one pair of each encounter."""
-    quick = {
+    quick: dict[str, Any] = {
         "game": "tic-tac-toe",
         "rounds": 1,
         "srand": 7,
@@ -41,7 +41,7 @@ class Sitting:
     """A tournament in a store, with all that was told about it."""
 
     def __init__(self, path: Path, settings: TournamentConfig) -> None:
-        self.store = Store.open(path)
+        self.store = Store.open(path, busy_ms=500)
         self.plan: Plan = make_plan(settings)
         self.tournament: TournamentRecord = store_plan(self.store, self.plan)
         self.events: list[Event] = []
@@ -78,6 +78,11 @@ class Sitting:
             say=say,
             goal_reached=goal_reached,
         )
+
+    def state(self) -> str:
+        """Give the state of the tournament in the store."""
+        stored = self.store.tournament(self.tournament.id)
+        return "" if stored is None else stored.state
 
     def matches(self) -> list[StoredMatch]:
         """Give all stored matches, void ones too, by number and attempt."""

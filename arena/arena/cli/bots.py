@@ -1,4 +1,4 @@
-"""`arena bots`: installed bots, their check, and a new one."""
+"""`arena bots`: installed bots, their check, a new one; `install` and `remove` are in `installs`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from rich_click import RichCommand, RichGroup
 
 from arena.cli.exits import BotFailedError
+from arena.cli.installs import install, remove
 from arena.cli.options import format_option
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ _COLUMNS = {
     "distribution": "Distribution",
     "version": "Version",
     "entry": "Entry point",
+    "place": "Place",
     "status": "Status",
 }
 
 
 @click.group(cls=RichGroup)
 def bots() -> None:
-    """Installed bots: list, look at, check, begin a new one."""
+    """Bots: list, look at, check, install, remove, begin a new one."""
 
 
 @bots.command(cls=RichCommand, name="list")
@@ -34,9 +36,10 @@ def list_(*, form: str) -> None:
     """List all bots; each is loaded once, in a process of its own, so a broken one hurts nothing."""
     from arena.cli.output import emit
     from arena.executor.trial import load_status
-    from arena_plugins.entries import BOTS, list_plugins
+    from arena.shelf.listing import list_bots
+    from arena_plugins.entries import BOTS
 
-    listing = list_plugins(BOTS)
+    listing = list_bots()
     rows = [_row(entry, load_status(BOTS, entry)) for entry in listing.entries.values()]
     rows += [_row(problem.entry, problem.reason) for problem in listing.problems]
     emit("bot", rows, form, _COLUMNS, tuple(_COLUMNS))
@@ -54,6 +57,7 @@ def info(bot: str, *, form: str) -> None:
     competitor = resolve([bot], margin_ms=0)[0]
     limit = None if competitor.limit is None else str(competitor.limit)
     row = {**bot_object(competitor.record), "entry": competitor.entry, "limit": limit}
+    row["folder"] = competitor.folder or None
     if form != "table":
         emit_one("bot", row, form)
         return
@@ -111,11 +115,16 @@ def new(name: str, *, into: Path | None) -> None:
     say(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
 
 
+bots.add_command(install)
+bots.add_command(remove)
+
+
 def _row(entry: Entry, status: str) -> dict[str, object]:
     return {
         "name": entry.name,
         "distribution": entry.distribution,
         "version": entry.version,
         "entry": entry.value,
+        "place": "folder" if entry.folder else "environment",
         "status": status,
     }

@@ -48,7 +48,7 @@ def check(*, quick: bool, db: str | None) -> Exit:
         for fault in faults:
             say(fault)
         if faults:
-            say(f"{store.path} is damaged; what it still holds: arena db backup FILE", err=True)
+            say(f"{store.path} is damaged; arena db restore BACKUP takes a backup back", err=True)
             return Exit.STORE
         click.echo(f"{store.path} is in order")
     return Exit.COMPLETE
@@ -64,3 +64,16 @@ def backup(target: Path, *, db: str | None) -> None:
     with open_store(db, read_only=True) as store:
         store.backup(target)
         click.echo(f"{store.path} is copied to {target}")
+
+
+@db.command(cls=RichCommand)
+@click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
+@db_option
+def restore(source: Path, *, db: str | None) -> None:
+    """Put a copy of BACKUP in the place of the store; the old store is kept beside it."""
+    from arena.home import restore_store, store_path
+
+    old = restore_store(source, db)
+    click.echo(f"{store_path(db)} is restored from {source}")
+    if old is not None:
+        click.echo(f"the old store is {old}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import sys
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich_click import RichGroup
-from typing_extensions import override
 
 from arena.errors import ArenaError, ConfigError, PluginError, StoreError
 from arena_plugins.text import clean_text
@@ -67,8 +66,8 @@ def _store_exit(error: StoreError) -> Exit:
 class ArenaGroup(RichGroup):
     """The root of the commands: a command gives its exit status, an error ends as one clear line."""
 
-    @override
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> NoReturn:  # noqa: ANN401 - click's
+        """Run a command and end the process with its exit status."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # A name that the terminal's encoding lacks must not end the command.

@@ -61,7 +61,8 @@ class TextReporter(Reporter):
                     "most matches repeat earlier ones; more openings (--openings) give more to learn from"
                 )
         else:
-            click.echo()
+            if not self.held.quiet:
+                click.echo()
             print_crosstable(results.cross, "table")
             click.echo()
             print_standings(results.tables, "table")

@@ -13,10 +13,13 @@ from arena.sandbox.readable import Readable, bot_readable
 from arena.sandbox.tier import Tier
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
+from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from arena.entrants import Competitor
     from arena.referee.seats import Seat
 
@@ -56,10 +59,12 @@ def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
 
     Raises:
         OptionError: `exec` has no program.
-        PluginError: the bot cannot be loaded into this process.
+        PluginError: the bot cannot be loaded into this process, or must not.
     """
     record = competitor.record
     if tier is Tier.T0:
+        if competitor.folder:
+            raise PluginError(f"{record.name} was installed apart and runs in no process of the arena")
         plugin = load_entry(BOTS, record.name, competitor.entry)
         return InProcessSeat(
             lambda game, seed: plugin.make_bot(game, seed, competitor.options),
@@ -69,13 +74,32 @@ def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
     command = _command(competitor, game_name)
     readable, engine = Readable(()).with_program(command), None
     if record.name != EXEC:
-        readable = bot_readable(competitor.entry, host_path(), competitor.options.values())
+        readable = bot_files(competitor.entry, competitor.folder, competitor.options.values())
         if CMD in competitor.options:
             engine = command_words(record.name, competitor.options)
             readable = readable.with_program(engine)
     return HostedSeat(
         command, name=record.name, version=record.version, tier=tier, readable=readable, engine=engine
     )
+
+
+def bot_path(folder: str) -> list[str]:
+    """Give the `sys.path` of a bot's host: its folder, if it was installed apart, then the arena's."""
+    return [folder, *host_path()] if folder else host_path()
+
+
+def bot_files(entry: str, folder: str, files: Iterable[str] = ()) -> Readable:
+    """Give what the host of a bot may read: the arena's libraries, its own code, and no other bot's.
+
+    Args:
+        entry: the bot's entry point.
+        folder: where it was installed apart; empty if it was not.
+        files: more files, such as its options name.
+    """
+    if not folder:
+        return bot_readable(entry, host_path(), files)
+    # Whatever its entry point names, no module of another bot is its own.
+    return bot_readable("", host_path(), (*files, folder))
 
 
 def _command(competitor: Competitor, game_name: str) -> list[str]:
@@ -88,7 +112,7 @@ def _command(competitor: Competitor, game_name: str) -> list[str]:
         version=competitor.record.version,
         options=competitor.options,
         games={game_name: _game_entry(game_name)},
-        path=host_path(),
+        path=bot_path(competitor.folder),
     )
 
 

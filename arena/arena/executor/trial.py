@@ -1,45 +1,112 @@
-"""Bots on trial: does one load, does one keep the contract? Always in a process of its own."""
+"""Bots on trial: does one load, does one keep the contract? Always in a process of its own.
+
+One that was installed apart is tried in the sandbox, with the path and the files its host has.
+"""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from arena.entrants import resolve
+from arena.errors import ConfigError
+from arena.executor.fenced import Done, run_fenced
+from arena.executor.seats import bot_files, bot_path
+from arena.executor.workspace import workspace
+from arena_plugins.command import Start
 from arena_plugins.conformance import Check
+from arena_plugins.entries import GAMES, find
+from arena_plugins.spec import Spec
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from arena.entrants import Competitor
     from arena_plugins.entries import Entry
 
 _LOAD_S = 60.0
 _KIT_S = 600.0
 _LOAD = "import sys; from arena_plugins.manager import load_entry; load_entry(*sys.argv[1:])"
+_KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"
+_PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
+"""Goes first where `site` is skipped."""
 
 
 def load_status(group: str, entry: Entry) -> str:
     """Load a plugin in a fresh process; give `ok`, or why it does not load."""
-    command = [sys.executable, "-c", _LOAD, group, entry.name, entry.value]
+    arguments = [group, entry.name, entry.value]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, check=False)  # noqa: S603 - our own code
-    except subprocess.TimeoutExpired:
+        if entry.folder:
+            done = _run_apart(_LOAD, arguments, entry.folder, seconds=_LOAD_S)
+        else:
+            done = _run([sys.executable, "-c", _LOAD, *arguments], _LOAD_S)
+    except ConfigError as error:
+        return f"not tried: {error}"
+    if done.code is None:
         return f"does not load within {_LOAD_S:g} s"
-    return "ok" if done.returncode == 0 else _last_line(done.stderr)
+    return "ok" if done.code == 0 else _last_line(done.stderr)
 
 
 def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
-    """Run the conformance kit on a bot in a fresh process; its death is a failed check."""
-    command = [sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_KIT_S, check=False)  # noqa: S603 - our own code
-    except subprocess.TimeoutExpired:
+    """Run the conformance kit on a bot in a fresh process; its death is a failed check.
+
+    Raises:
+        PluginError: there is no such bot.
+        ConfigError: it was installed apart, and this system has no sandbox.
+    """
+    competitor = resolve([bot], margin_ms=0)[0]
+    if competitor.folder:
+        files = competitor.options.values()
+        arguments = [_start_of(competitor, game), game, str(seconds)]
+        done = _run_apart(_KIT, arguments, competitor.folder, *files, seconds=_KIT_S)
+    else:
+        done = _run([sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)], _KIT_S)
+    if done.code is None:
         return [_broken(0, f"no end within {_KIT_S:g} s")]
-    checks = [Check(*json.loads(line)) for line in done.stdout.splitlines()]
-    if done.returncode:
-        checks.append(
-            _broken(len(checks), f"its process ended with {done.returncode}: {_last_line(done.stderr)}")
-        )
+    return _checks(done)
+
+
+def _run(command: list[str], seconds: float) -> Done:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603 - our own code
+    except subprocess.TimeoutExpired:
+        return Done(None, b"", b"")
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _run_apart(code: str, arguments: list[str], folder: str, *files: str, seconds: float) -> Done:
+    path = msgspec.json.encode(bot_path(folder)).decode()
+    # The same as a host is started with.
+    python = [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code]
+    with workspace():
+        return run_fenced([*python, path, *arguments], bot_files("", folder, files), seconds)
+
+
+def _start_of(competitor: Competitor, game: str) -> str:
+    name = Spec.parse(game).name
+    start = Start(
+        entry=competitor.entry,
+        name=competitor.record.name,
+        version=competitor.record.version,
+        options=dict(competitor.options),
+        games={name: find(GAMES, name).value},
+        path=[],
+    )
+    return msgspec.json.encode(start).decode()
+
+
+def _checks(done: Done) -> list[Check]:
+    """Read what the kit found; a process in which a bot runs may say anything."""
+    checks: list[Check] = []
+    try:
+        checks += [msgspec.json.decode(line, type=Check) for line in done.stdout.splitlines()]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        checks.append(_broken(len(checks), f"what the kit says cannot be read: {error}"))
+    if done.code:
+        why = f"its process ended with {done.code}: {_last_line(done.stderr)}"
+        checks.append(_broken(len(checks), why))
     return checks
 
 

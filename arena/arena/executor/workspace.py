@@ -40,11 +40,13 @@ def _make(base: Path) -> tuple[Path, int | None]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         lock = _lock(folder)
-        if lock is not None and not folder.exists():
-            os.close(lock)
-        elif lock is not None or sys.platform == "win32":
+        # Before it was locked, another run may have begun to sweep it away.
+        if folder.exists() and (lock is not None or sys.platform == "win32"):
+            # A root's bots are other users, who must pass here to their own folders.
+            folder.chmod(0o711)
             return folder, lock
-        # Before it was locked, another run swept it away.
+        if lock is not None:
+            os.close(lock)
 
 
 def _sweep(base: Path) -> None:

@@ -110,9 +110,7 @@ class Connection:
                 if self._is_late:
                     return None
                 self._is_late = True
-            self._wait(wait)
-            if pulse is not None:
-                pulse()
+            self._wait(wait, pulse)
 
     def refuse_leftovers(self) -> None:
         """See that the bot is alive and silent.
@@ -124,7 +122,7 @@ class Connection:
         lines.begin()
         events = self._poll.poll(0)
         # Where an end is an event, no event is no end: the usual case, and one system call.
-        if events or lines.has_partial or self._life is None:
+        if events or lines.has_partial or self._has_ended or self._life is None:
             self._take(events)
             lines.refuse_leftovers()
             if lines.is_at_end or self._has_ended or self.process.has_exited():
@@ -149,13 +147,14 @@ class Connection:
     def _how_it_ended(self) -> str:
         return "it closed its output" if self._lines.is_at_end else "its process ended"
 
-    def _wait(self, seconds: float) -> None:
+    def _wait(self, seconds: float, pulse: Callable[[], None] | None) -> None:
         beat = min(max(seconds, 0.0), _BEAT_S)
         before = time.monotonic()
         events = self._poll.poll(beat * 1000)
+        if pulse is not None:
+            pulse()
         now = time.monotonic()
-        if now - before - beat > self.lag_s:
-            self.lag_s = now - before - beat
+        self.lag_s = max(self.lag_s, now - before - beat)
         self._take(events)
         if now >= self._watch_at:
             self._watch_at = now + _WATCH_S

@@ -147,7 +147,10 @@ def await_reply(connection: Connection, question: Question, deadline: float) -> 
             case Info(id=go.id):
                 info = message
                 if news is not None:
-                    news.offer(len(go.actions), functools.partial(read_remark, message, question.state, question.game))
+                    news.offer(
+                        len(go.actions),
+                        functools.partial(read_remark, message, question.state, question.game),
+                    )
             case Action(id=go.id):
                 check_action(message.action, go.legal)
                 return Reply(message, info)

@@ -57,7 +57,7 @@ class _Window(NamedTuple):
 class HostedSeat:
     """Plays with one process, started at the first match, kept warm, and started anew after a fault."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
         self,
         command: Sequence[str],
         *,
@@ -119,7 +119,9 @@ class HostedSeat:
         connection = warm or self._spawn()
         try:
             if warm is None:
-                self._wants_board = greet(connection, self._limits, window.began + setup.init_s).board is not False
+                self._wants_board = (
+                    greet(connection, self._limits, window.began + setup.init_s).board is not False
+                )
                 window = window._replace(began=time.monotonic())
                 self._pause.look_around()
             self.deterministic = get_ready(connection, setup)
@@ -251,16 +253,14 @@ class HostedSeat:
         starved = died and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
 
-    def _is_stall(
-        self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float
-    ) -> bool:
+    def _is_stall(self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float) -> bool:
         at_move = error.termination in _TOO_LATE
         if not at_move and error.termination is not Termination.INIT_TIMEOUT:
             return False
         return is_stall(
             window_s=elapsed_s,
             margin_s=window.margin_s,
-            # A start takes long because it competes for the processor: there only a suspend is no fault of it.
+            # Those that start compete for the processor: of a start, only a suspend excuses the length.
             lag_s=connection.lag_s if at_move else 0.0,
             asleep_s=suspended_s() - window.asleep_s,
             computed_s=self._pause.cpu_s() - window.cpu_s,

@@ -32,9 +32,13 @@ class NewsGate(Generic[_News]):
         self._pending: tuple[int, Callable[[], _News]] | None = None
 
     def offer(self, ply: int, make: Callable[[], _News]) -> None:
-        """Take a remark in place of one that waits; `make` gives it, if it is passed on at all."""
+        """Take a remark in place of one that waits, for the next pulse.
+
+        Args:
+            ply: of the position it is about.
+            make: gives it, if it is passed on at all.
+        """
         self._pending = (ply, make)
-        self.pulse()
 
     def pulse(self) -> None:
         """Pass on what waits, if it is time."""

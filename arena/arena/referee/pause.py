@@ -1,4 +1,4 @@
-"""Keeps a bot from thinking while its opponent does: stops its processes, and measures what they used anyway."""
+"""Keeps a bot from thinking while its opponent does: stops its processes, measures what they use anyway."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import suppress
 from arena.sandbox.family import members
 
 _PROCESS_CLOCK = 2
-"""The kernel's number for "all threads of a process, by the scheduler" (CPUCLOCK_SCHED) in the id of a clock."""
+"""CPUCLOCK_SCHED, "all threads, by the scheduler", the lowest bits of the id of a process's clock."""
 
 
 class Pause:
-    """Stops and resumes the group of one process; where a system has no such signals, it only does nothing."""
+    """Stops and resumes the group of one process; where a system has no such signals, it does nothing."""
 
     def __init__(self, pid: int, *, is_allowed: bool = True) -> None:
         """Take charge of a process, which runs.

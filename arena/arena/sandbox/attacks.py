@@ -10,7 +10,6 @@ import ctypes
 import json
 import mmap
 import os
-import resource
 import signal
 import socket
 import sys
@@ -235,6 +234,8 @@ def write_much(targets: Targets) -> object:
 
 def change_others(targets: Targets) -> object:
     """Take file descriptors from one process and processor time from another."""
+    import resource  # not on every system this module is imported on
+
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, targets["opponent"], 19)
     resource.prlimit(targets["arena"], resource.RLIMIT_NOFILE, (64, 64))

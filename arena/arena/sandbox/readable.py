@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ SYSTEM = (
 """What programs need of the system: libraries, time zones, the kind and number of processors."""
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
 _SITE = frozenset({"site-packages", "dist-packages"})
+_LONGEST_FIRST_LINE = 256
+"""Bytes Linux reads of it."""
 _MODULE_ENDS = (".py", ".pyc", ".so", ".zip")
 
 
@@ -39,10 +42,11 @@ class Readable(NamedTuple):
     def with_program(self, command: Sequence[str]) -> Readable:
         """Give this and what a program needs: each word that is a file, with what lies beside that.
 
-        For one in a folder `bin` that is the folder `lib` next to it, too, as of an interpreter.
+        For one in a folder `bin` that is the folder `lib` next to it, too, as of an interpreter. A script gets
+        the program its first line names.
         """
         found = self
-        for word in command:
+        for word in [*command, *_interpreter(command)]:
             place = shutil.which(word) or word
             if Path(place).is_file():
                 for file in map(Path, (os.path.abspath(place), os.path.realpath(place))):  # noqa: PTH100 - unresolved
@@ -82,10 +86,24 @@ def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
     return Readable(tuple(dict.fromkeys(found.paths)), tuple(dict.fromkeys(found.names)))
 
 
+def _interpreter(command: Sequence[str]) -> list[str]:
+    """Give the words after `#!` at the start of a script."""
+    place = shutil.which(command[0])
+    if place is None:
+        return []
+    with suppress(OSError), Path(place).open("rb") as file:
+        line = file.readline(_LONGEST_FIRST_LINE)
+        return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+    return []
+
+
 def _beside(file: Path) -> Readable:
-    if file.parent.name != "bin":
-        return _without(file.parent, _arenas_own())
-    return _joined(Readable((str(file),)), _without(file.parent.parent / "lib", _arenas_own()))
+    if file.parent.name == "bin":
+        return _joined(Readable((str(file),)), _without(file.parent.parent / "lib", _arenas_own()))
+    # A program that lies about at home or among temporary files takes nothing along.
+    others = (Path.home(), Path(tempfile.gettempdir()), *_arenas_own())
+    is_wide = any(Path(os.path.realpath(other)).is_relative_to(file.parent) for other in others)
+    return Readable((str(file if is_wide else file.parent),))
 
 
 def _joined(one: Readable, other: Readable) -> Readable:

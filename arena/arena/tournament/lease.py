@@ -50,7 +50,9 @@ class Lease:
         """Give the lease back."""
         self._ended.set()
         self._thread.join()
-        self._store.release(self._tournament.id, self._owner)
+        # Where the store cannot be written now, the end of this process frees it as well.
+        with suppress(DatabaseError):
+            self._store.release(self._tournament.id, self._owner)
 
     def _beat(self) -> None:
         while not self.is_lost and not self._ended.wait(self._beat_s):

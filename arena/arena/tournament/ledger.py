@@ -56,6 +56,7 @@ class Ledger:
         self._jobs = {job.number: job for job in jobs}
         self._lease = lease
         self._voids: Counter[int] = Counter()
+        self._has_warned = False
         self._quarantine = Quarantine()
         for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
             self._quarantine.add(
@@ -78,7 +79,8 @@ class Ledger:
         if not played or self._lease.is_lost:
             return []
         records = [self._settled(record) for record in played]
-        self._store.save(records)
+        if self._store.save(records) < len(records):
+            self._warn_of_lock()
         again: list[Job] = []
         for record in records:
             job = self._jobs[record.number]
@@ -96,6 +98,7 @@ class Ledger:
 
     def close(self, reason: str) -> Ended:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
+        self._store.save([])  # first of all what waits beside the store
         record = self._store.tournament(self._tournament.id) or self._tournament
         is_finished = record.num_done == record.num_planned
         state = "finished" if is_finished else "stopped"
@@ -105,6 +108,17 @@ class Ledger:
         ended = Ended(state, why, record.num_done, record.num_planned)
         self.tell(ended)
         return ended
+
+    def _warn_of_lock(self) -> None:
+        num_waiting = self._store.num_waiting
+        if num_waiting and not self._has_warned:
+            self._has_warned = True
+            self.tell(
+                Notice(
+                    f"{self._store.path} is locked by another process; {num_waiting} results wait beside it, "
+                    "safe on the disk, and are stored once it is free"
+                )
+            )
 
     def _settled(self, record: MatchRecord) -> MatchRecord:
         """Make a match final that the arena itself failed too often."""

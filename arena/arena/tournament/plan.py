@@ -92,6 +92,12 @@ def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list
 def _tier(config: TournamentConfig, competitors: Sequence[Competitor]) -> Tier:
     default = default_tier()
     tier = Tier({"auto": default.value, "none": "T0"}.get(config.isolation, config.isolation))
+    apart = [competitor.label for competitor in competitors if competitor.folder]
+    if tier is Tier.T0 and apart:
+        raise ConfigError(
+            f"{', '.join(apart)} came by arena bots install, and such code runs in no process of the arena: "
+            "leave out --isolation none, or install what you trust with pip"
+        )
     if not grade(tier).is_granted:
         raise ConfigError(f"--isolation {tier} is not to be had here (arena doctor); auto takes {default}")
     foreign = [competitor.label for competitor in competitors if competitor.is_foreign]

@@ -159,7 +159,8 @@ class Run:
         guilty = self._recovery.lost(lost)
         self._ledger.tell(Notice(f"a worker died; {len(lost) - len(guilty)} matches are played again"))
         self._queue.extendleft(reversed([job for job in lost if job not in guilty]))
-        self._rebuild()
+        if not self._stop_reason:
+            self._rebuild()
         cause = f"{MAX_LOSSES} workers died while they played it"
         voids = [void_record(job, Termination.ARENA_ERROR, cause) for job in guilty]
         self._keep([dataclasses.replace(void, is_final=True) for void in voids])

@@ -39,8 +39,8 @@ class Canary:
             self._sockets[-1].bind("\0" + self._name)
             self._sockets[-1].listen()
         for each in self._sockets:
-            each.setblocking(False)
-        self._process = subprocess.Popen(
+            each.settimeout(0)
+        self._process = subprocess.Popen(  # noqa: S603 - our own code
             [sys.executable, "-I", "-S", "-c", _LISTENER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

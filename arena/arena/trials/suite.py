@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-import time
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +13,7 @@ import arena_plugins
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
-from arena.sandbox.grade import record
+from arena.sandbox.grade import grade
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 from arena.trials.canary import Canary
@@ -25,7 +24,7 @@ from arena_plugins.manager import load_game
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from arena.match import MatchResult
     from arena_plugins.contract import Game
@@ -41,6 +40,7 @@ _IDLE_MS = 10.0
 _PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 _WARM = ("good", "slow")
 """The opponents that do nothing wrong."""
+_FIRST = ("good", "memory-leak", "evil-text")
 _IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
 
 
@@ -54,7 +54,7 @@ class Trial(NamedTuple):
     tier: str
     termination: str
     overshoot_ms: float
-    """By how much the verdict came after limit and margin; negative if before, 0 where nothing was too late."""
+    """By how much a verdict of lateness came after limit and margin; 0 where nothing was too late."""
     num_stalls: int
     """How often it was played again because the arena was at fault."""
     deviations: tuple[str, ...]
@@ -91,10 +91,14 @@ def run_suite(
         PluginError: there is no such game.
     """
     trials: list[Trial] = []
+    rules = [load_game(spec) for spec in games]
     with _own_folder() as folder, closing(Canary(folder)) as canary:
+        # What is made at first use, and kept, is no leak.
+        for game in rules:
+            list(_in_one_game(Tier(tiers[0]), game, canary, 1, lambda row: row.name in _FIRST))
         before = (num_descriptors(), rss_bytes())
         for tier in tiers:
-            for game in (load_game(spec) for spec in games):
+            for game in rules:
                 for trial in _in_one_game(Tier(tier), game, canary, repeats, select):
                     trials.append(trial)
                     if on_trial is not None:
@@ -105,7 +109,7 @@ def run_suite(
 
 
 @contextmanager
-def _own_folder() -> Iterator[Path]:
+def _own_folder() -> Generator[Path]:
     """Give a folder in which, meanwhile, all temporary files are made."""
     usual = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="arena-trials-") as folder:
@@ -150,7 +154,7 @@ def _try(row: Misbehaviour, tier: Tier, game: Game, canary: Canary, warm: dict[s
         game=game.name,
         tier=tier.value,
         termination=result.termination.value,
-        overshoot_ms=_overshoot_ms(row, result),
+        overshoot_ms=_overshoot_ms(result),
         num_stalls=num_stalls,
         deviations=tuple(deviations),
     )
@@ -176,7 +180,7 @@ def _seat(row: Misbehaviour, tier: Tier, canary: Canary, token: str) -> HostedSe
     return HostedSeat(command, name="hostile", version="1", tier=tier, resources=resources)
 
 
-def _overshoot_ms(row: Misbehaviour, result: MatchResult) -> float:
+def _overshoot_ms(result: MatchResult) -> float:
     if result.fault is None or result.termination not in _IN_TIME:
         return 0.0
     margin_ms = MARGIN_MS if result.termination is Termination.TIME_MOVE else 0
@@ -188,7 +192,7 @@ def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
         yield f"ended in {result.termination}, not {' or '.join(row.expected)}: {result.fault}"
     if row.opponent not in _WARM and result.outcome is not Outcome.VOID:
         yield "both failed, and the match was not void"
-    if (late := _overshoot_ms(row, result)) > VERDICT_MS:
+    if (late := _overshoot_ms(result)) > VERDICT_MS:
         yield f"the verdict came {late:g} ms after the deadline"
     texts = [info.text for info in result.infos if info is not None and info.text is not None]
     said = [*texts, *(str(value) for value in (result.fault or {}).values())]
@@ -202,7 +206,7 @@ def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
 
 def _root_stays(tier: str) -> bool:
     """Tell whether bots run as root in a tier, for whom the kernel counts no threads."""
-    return bool(record(tier).get("uid_kept"))
+    return grade(Tier(tier)).uid_kept
 
 
 def _left(token: str, canary: Canary) -> Iterable[str]:

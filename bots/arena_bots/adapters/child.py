@@ -128,9 +128,8 @@ def _end(popen: subprocess.Popen[bytes] | None) -> None:
         return
     popen.kill()
     popen.wait()
-    for pipe in (popen.stdin, popen.stdout):
-        if pipe is not None:
-            pipe.close()
+    for pipe in filter(None, (popen.stdin, popen.stdout)):
+        pipe.close()
 
 
 def _die_with_parent() -> None:

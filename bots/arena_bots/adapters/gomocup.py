@@ -27,8 +27,8 @@ _AGAINST_A_PROGRAM = 1
 """The values of INFO rule and INFO game_type."""
 _NO_LIMIT_MS = 2**31 - 1
 """What Gomocup's time_left says where there is none."""
-_MEMORY_MB = 512
-"""Of a bot's gigabyte; engines take more than they are told."""
+_MEMORY_MB = 350
+"""As in Gomocup; engines take more than they are told, and adapter and engine share a bot's gigabyte."""
 _MOVE = re.compile(rb"([0-9]{1,9})\s*,\s*([0-9]{1,9})")
 _SUGGEST = b"SUGGEST"
 _REMARKS = (b"MESSAGE", b"DEBUG")
@@ -51,6 +51,10 @@ class Engine:
         """Send a command that is answered OK, and tell whether it was."""
         answer = self._answer(line)
         return answer[:2].upper() == b"OK"
+
+    def settle(self) -> None:
+        """Wait until the engine has done what it was told; getting memory must not cost the time of a move."""
+        self._answer("ABOUT")
 
     def ask(self, *lines: str) -> tuple[int, int]:
         """Send a command that is answered by a move, and give it.
@@ -100,6 +104,7 @@ class GomocupBot:
             f"INFO rule {_EXACT_FIVE if game.params['exact'] == 'on' else 0}",
             f"INFO folder {Path.cwd()}",
         )
+        self._engine.settle()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
         """Give the engine's move; what it says beside it becomes the text."""

@@ -9,7 +9,17 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from arena_plugins.hostile.talk import FOREVER_S, Message, act, answer_with, forever, line_for, raw, remark, send
+from arena_plugins.hostile.talk import (
+    FOREVER_S,
+    Message,
+    act,
+    answer_with,
+    forever,
+    line_for,
+    raw,
+    remark,
+    send,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -39,7 +39,9 @@ def _raise(_: Message) -> None:
 
 def _exception(go: Message) -> None:
     """Do what a host does with the exception of its bot."""
-    send({"type": "error", "id": go["id"], "code": "bot_error", "message": "RuntimeError: caught by the host"})
+    send(
+        {"type": "error", "id": go["id"], "code": "bot_error", "message": "RuntimeError: caught by the host"}
+    )
 
 
 def _system_exit(_: Message) -> None:

@@ -29,8 +29,9 @@ def read_canaries(arguments: list[str]) -> None:
     """Learn what to reach for from the arguments of the program."""
     for argument in arguments:
         if argument.startswith(_CANARIES):
-            pairs = argument.removeprefix(_CANARIES).split(",")
-            _canaries.update(pair.split(":", 1) for pair in pairs)
+            for pair in argument.removeprefix(_CANARIES).split(","):
+                key, _, value = pair.partition(":")
+                _canaries[key] = value
 
 
 _canaries: dict[str, str] = {}
@@ -77,8 +78,7 @@ def _daemon() -> str:
 def _fill_disk() -> str:
     piece = b"x" * (1 << 20)
     with Path("big").open("wb", buffering=0) as file:
-        for _ in range(1 << 8):
-            file.write(piece)
+        file.writelines(piece for _ in range(1 << 8))
     return "a file of 256 MiB"
 
 

@@ -1,4 +1,4 @@
-"""The life of a hostile bot: it plays the first legal action until it is asked for the move it is to fail at."""
+"""The life of a hostile bot: it plays the first legal action until the move it is to fail at."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
 
 
 def main(arguments: list[str]) -> None:
-    """Print the list for `LIST`, or be the bot `NAME [MOVE]`: 1 is its first move, 0 every one; 2 if not given.
+    """Print the list for `LIST`, or be the bot `NAME [MOVE]`: 1 is its first move, 0 every one; 2 by default.
 
     Further arguments are for those that reach for something (`canaries=…`), or to be found by.
     """

@@ -12,7 +12,7 @@ from arena.referee.timecontrol import TimeControl
 
 @pytest.fixture(autouse=True)
 def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "site"))
+    strange_bots.install(monkeypatch, tmp_path / "site")
 
 
 def one(spec: str) -> Competitor:
@@ -35,7 +35,7 @@ def test_identity_is_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert identity("mcts:c=2,playouts=5") == identity(" mcts:playouts=5,c=2 ")
     assert len({identity(spec) for spec in ("mcts", "mcts:playouts=5", "mcts:playouts=6", "random")}) == 4
     before = identity("strange")
-    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "newer", "1.1"))
+    strange_bots.install(monkeypatch, tmp_path / "newer", "1.1")
     assert identity("strange") != before
 
 
@@ -93,7 +93,7 @@ def test_what_is_refused(spec: str, error: type[Exception], message: str) -> Non
 
 
 def test_twins() -> None:
-    with pytest.raises(ConfigError, match="mcts:c=2,playouts=5 is entered twice; .* arena match A A"):
+    with pytest.raises(ConfigError, match=r"mcts:c=2,playouts=5 is entered twice; .* arena match A A"):
         resolve(["mcts:playouts=5,c=2", "random", "mcts:c=2,playouts=5"], margin_ms=0)
     first, second = resolve(["mcts", "mcts"], margin_ms=0, twins=True)
     assert (first.label, second.label) == ("mcts", "mcts_2")

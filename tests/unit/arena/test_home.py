@@ -59,6 +59,20 @@ def test_a_store_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         assert len(store.tournaments()) == 1
 
 
+def test_a_backup_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    backup = tmp_path / "kept.db"
+    with home.open_store(str(tmp_path / "a.db"), fast=True) as store:
+        add_cup(store)
+        store.backup(backup)
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "new" / "data"))
+    assert home.restore_store(backup) is None
+    assert home.restore_store(backup) is not None
+    with home.open_store(read_only=True) as store:
+        assert len(store.tournaments()) == 1
+    with pytest.raises(StoreError, match="no backup at"):
+        home.restore_store(tmp_path / "nowhere.db")
+
+
 def test_no_folder_for_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "file"))

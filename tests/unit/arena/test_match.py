@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arena_plugins
 from arena.match import MatchResult, MatchSetup, match_seed, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from arena.referee.seats import Answer, Seat
 
-HOSTILE = str(Path(__file__).parents[2] / "misbehaving" / "hostile.py")
+HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("tic-tac-toe")
 CONTROL = TimeControl.parse(None, 20, None)
 

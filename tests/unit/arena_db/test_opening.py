@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,19 @@ def test_damaged(store: Store, place: float) -> None:
     store.path.write_bytes(content)
     with pytest.raises(DamagedError, match="arena db check"):
         read_all(store.path)
+
+
+def test_without_a_readable_revision(store: Store) -> None:
+    with closing(open_raw(Settings(path=store.path))) as raw:
+        (page,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+    store.close()
+    content = bytearray(store.path.read_bytes())
+    content[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
+    store.path.write_bytes(content)
+    for read_only in (True, False):
+        with pytest.raises(DamagedError, match="arena db check"):
+            Store.open(store.path, read_only=read_only)
+    assert store.path.read_bytes() == content
 
 
 def read_all(path: Path) -> None:

@@ -127,10 +127,11 @@ def test_a_lease_of_nobody_is_no_obstacle(store: Store, backup: Path, owner: Own
     assert Store.restore(backup, store.path) is not None
 
 
-def test_a_damaged_store_is_replaced(store: Store, backup: Path) -> None:
+@pytest.mark.parametrize("start", [100, 4096])
+def test_a_damaged_store_is_replaced(store: Store, backup: Path, start: int) -> None:
     store.close()
     content = bytearray(store.path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
+    content[start:] = b"\xff" * (len(content) - start)
     store.path.write_bytes(content)
     old = Store.restore(backup, store.path)
     assert old is not None

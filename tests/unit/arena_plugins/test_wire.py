@@ -21,7 +21,9 @@ PAIRS = st.none() | st.lists(st.tuples(INTEGERS, FLOATS))
 VISITS = st.none() | st.lists(st.tuples(INTEGERS, INTEGERS))
 OPTIONAL_INTEGERS = st.none() | INTEGERS
 FROM_BOT = st.one_of(
-    st.builds(wire.BotHello, INTEGERS, TEXTS, TEXTS, st.lists(TEXTS), TEXTS, st.none() | st.booleans()),
+    st.builds(
+        wire.BotHello, INTEGERS, TEXTS, TEXTS, st.lists(TEXTS), TEXTS, *([st.none() | st.booleans()] * 2)
+    ),
     st.builds(wire.Ready, TEXTS, st.none() | st.booleans()),
     st.builds(
         wire.Info,
@@ -61,6 +63,12 @@ def test_messages_of_bots_are_read_as_written(message: wire.Message) -> None:
     line = wire.encode(message)
     assert line.count(b"\n") == 1
     assert wire.decode_bot(line[:-1]) == message
+
+
+@given(FROM_BOT)
+def test_messages_are_read_however_they_are_spaced(message: wire.Message) -> None:
+    loose = json.dumps(json.loads(wire.encode(message)), indent=1).replace("\n", " ").encode()
+    assert wire.decode_bot(loose) == message
 
 
 @given(FROM_ARENA)

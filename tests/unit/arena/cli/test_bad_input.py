@@ -101,6 +101,8 @@ QUERIES = [
     ("bots new a/b", '"a/b" cannot be a name'),
     ("bots new x --into taken", "taken exists; choose another folder"),
     ("db backup arena.db", "exists; give a backup a new name"),
+    ("db restore nope.db", "nope.db; `arena db backup FILE` makes one"),
+    ("db restore arena.db", "is the store itself; give a backup of it"),
 ]
 
 

@@ -31,6 +31,23 @@ def test_backup_copies_everything(played: CommandLine) -> None:
     assert played.objects("games", "--db", copy) == played.objects("games")
 
 
+def test_restore_puts_a_backup_in_place(played: CommandLine) -> None:
+    copy, before = played.folder / "copy.db", played.objects("games")
+    played("db", "backup", copy)
+    tamper(played.db, "DELETE FROM matches")
+    lines = played("db", "restore", copy).stdout.splitlines()
+    assert lines[0] == f"{played.db} is restored from {copy}"
+    assert played.objects("games") == before
+    old = lines[1].removeprefix("the old store is ")
+    assert played.objects("games", "--db", old) == []
+    played.db.unlink()
+    assert played("db", "restore", copy).stdout == f"{lines[0]}\n"
+
+
+def test_restore_without_a_backup(played: CommandLine) -> None:
+    assert "no backup at" in played("db", "restore", "nowhere.db", status=2).stderr
+
+
 def test_backup_into_nowhere(played: CommandLine) -> None:
     assert "nowhere" in played("db", "backup", "nowhere/a.db", status=1).stderr
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import strange_bots
+from arena.cli.reporter import Held
+from arena.cli.text_reporter import TextReporter
 from arena.home import open_store
+from arena.leaderboard.encounter import Scores
+from arena.tournament.config import TournamentConfig
+from arena.tournament.events import Notice
 from arena_db.store import Store
 from children import arena_environment, run_child
 from command_line import FAST, CommandLine
@@ -24,9 +30,7 @@ CUP = ("tournament", "random", "minimax:depth=1", "minimax:depth=2", *FAST, "--s
 @pytest.fixture
 def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the bot `strange` known."""
-    from strange_bots import install
-
-    monkeypatch.setattr(sys, "path", [install(tmp_path / "plugins"), *sys.path])
+    strange_bots.install(monkeypatch, tmp_path / "plugins")
 
 
 def test_a_match_prints_the_lines_that_programs_parse(arena: CommandLine) -> None:
@@ -117,6 +121,20 @@ def test_a_bot_that_fails_its_first_position_is_named(arena: CommandLine) -> Non
     line = arena("tournament", "strange:cheat=on", "random", *FAST, status=5).stderr.splitlines()[-1]
     assert line.startswith("arena: strange:cheat=on failed before the tournament: illegal_move")
     assert line.endswith("no match was played (arena bots check strange:cheat=on tells more)")
+
+
+@pytest.mark.parametrize("isolation", ["none", "T1"])
+def test_a_bot_that_cannot_be_imported_is_found_before_the_plan(
+    arena: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolation: str
+) -> None:
+    metadata = tmp_path / "plugins" / "ghost-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ghost\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[arena.bots]\nghost = no_such_module\n")
+    monkeypatch.setattr(sys, "path", [str(metadata.parent), *sys.path])
+    result = arena("match", "ghost", "random", *FAST, "--isolation", isolation, status=5)
+    assert result.stderr.startswith("arena: ghost failed before the tournament: ")
+    assert "No module named 'no_such_module'" in result.stderr
 
 
 @pytest.fixture
@@ -253,6 +271,24 @@ def test_warnings_go_to_stderr_and_are_counted(arena: CommandLine) -> None:
     result = arena(*DUEL, *options, status=4)
     assert "warning: " in result.stderr
     assert "warning: " not in result.stdout
+
+
+@pytest.mark.usefixtures("strange")
+def test_a_match_that_repeats_itself_is_told(arena: CommandLine) -> None:
+    result = arena("match", "strange", "strange", *FAST, "--openings", "none", "--rounds", 4)
+    assert "warning: most matches repeat earlier ones; more openings (--openings)" in result.stderr
+    assert "Unique: 2 of 8 games, 1 of 4 pairs" in result.stdout
+
+
+def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: CommandLine) -> None:
+    with open_store(str(played.db)) as store:
+        record = store.tournament("duel")
+    assert record is not None
+    held = Held(record, TournamentConfig(), [], Scores([], []), list, quiet=True)
+    reporter = TextReporter(held)
+    reporter.tell(Notice("a worker died"))
+    assert reporter.num_warnings == 1
+    assert capsys.readouterr() == ("", "warning: a worker died\n")
 
 
 def test_boxes_of_help_can_be_ascii(arena: CommandLine) -> None:

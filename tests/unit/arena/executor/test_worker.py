@@ -63,14 +63,16 @@ def test_an_abort_comes_between_two_moves(jobs_of: JobsOf, told: list[Began]) ->
     control.close()
 
 
-@pytest.mark.parametrize(("name", "value", "num"), [("BATCH_S", 0.0, 0), ("MAX_ACTIONS", 10, 2)])
 def test_a_batch_ends_when_it_is_large(
-    jobs_of: JobsOf, control: Control, monkeypatch: pytest.MonkeyPatch, name: str, value: float, num: int
+    jobs_of: JobsOf, control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, name, value)
+    monkeypatch.setattr(worker, "MAX_ACTIONS", 10)
     records = play_batch(jobs_of(config(*TRIO)), control)
-    assert len(records) == num
-    assert sum(len(record.actions) for record in records[:-1]) < worker.MAX_ACTIONS
+    assert sum(len(record.actions) for record in records[:-1]) < 10
+    assert sum(len(record.actions) for record in records) >= 10
+    assert len(records) == 2
+    monkeypatch.setattr(worker, "BATCH_S", 0.0)
+    assert play_batch(jobs_of(config(*TRIO)), control) == []
 
 
 def test_a_bot_that_cannot_be_loaded_costs_its_matches(jobs_of: JobsOf, control: Control) -> None:

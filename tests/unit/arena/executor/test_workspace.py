@@ -78,13 +78,10 @@ def test_others_are_left_alone(temporary: Path) -> None:
 
 
 def test_runs_that_begin_at_once_do_not_sweep_each_other(temporary: Path) -> None:
-    del temporary
-    command = [sys.executable, "-c", _HOLD]
+    command = [sys.executable, "-c", _HOLD, str(temporary)]
 
     def hold(_: int) -> bytes:
-        return subprocess.run(
-            [*command, tempfile.gettempdir()], input=b"", capture_output=True, check=True
-        ).stdout  # noqa: S603 - our own code
+        return subprocess.run(command, input=b"", capture_output=True, check=True).stdout  # noqa: S603 - our own code
 
     with ThreadPoolExecutor(8) as threads:
         folders = set(threads.map(hold, range(16)))

@@ -68,3 +68,42 @@ def test_the_end_of_stderr_is_kept(connect: Callable[[str], Connection]) -> None
         connection.receive(time.monotonic() + 20)
     connection.read_last_stderr()
     assert connection.stderr == b"a" * 65_535 + b"z"
+
+
+def test_without_a_descriptor_for_its_life_the_process_is_asked(
+    connect: Callable[[str], Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> int:
+        raise OSError
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    connection = connect("import os; os.fork() and os._exit(0); os.read(0, 9)")
+    connection.refuse_leftovers()
+    wait_for_exit(connection)
+    with pytest.raises(FaultError, match="its process ended"):
+        connection.refuse_leftovers()
+    connection.close()
+
+
+def test_the_last_words_of_a_process_with_a_child_are_heard(connect: Callable[[str], Connection]) -> None:
+    script = (
+        'import os; os.fork() and (os.write(1, b\'{"type":"pong","n":1}\\n\'), os._exit(0)); os.read(0, 9)'
+    )
+    connection = connect(script)
+    wait_for_exit(connection)
+
+    assert connection.receive(time.monotonic() + 20) == Pong(n=1)
+    with pytest.raises(FaultError, match="its process ended"):
+        connection.receive(time.monotonic() + 20)
+
+
+def test_a_slow_pulse_is_a_lag(connect: Callable[[str], Connection]) -> None:
+    connection = connect("import os; os.read(0, 1000)")
+
+    def pulse() -> None:
+        until = time.monotonic() + 0.05
+        while time.monotonic() < until:
+            pass
+
+    connection.receive(time.monotonic() + 0.01, pulse)
+    assert connection.lag_s >= 0.05

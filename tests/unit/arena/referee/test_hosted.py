@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import arena_plugins
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.seats import Answer, Fault, SeatSetup
@@ -21,7 +22,7 @@ from arena_plugins.manager import load_game
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HOSTILE = str(Path(__file__).parents[3] / "misbehaving" / "hostile.py")
+HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("connect-four")
 CONTROL = TimeControl.parse(None, 20, None)
 
@@ -82,7 +83,7 @@ def test_a_fault_ends_the_process_and_the_next_match_has_another(
             ask(seat)
 
 
-@pytest.mark.parametrize("mode", ["two-answers", "dead-while-waiting"])
+@pytest.mark.parametrize("mode", ["two-answers", "die-after-answer"])
 def test_what_is_done_after_a_match_is_no_part_of_the_next(
     mode: str, make_seat: Callable[..., HostedSeat]
 ) -> None:
@@ -91,13 +92,13 @@ def test_what_is_done_after_a_match_is_no_part_of_the_next(
         assert start(seat) is None
         assert isinstance(ask(seat), Answer)
         end(seat)
-        if mode == "dead-while-waiting" and seat.pid is not None:
+        if mode == "die-after-answer" and seat.pid is not None:
             os.waitid(os.P_PID, seat.pid, os.WEXITED | os.WNOWAIT)
 
 
 @pytest.mark.parametrize(
     ("mode", "termination"),
-    [("two-answers", "protocol_order"), ("dead-while-waiting", "crash"), ("orphan-while-waiting", "crash")],
+    [("two-answers", "protocol_order"), ("die-after-answer", "crash"), ("orphan-after-answer", "crash")],
 )
 def test_a_check_sees_what_goes_wrong_unasked(
     mode: str, termination: str, make_seat: Callable[..., HostedSeat]
@@ -190,3 +191,18 @@ def test_a_plugin_plays_through_the_host() -> None:
     assert start(seat) is None
     assert isinstance(ask(seat), Answer)
     seat.close()
+
+
+@pytest.mark.parametrize("name", ["good", "chatter", "sleep"])
+def test_a_process_that_idled_must_answer_a_ping(
+    name: str, make_seat: Callable[..., HostedSeat], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seat = make_seat(name)
+    start(seat)
+    pid = seat.pid
+    # Idle for ever, and with no time to answer but for the one that is to.
+    monkeypatch.setattr("arena.referee.hosted._IDLE_S", -1.0)
+    if name == "sleep":
+        monkeypatch.setattr("arena.referee.hosted._PING_S", -1.0)
+    assert start(seat) is None
+    assert (seat.pid == pid) == (name == "good")

@@ -105,6 +105,19 @@ def test_programs_get_what_lies_beside_them(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PATH", str(tmp_path / "engine"))
     assert shown(nothing.with_program(["run"]), tmp_path / "engine" / "run")
     assert nothing.with_program(["unheard-of"]) == nothing
+    # A folder that others' files are in is not taken along.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "engine" / "scratch"))
+    assert not shown(nothing.with_program(["run"]), tmp_path / "engine" / "weights.bin")
+
+
+def test_scripts_get_their_interpreter(tmp_path: Path) -> None:
+    script = tmp_path / "engine"
+    for line in ("#!/usr/bin/env sh", "#! /bin/sh -e"):
+        script.write_text(f"{line}\n")
+        script.chmod(0o755)
+        assert shown(Readable(()).with_program([str(script)]), Path("/bin/sh"))
+    script.chmod(0)
+    assert shown(Readable(()).with_program([str(script)]), script)
 
 
 def test_files_of_options_are_added(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "site"))
+    strange_bots.install(monkeypatch, tmp_path / "site")
 
 
 @pytest.fixture

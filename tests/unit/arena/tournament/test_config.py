@@ -22,39 +22,39 @@ def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | values
 
 
-CONFIGS = st.builds(
-    TournamentConfig,
-    bots=st.lists(TEXT, max_size=4).map(tuple),
-    game=TEXT,
-    type=st.sampled_from(["round-robin", "gauntlet", "match"]),
-    rounds=st.integers(-(1 << 63), (1 << 63) - 1),
-    games=st.sampled_from([1, 2]),
-    seeds=st.integers(0, 99),
-    no_swap=st.booleans(),
-    reverse=st.booleans(),
-    openings=TEXT,
-    srand=optional(st.integers(0, (1 << 63) - 1)),
-    tc=optional(TEXT),
-    st=optional(SECONDS),
-    nodes=optional(st.integers(0, 10**18)),
-    timemargin=st.integers(0, 10**9),
-    bank=optional(SECONDS),
-    init_time=SECONDS,
-    isolation=st.sampled_from(["auto", "none", "T1", "T2", "T3"]),
-    require_tier=optional(st.sampled_from(["T0", "T1", "T2", "T3"])),
-    adjudicate=st.sampled_from(["off", "solver"]),
-    executor=st.sampled_from(["local", "inline"]),
-    concurrency=st.integers(-99, 99),
-    force_concurrency=st.booleans(),
-    max_time=optional(SECONDS),
-    stop_when=optional(TEXT),
-    no_recover=st.booleans(),
-    score_interval=st.integers(0, 99),
-    rating_interval=st.integers(0, 99),
-    event=TEXT,
-    site=TEXT,
-    name=TEXT,
-)
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "bots": st.lists(TEXT, max_size=4).map(tuple),
+    "game": TEXT,
+    "type": st.sampled_from(["round-robin", "gauntlet", "match"]),
+    "rounds": st.integers(-(1 << 63), (1 << 63) - 1),
+    "games": st.sampled_from([1, 2]),
+    "seeds": st.integers(0, 99),
+    "no_swap": st.booleans(),
+    "reverse": st.booleans(),
+    "openings": TEXT,
+    "srand": optional(st.integers(0, (1 << 63) - 1)),
+    "tc": optional(TEXT),
+    "st": optional(SECONDS),
+    "nodes": optional(st.integers(0, 10**18)),
+    "timemargin": st.integers(0, 10**9),
+    "bank": optional(SECONDS),
+    "init_time": SECONDS,
+    "isolation": st.sampled_from(["auto", "none", "T1", "T2", "T3"]),
+    "require_tier": optional(st.sampled_from(["T0", "T1", "T2", "T3"])),
+    "adjudicate": st.sampled_from(["off", "solver"]),
+    "executor": st.sampled_from(["local", "inline"]),
+    "concurrency": st.integers(-99, 99),
+    "force_concurrency": st.booleans(),
+    "max_time": optional(SECONDS),
+    "stop_when": optional(TEXT),
+    "no_recover": st.booleans(),
+    "score_interval": st.integers(0, 99),
+    "rating_interval": st.integers(0, 99),
+    "event": TEXT,
+    "site": TEXT,
+    "name": TEXT,
+}
+CONFIGS = st.fixed_dictionaries(VALUES).map(lambda values: TournamentConfig(**values))
 
 
 @given(CONFIGS)
@@ -63,8 +63,7 @@ def test_toml_round_trip(config: TournamentConfig) -> None:
 
 
 def test_every_option_takes_part_in_the_round_trip() -> None:
-    drawn = CONFIGS.wrapped_strategy.kwargs  # pyright: ignore[reportAttributeAccessIssue] - hypothesis has no other way
-    assert set(drawn) == {field.name for field in msgspec.structs.fields(TournamentConfig)}
+    assert set(VALUES) == {field.name for field in msgspec.structs.fields(TournamentConfig)}
 
 
 def test_defaults_are_left_out() -> None:
@@ -77,8 +76,8 @@ def test_defaults_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"round": 3}, 'cup.toml: unknown key "round"; did you mean "rounds"\\?'),
-        ({"no_swap": True}, 'cup.toml: unknown key "no_swap"; did you mean "no-swap"\\?'),
+        ({"round": 3}, r'cup.toml: unknown key "round"; did you mean "rounds"\?'),
+        ({"no_swap": True}, r'cup.toml: unknown key "no_swap"; did you mean "no-swap"\?'),
         ({"zzz": 1}, 'cup.toml: unknown key "zzz"$'),
         ({"rounds": "3"}, r"cup.toml: .*int.*str.*rounds"),
         ({"rounds": 3.0}, r"cup.toml: .*int.*float.*rounds"),
@@ -128,16 +127,16 @@ def test_the_goal() -> None:
 
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "cup.toml"
-    with pytest.raises(ConfigError, match="cannot read .*cup.toml: No such file"):
+    with pytest.raises(ConfigError, match=r"cannot read .*cup\.toml: No such file"):
         read_toml(path)
     path.write_bytes(b"rounds = 3\nbots = [\n")
-    with pytest.raises(ConfigError, match="cup.toml is not a TOML file: .*line 3|end of document"):
+    with pytest.raises(ConfigError, match=r"cup\.toml is not a TOML file: .*(line 3|end of document)"):
         read_toml(path)
     path.write_bytes(b"rounds = 3\ngames == 2\n")
-    with pytest.raises(ConfigError, match="cup.toml is not a TOML file: .*line 2"):
+    with pytest.raises(ConfigError, match=r"cup\.toml is not a TOML file: .*line 2"):
         read_toml(path)
     path.write_bytes(b'name = "\xff"\n')
-    with pytest.raises(ConfigError, match="is not a TOML file: .*utf-8"):
+    with pytest.raises(ConfigError, match=r"is not a TOML file: .*utf-8"):
         read_toml(path)
     path.write_bytes(b"rounds = 3\n")
     assert config_from(read_toml(path), str(path)).rounds == 3

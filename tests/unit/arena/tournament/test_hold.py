@@ -141,17 +141,16 @@ def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor:
     gate = tmp_path / "gate"
     sitting = begin(config("random", f"strange:folder={tmp_path},wait=on", rounds=20, executor=executor))
     before = signal.getsignal(signal.SIGINT)
-    on_words = lambda _: gate.touch()  # noqa: E731
     if executor == "inline":
         # The bot plays in the process that is to hear the signal.
         gate.touch()
-    ended = sitting.play(1, on_event=strike(1, signal.SIGINT), on_words=on_words)
+    ended = sitting.play(1, on_event=strike(1, signal.SIGINT), on_words=lambda _: gate.touch())
 
     assert signal.getsignal(signal.SIGINT) == before
     assert (ended.state, ended.reason, ended.num_done) == ("stopped", "stopped on request", 1)
     assert sitting.said == ["stopping: running matches end and are stored; Ctrl-C again ends them now"]
     assert [match.termination for match in sitting.matches()] == ["rules"]
-    assert sitting.store.tournament(1).state == "stopped"
+    assert sitting.state() == "stopped"
 
     assert sitting.play().state == "finished"
     sitting.assert_whole()

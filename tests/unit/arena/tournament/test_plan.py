@@ -63,7 +63,7 @@ def test_jobs_are_what_was_planned(begin: Begin) -> None:
 def test_a_bot_that_changed_is_refused(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = begin(config("random", "strange"))
     restore_plan(sitting.store, sitting.tournament)
-    monkeypatch.syspath_prepend(strange_bots.install(tmp_path / "newer", "2.0"))
+    strange_bots.install(monkeypatch, tmp_path / "newer", "2.0")
     with pytest.raises(ConfigError, match=r"strange has changed since rr-1 began: .* strange 1\.0, now 2\.0"):
         restore_plan(sitting.store, sitting.tournament)
 
@@ -87,7 +87,7 @@ def test_files_are_found_from_any_folder(
     assert restored.competitors[1].options == {"folder": str(tmp_path / "here" / "weights.bin")}
     assert restored.competitors[1].label == "strange:folder=weights.bin"
     (tmp_path / "here" / "weights.bin").write_bytes(b"two")
-    with pytest.raises(ConfigError, match="strange:folder=weights.bin has changed since rr-1 began"):
+    with pytest.raises(ConfigError, match=r"strange:folder=weights\.bin has changed since rr-1 began"):
         restore_plan(sitting.store, sitting.tournament)
 
 
@@ -147,9 +147,9 @@ def test_other_openings_are_refused(begin: Begin, tmp_path: Path) -> None:
 
 def test_tiers() -> None:
     assert make_plan(config(*TRIO, isolation="T1", require_tier="T1")).tier == "T1"
-    with pytest.raises(ArenaError, match="tier T1 is required, .* say --require-tier T0 to accept that"):
+    with pytest.raises(ArenaError, match=r"tier T1 is required, .* say --require-tier T0 to accept that"):
         make_plan(config(*TRIO, require_tier="T1"))
-    with pytest.raises(ArenaError, match="tier T2 is required for strange, .* bots would run in T0"):
+    with pytest.raises(ArenaError, match=r"tier T2 is required for strange, .* bots would run in T0"):
         make_plan(config("random", "strange", require_tier=None))
     assert make_plan(config(*TRIO, require_tier=None)).tier == "T0"
 

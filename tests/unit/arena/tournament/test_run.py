@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import BrokenExecutor, Future
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.worker import Began, Control, play_batch
-from arena.tournament.events import MatchFinished
+from arena.tournament.events import MatchFinished, MatchStarted, Notice
 from arena.tournament.lease import Lease
 from arena.tournament.ledger import Ledger
 from arena.tournament.orders import Orders
 from arena.tournament.run import MAX_BATCH, Rules, Run, batch_size
 from arena.tournament.stop import StopSignals
+from arena_db.engine import Settings, open_raw
 from arena_db.owner import current_owner
 from tournaments import TRIO, Sitting, config
 
@@ -74,7 +76,7 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str) -
 
     assert (ended.state, ended.num_done) == ("finished", 6)
     sitting.assert_whole()
-    stories = {number: [] for number in range(1, 7)}
+    stories: dict[int, list[object]] = {number: [] for number in range(1, 7)}
     for match in sitting.matches():
         stories[match.number].append((match.attempt, match.termination, match.is_final, match.rated))
     void, played = (termination, False, False), ("rules", True, True)
@@ -174,8 +176,24 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
 
     assert (ended.state, ended.reason) == ("stopped", "another process has taken it over")
     assert sitting.matches() == []
-    assert sitting.store.tournament(tournament.id).state == "running"
+    assert sitting.state() == "running"
     assert sitting.store.heartbeat(tournament.id, other)
+
+
+def test_a_locked_store_costs_nothing(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=10))
+    with closing(open_raw(Settings(path=sitting.store.path))) as other:
+
+        def on_event(event: object) -> None:
+            if isinstance(event, MatchStarted) and event.number == 2:
+                other.execute("BEGIN IMMEDIATE")
+            if isinstance(event, Notice):
+                other.execute("ROLLBACK")
+
+        assert sitting.play(on_event=on_event).state == "finished"
+    sitting.assert_whole()
+    (notice,) = sitting.notices()
+    assert "is locked by another process; 30 results wait beside it" in notice
 
 
 def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
@@ -203,15 +221,15 @@ class DyingPool:
         self._deaths = deaths
         self._early = early
         self._news: list[Began] = []
-        self._is_broken = False
+        self.is_broken = False
 
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        if self._is_broken:
+        if self.is_broken:
             raise BrokenExecutor("a worker died before")
         if not self._deaths:
             return self._inner.submit(jobs, tick)
         self._deaths -= 1
-        self._is_broken = True
+        self.is_broken = True
         if not self._early:
             self._news.append(Began(1, jobs[0].number))
         future: Future[list[MatchRecord]] = Future()
@@ -229,7 +247,7 @@ class DyingPool:
         self._inner.abort()
 
     def rebuild(self) -> None:
-        self._is_broken = False
+        self.is_broken = False
 
     def close(self) -> None:
         self._inner.close()
@@ -254,7 +272,7 @@ def test_workers_that_come_up_at_last_lose_nothing(begin: Begin, deaths: int, *,
 def test_a_pool_that_broke_while_idle_is_rebuilt(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     pool = DyingPool(0, early=True)
-    pool._is_broken = True  # noqa: SLF001 - as if a worker had died since the last batch
+    pool.is_broken = True  # as if a worker had died since the last batch
     assert play_in(sitting, pool).state == "finished"
     sitting.assert_whole()
 

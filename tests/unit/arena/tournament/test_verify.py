@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -24,8 +24,8 @@ def sitting(begin: Begin) -> Sitting:
     return sitting
 
 
-def tampered(match: StoredMatch, **changes: Any) -> StoredMatch:
-    return dataclasses.replace(match, **changes)
+def tampered(match: StoredMatch, **changes: object) -> StoredMatch:
+    return dataclasses.replace(match, **cast("dict[str, Any]", changes))
 
 
 def with_action(match: StoredMatch, ply: int, action: int) -> StoredMatch:

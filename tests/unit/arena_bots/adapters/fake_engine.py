@@ -66,6 +66,8 @@ class Engine:
                 self.move()
             case "BEGIN" | "DONE":
                 self.move()
+            case "ABOUT":
+                self.say('name="Fake", version="1"')
             case "BOARD" | "INFO":
                 pass
             case _:

@@ -14,6 +14,7 @@ from arena_plugins.conformance import assert_conforms, check_bot
 from arena_plugins.contract import Limit, Termination
 from arena_plugins.errors import BotError, OptionError, PluginError, ProtocolError
 from arena_plugins.manager import load_bot, load_game
+from arena_plugins.program import exec_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,3 +140,22 @@ def test_options_are_checked() -> None:
             make_seat(competitor, "tic-tac-toe", Tier.T1)
         with pytest.raises(OptionError, match=message):
             load_bot(text, GAME, seed=1)
+
+
+def test_files_in_a_command_are_known_by_their_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("here", "my bots"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bot.sh").write_text("exit")
+    monkeypatch.chdir(tmp_path / "my bots")
+    there = resolve(["exec:cmd=sh -e bot.sh"], margin_ms=0)[0]
+    assert there.label == there.record.spec == "exec:cmd=sh -e bot.sh"
+    assert exec_command(there.options) == ["sh", "-e", str(tmp_path / "my bots" / "bot.sh")]
+    here = resolve([f"exec:cmd=sh -e {tmp_path}/here/bot.sh"], margin_ms=0)[0]
+    assert here.record.identity == there.record.identity
+    assert resolve([there.spec], margin_ms=0)[0] == there
+    (tmp_path / "here" / "bot.sh").write_text("exit 1")
+    assert resolve([here.spec], margin_ms=0)[0].record.identity != here.record.identity
+    plain = resolve(["exec:cmd=sh -e nothing.sh"], margin_ms=0)[0]
+    assert (plain.options["cmd"], plain.record.files) == ("sh -e nothing.sh", "{}")

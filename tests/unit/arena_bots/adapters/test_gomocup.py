@@ -61,11 +61,12 @@ def test_a_match_as_first_and_as_second(told: Told, after: After) -> None:
     assert (result.action, result.text) == (0, "[1m cell")
     assert told.lines() == [
         "START 15",
-        "INFO max_memory 536870912",
+        "INFO max_memory 367001600",
         "INFO timeout_match 0",
         "INFO game_type 1",
         "INFO rule 0",
         f"INFO folder {Path.cwd()}",
+        "ABOUT",
         *TIMES,
         "BEGIN",
     ]
@@ -83,7 +84,7 @@ def test_a_match_as_first_and_as_second(told: Told, after: After) -> None:
 def test_openings_and_jumps_are_told_as_a_board(told: Told, after: After) -> None:
     bot = told.bot()
     assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
-    assert told.lines()[6:] == [*TIMES, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
+    assert told.lines()[7:] == [*TIMES, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
     assert bot.play(after(GAME, 16, 30, 17, 0, 18), LIMIT).action == 1
     assert told.lines() == [*TIMES, "TURN 3,1"]
     # Now it plays for the other side, then the same position again, then from the start.
@@ -99,7 +100,7 @@ def test_an_engine_without_restart_is_started_again(told: Told) -> None:
     bot = told.bot("no-restart")
     for _ in range(2):
         assert bot.play(GAME.initial_state(), LIMIT).action == 0
-    assert told.lines()[9:11] == ["RESTART", "START 15"]
+    assert told.lines()[10:12] == ["RESTART", "START 15"]
 
 
 @pytest.mark.parametrize("end", ["crlf", "lf", "cr"])

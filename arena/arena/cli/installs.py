@@ -1,0 +1,54 @@
+"""`arena bots install` and `remove`: bots from wheels, each in a folder of its own."""
+
+from __future__ import annotations
+
+import re
+
+import click
+from rich_click import RichCommand
+
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}\Z")
+
+
+def _check_sha256(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _SHA256.match(value):
+        raise click.BadParameter("a SHA-256 is 64 hexadecimal digits")
+    return value
+
+
+@click.command(cls=RichCommand)
+@click.argument("wheel")
+@click.option(
+    "--sha256",
+    metavar="HEX",
+    callback=_check_sha256,
+    help="The hash the wheel must have; any other is refused.",
+)
+@click.option(
+    "--index", metavar="URL", help="The package index names are looked up in (default: the one of pip)."
+)
+def install(wheel: str, *, sha256: str | None, index: str | None) -> None:
+    """Install the bots of WHEEL, a .whl file or the name of a package, into a folder of their own.
+
+    Nothing of the wheel runs in the arena, now or later: its bots play in processes of their own, and games it
+    may have are never loaded. What it needs and the arena lacks is fetched as wheels too.
+    """
+    from arena.cli.output import say
+    from arena.shelf import install as shelf
+
+    installed, names = shelf.install(wheel, sha256=sha256, index=index)
+    say(f"installed {installed.distribution} {installed.version}: {', '.join(names)}")
+    say(f"sha256 {installed.sha256} {installed.wheel}")
+    for name, value in installed.also.items():
+        say(f"sha256 {value} {name}")
+    say(f"next: arena bots check {names[0]}", err=True)
+
+
+@click.command(cls=RichCommand)
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove the bot or the package called NAME, with all that came with its wheel."""
+    from arena.cli.output import say
+    from arena.shelf import install as shelf
+
+    say(f"removed {', '.join(shelf.remove(name)) or name}")

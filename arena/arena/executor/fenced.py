@@ -1,0 +1,77 @@
+"""Runs a program that is nobody's bot in a match, but its code, in the sandbox and to its end."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.sandbox.grade import default_tier
+from arena.sandbox.process import spawn
+from arena.sandbox.tier import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.sandbox.process import Process
+    from arena.sandbox.readable import Readable
+
+_KEPT = 1 << 20
+"""Bytes of each output that are kept, the last ones."""
+_WAIT_MS = 50.0
+_CHUNK = 1 << 16
+
+
+class Done(NamedTuple):
+    """How a program ended."""
+
+    code: int | None
+    """Its exit status, or the number of the signal that ended it, negative; None if it was too slow."""
+    stdout: bytes
+    stderr: bytes
+
+
+def strongest_usual_tier() -> Tier:
+    """Give the tier that untrusted code gets: what bots get by default, and a process of its own at least."""
+    return max(default_tier(), Tier.T1)
+
+
+def run_fenced(command: Sequence[str], readable: Readable, seconds: float) -> Done:
+    """Run a program to its end, or for so many seconds.
+
+    Raises:
+        ConfigError: this system has no tier for processes.
+        OSError: it cannot be started.
+    """
+    process = spawn(command, strongest_usual_tier(), readable=readable)
+    try:
+        stdout, stderr = _read(process, time.monotonic() + seconds)
+        ended = process.has_exited()
+        end = process.kill()
+        code = None if not ended else end.code if end.signal is None else -end.signal
+        return Done(code, stdout, stderr)
+    finally:
+        process.kill()
+        process.close()
+
+
+def _read(process: Process, deadline: float) -> tuple[bytes, bytes]:
+    """Read both outputs until the program ended or the deadline is over."""
+    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    waiting = select.poll()
+    for fd in kept:
+        waiting.register(fd, select.POLLIN)
+    while time.monotonic() < deadline:
+        # Asked before the pipes are: what it wrote last is then in them.
+        ended = process.has_exited()
+        events = waiting.poll(0 if ended else _WAIT_MS)
+        for fd, _ in events:
+            chunk = os.read(fd, _CHUNK)
+            kept[fd] += chunk
+            del kept[fd][:-_KEPT]
+            if not chunk:
+                waiting.unregister(fd)
+        if ended and not events:
+            break
+    return bytes(kept[process.stdout]), bytes(kept[process.stderr])

@@ -1,0 +1,64 @@
+"""Calls pip to fetch wheels and to unpack them: wheels alone, one at a time, without what they need."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError, PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def fetch(requirement: str, folder: Path, index: str | None) -> Path:
+    """Fetch the wheel that fits a requirement best into a folder of its own.
+
+    Args:
+        requirement: name and versions, nothing else.
+        folder: where to; it is made.
+        index: address of the package index; None for the one pip is set up for.
+
+    Raises:
+        ArenaError: there is no such wheel, or none can be had.
+    """
+    folder.mkdir(parents=True)
+    arguments = ["download", "--no-deps", "--only-binary=:all:", f"--dest={folder}"]
+    arguments += [f"--index-url={index}"] if index else []
+    _run_pip(*arguments, "--", requirement)
+    found = list(folder.iterdir())
+    if len(found) != 1 or found[0].suffix != ".whl":
+        raise PluginError(f"what pip fetched for {requirement} is not one wheel; only wheels are installed")
+    return found[0]
+
+
+def unpack(wheels: Iterable[Path], folder: Path) -> None:
+    """Unpack wheels into one folder, whatever else they need, and without a look at any index.
+
+    Raises:
+        ArenaError: a wheel is damaged, or made for another Python or machine.
+    """
+    files = [str(wheel) for wheel in wheels]
+    _run_pip("install", "--isolated", "--no-index", "--no-deps", f"--target={folder}", "--", *files)
+
+
+def _run_pip(*arguments: str) -> None:
+    if importlib.util.find_spec("pip") is None:
+        raise ArenaError(f"installing needs pip, which {sys.executable} lacks; {sys.executable} -m ensurepip")
+    # -P: a file pip.py in the folder one works in is not pip.
+    command = [sys.executable, "-P", "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
+    done = subprocess.run(  # noqa: S603 - the names were checked, and none can be an option
+        [*command, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        last = lines[-1].removeprefix("ERROR: ") if lines else f"it ended with {done.returncode}"
+        raise ArenaError(f"pip {arguments[0]}: {last}")

@@ -1,0 +1,98 @@
+"""The folders of the shelf: in each `lib`, what was unpacked, and `install.toml`, from which wheels."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from arena.errors import PluginError
+from arena.home import home
+
+LIB = "lib"
+"""In the folder of a wheel: what comes first on the path of its bots."""
+_RECORD = "install.toml"
+
+
+class Installed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One installed wheel."""
+
+    distribution: str
+    """Its name as its metadata has it."""
+    version: str
+    wheel: str
+    """The name of its file."""
+    sha256: str
+    """The hash of that file, by which its bots are known."""
+    installed_at: datetime
+    files: str
+    """The hash of all that was unpacked, as `hash_files` gives it."""
+    also: dict[str, str]
+    """Wheels of what it needs and the arena lacks, unpacked with it: file name to SHA-256."""
+
+
+def shelf_folder() -> Path:
+    """Return the folder in which each installed wheel has one; it may not exist."""
+    return home().absolute() / "bots"
+
+
+def wheel_folders() -> list[Path]:
+    """Return the folders of the installed wheels, by name; unfinished work is in hidden ones."""
+    try:
+        found = sorted(shelf_folder().iterdir())
+    except FileNotFoundError:
+        return []
+    return [path for path in found if path.is_dir() and not path.name.startswith(".")]
+
+
+def read_record(folder: Path) -> Installed:
+    """Read what was installed into a folder of the shelf.
+
+    Raises:
+        PluginError: it cannot be read.
+    """
+    try:
+        return msgspec.toml.decode((folder / _RECORD).read_bytes(), type=Installed)
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise PluginError(
+            f"what is installed in {folder} cannot be told ({error}); "
+            f"arena bots remove {folder.name}, then install it again"
+        ) from error
+
+
+def write_record(folder: Path, installed: Installed) -> None:
+    """Write what `read_record` reads; names, versions and hashes hold nothing a TOML string must escape."""
+    values = {
+        key: value for key, value in msgspec.structs.asdict(installed).items() if isinstance(value, str)
+    }
+    lines = [f'{key} = "{value}"' for key, value in values.items()]
+    lines += [f"installed_at = {installed.installed_at.isoformat()}", "", "[also]"]
+    lines += [f'"{name}" = "{sha256}"' for name, sha256 in installed.also.items()]
+    (folder / _RECORD).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def hash_files(folder: Path) -> str:
+    """Give one SHA-256, in hex, of the names and contents of all files below a folder."""
+    total = hashlib.sha256()
+    for path in _files(folder):
+        total.update(f"{path.relative_to(folder).as_posix()}\0".encode(errors="surrogateescape"))
+        # What a link names may change without it.
+        total.update(b"a link" if path.is_symlink() else hash_file(path).encode())
+    return total.hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """Give the SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder):
+        found += [Path(parent, name) for name in files]
+        found += [link for link in (Path(parent, name) for name in folders) if link.is_symlink()]
+    return sorted(found)

@@ -1,0 +1,61 @@
+"""Plays every hostile bot in every granted tier and game; prints what deviated, was late or was left."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+
+from arena.sandbox.grade import grade
+from arena.sandbox.tier import Tier, tiers_to_try
+from arena.trials.suite import GAMES, Trial, run_suite
+
+
+def main() -> int:
+    """Print one JSON line; give 1 if anything deviated."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1, help="the acceptance asks for 20")
+    parser.add_argument("--tiers", nargs="*", default=granted())
+    parser.add_argument("--games", nargs="*", default=list(GAMES))
+    parser.add_argument("--bots", nargs="*", help="names; all if none are given")
+    chosen = parser.parse_args()
+    began = time.monotonic()
+    trials, left = run_suite(
+        chosen.tiers,
+        chosen.games,
+        chosen.repeats,
+        None if chosen.bots is None else lambda row: row.name in chosen.bots,
+        report,
+    )
+    bad = [trial for trial in trials if trial.deviations]
+    figures = {
+        "benchmark": "hostile",
+        "trials": dict(Counter(f"{trial.tier} {trial.game}" for trial in trials)),
+        "deviations": dict(Counter(f"{trial.tier} {trial.game} {trial.name}" for trial in bad)),
+        "survivors": sum("processes survived" in text for trial in bad for text in trial.deviations),
+        "slowest_verdict_ms_over": max((trial.overshoot_ms for trial in trials), default=0.0),
+        "stalls": sum(trial.num_stalls for trial in trials),
+        "descriptors_left": left.descriptors,
+        "files_left": left.files,
+        "referee_rss_growth_mib": round(left.rss_bytes / (1 << 20), 1),
+        "wall_s": round(time.monotonic() - began, 1),
+    }
+    print(json.dumps(figures))
+    return 1 if bad else 0
+
+
+def granted() -> list[str]:
+    """Give the tiers with processes that this machine grants, weakest first."""
+    return [tier.value for tier in reversed(tiers_to_try()) if tier is not Tier.T0 and grade(tier).is_granted]
+
+
+def report(trial: Trial) -> None:
+    """Tell at once what went wrong."""
+    for text in trial.deviations:
+        print(f"{trial.tier} {trial.game} {trial.name}: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Tournaments that are killed at any moment end as if they had not been; `make kill-trials` tries longer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from children import run_child
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.slow
+def test_kill_9(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "kill_trials.py", "--trials", "10", "--rounds", "20"]
+    figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
+
+    assert (figures["trials"], figures["matches"]) == (10, 40)
+    assert figures["kills"] >= 5
+    failures = ("orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
+    assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)

@@ -1,0 +1,69 @@
+"""Every hostile bot ends as the table says, in time, and leaves nothing, in all tiers this machine grants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.sandbox.grade import grade
+from arena.sandbox.tier import Tier, tiers_to_try
+from arena.trials.suite import run_suite
+from arena_plugins.hostile.run import BEHAVIOURS
+from arena_plugins.hostile.table import TABLE, Misbehaviour
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GRANTED = sorted(tier for tier in tiers_to_try() if tier is not Tier.T0 and grade(tier).is_granted)
+MOST_RSS = 10 << 20
+KINDS = {
+    "full-column",
+    "two-answers",
+    "busy",
+    "info-flood",
+    "exit-3",
+    "nan",
+    "memory-touched",
+    "stop-itself",
+    "ponder",
+}
+"""Of the bots that need no more than T1, those that a stronger tier might get wrong."""
+
+
+def everything(_: Misbehaviour) -> bool:
+    return True
+
+
+def what_may_differ(row: Misbehaviour) -> bool:
+    return row.tier > "T1" or row.name in KINDS
+
+
+@pytest.mark.parametrize(
+    ("tier", "game", "select"),
+    [
+        pytest.param("T1", "connect-four", everything, id="T1"),
+        *(pytest.param(tier.value, "tic-tac-toe", what_may_differ, id=tier.value) for tier in GRANTED[1:]),
+    ],
+)
+def test_hostile_bots(tier: str, game: str, select: Callable[[Misbehaviour], bool]) -> None:
+    trials, left = run_suite([tier], [game], select=select)
+
+    assert [trial for trial in trials if trial.deviations] == []
+    assert len(trials) == sum(select(row) and row.tier <= tier for row in TABLE)
+    assert (left.descriptors, left.files) == (0, 0)
+    assert left.rss_bytes < MOST_RSS
+
+
+def test_the_table_has_every_behaviour() -> None:
+    assert BEHAVIOURS.keys() <= {row.name for row in TABLE}
+
+
+def test_a_bot_that_is_not_as_expected_deviates(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = tuple(row._replace(expected=("draw",)) for row in TABLE if row.name in {"good", "exit-3"})
+    slow = next(row for row in TABLE if row.name == "slow")
+    monkeypatch.setattr("arena.trials.suite.TABLE", (*wrong, slow))
+    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name != "slow")
+
+    assert [len(trial.deviations) for trial in trials] == [1, 1]
+    assert "ended in crash, not draw" in trials[1].deviations[0]
