@@ -39,10 +39,10 @@ _LOG_LIMIT: Final = 32 << 20
 """Bytes of a write-ahead log after which a writer asks the readers for a moment. SQLite starts a log anew
 when nobody reads it, and of many readers one always does."""
 
-_LOG_WAITS_MS: Final[tuple[int, ...]] = (2000, 4000)
+_LOG_WAITS_MS: Final[tuple[int, ...]] = (1000, 2000)
 """How long that moment is waited for at first, and after waits in vain."""
 
-_LOG_PAUSE: Final = 5
+_LOG_PAUSE: Final = 10
 """From a wait in vain to the next, as its multiple: a reader that stands still must not stop the writers."""
 
 
@@ -151,7 +151,8 @@ def writing(engine: Engine, settings: Settings) -> Generator[Connection]:
 def _tend_log(connection: Connection, settings: Settings) -> None:
     raw: Any = connection.connection.driver_connection
     log = settings.path.with_name(settings.path.name + "-wal")
-    wait_at, num_vain = connection.info.get("log", (0.0, 0))
+    state: tuple[float, int] = connection.info.get("log", (0.0, 0))
+    wait_at, num_vain = state
     if monotonic() >= wait_at and log.exists() and log.stat().st_size > _LOG_LIMIT:
         wait_ms = _LOG_WAITS_MS[min(num_vain, len(_LOG_WAITS_MS) - 1)]
         raw.execute(f"PRAGMA busy_timeout={wait_ms}").fetchall()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from children import arena_call, arena_environment, modules_after
+from source_tree import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,14 @@ BUNDLED = sorted(
 )
 HELP_CPU = 0.5
 """Seconds of CPU; the goal is 0.2, the bound leaves room for a busy machine."""
+
+ENGINE = ROOT / "tests" / "unit" / "arena_bots" / "adapters" / "fake_engine.py"
+FOREIGN = {
+    "exec": ("tic-tac-toe", {"cmd": f"sh {ROOT / 'docs' / 'examples' / 'first-legal.sh'}"}),
+    "gomocup": ("gomoku", {"cmd": f"{sys.executable} {ENGINE} {os.devnull} lf"}),
+    "kaggle": ("connect-four", {"file": "agent.py"}),
+}
+"""Bots that need a game or options of their own."""
 
 
 def _first_names(modules: set[str]) -> set[str]:
@@ -49,11 +59,13 @@ def test_listing_imports_no_bot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_playing_needs_no_framework(name: str, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def agent(): return 3", encoding="utf-8")
+    game, options = FOREIGN.get(name, ("tic-tac-toe", {}))
     code = f"""
 from importlib.metadata import entry_points
 from arena_plugins.contract import Limit
-game = next(iter(entry_points(group="arena.games", name="tic-tac-toe"))).load().make_game({{}})
-bot = next(iter(entry_points(group="arena.bots", name={name!r}))).load().make_bot(game, 1, {{}})
+game = next(iter(entry_points(group="arena.games", name={game!r}))).load().make_game({{}})
+bot = next(iter(entry_points(group="arena.bots", name={name!r}))).load().make_bot(game, 1, {options!r})
 state = game.initial_state()
 assert bot.play(state, Limit(seconds=0.2, nodes=20)).action in state.legal_actions
 """

@@ -30,8 +30,8 @@ def _check_sha256(_context: click.Context, _option: click.Parameter, value: str 
 def install(wheel: str, *, sha256: str | None, index: str | None) -> None:
     """Install the bots of WHEEL, a .whl file or the name of a package, into a folder of their own.
 
-    Nothing of the wheel runs in the arena, now or later: its bots play in processes of their own, and games it
-    may have are never loaded. What it needs and the arena lacks is fetched as wheels too.
+    Nothing of the wheel runs in the arena, now or later: its bots play in processes of their own, and games
+    it may have are never loaded. What it needs and the arena lacks is fetched as wheels too.
     """
     from arena.cli.output import say
     from arena.shelf import install as shelf

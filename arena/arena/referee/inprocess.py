@@ -6,8 +6,11 @@ import time
 import traceback
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from arena.referee.dialogue import check_action, check_time
 from arena.referee.seats import Answer, Fault, Resignation
+from arena.referee.stall import SUSPENDED_S, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.sandbox.tier import Tier
@@ -71,7 +74,7 @@ class InProcessSeat:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
         limit = make_limit(setup.control.to_wire(), clock.to_wire(setup.player), self._num_asked)
         self._num_asked += 1
-        allowance_s = clock.allowance_s(setup.player)
+        allowance_s, asleep_s = clock.allowance_s(setup.player), suspended_s()
         began = time.monotonic()
         elapsed_s = None
         try:
@@ -83,7 +86,10 @@ class InProcessSeat:
             check_time(elapsed_s, allowance_s, clock.lateness(setup.player))
         except FaultError as error:
             elapsed_s = time.monotonic() - began if elapsed_s is None else elapsed_s
-            return self._end(error, elapsed_s, clock.limit_ms(setup.player))
+            fault = self._end(error, elapsed_s, clock.limit_ms(setup.player))
+            is_late = error.termination is clock.lateness(setup.player)
+            # In this process a late scheduler cannot be told from a slow bot, a suspended machine can.
+            return msgspec.structs.replace(fault, is_stall=is_late and suspended_s() - asleep_s > SUSPENDED_S)
         if not isinstance(answer, Action):
             return Resignation(elapsed_s)
         info = next((message for message in before if isinstance(message, Info)), None)

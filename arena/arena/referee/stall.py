@@ -7,7 +7,7 @@ import time
 
 _LEAST_LAG_S = 0.005
 """A lag below this is none: without a margin every wait that is a hair too long would excuse a bot."""
-_SUSPENDED_S = 0.01
+SUSPENDED_S = 0.01
 """The two clocks are not read at once; a suspend is never this short."""
 _BUSY = 0.9
 """A bot that computed for this part of its time was not kept from it."""
@@ -30,5 +30,5 @@ def is_stall(*, window_s: float, margin_s: float, lag_s: float, asleep_s: float,
         asleep_s: for how long the machine was suspended meanwhile.
         computed_s: seconds of CPU the bot used meanwhile.
     """
-    is_disturbed = lag_s > max(margin_s / 2, _LEAST_LAG_S) or asleep_s > _SUSPENDED_S
+    is_disturbed = lag_s > max(margin_s / 2, _LEAST_LAG_S) or asleep_s > SUSPENDED_S
     return is_disturbed and computed_s < _BUSY * window_s

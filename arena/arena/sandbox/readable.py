@@ -42,8 +42,8 @@ class Readable(NamedTuple):
     def with_program(self, command: Sequence[str]) -> Readable:
         """Give this and what a program needs: each word that is a file, with what lies beside that.
 
-        For one in a folder `bin` that is the folder `lib` next to it, too, as of an interpreter. A script gets
-        the program its first line names.
+        For one in a folder `bin` that is the folder `lib` next to it, as of an interpreter. A script gets the
+        program its first line names, too.
         """
         found = self
         for word in [*command, *_interpreter(command)]:

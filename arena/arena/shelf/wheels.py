@@ -45,7 +45,8 @@ def read_wheel(path: Path) -> Wheel:
             )
         name, version, _, _ = parse_wheel_filename(path.name)
         (found,) = importlib.metadata.distributions(path=[str(path)])
-        title, said = found.metadata["Name"], found.metadata["Version"]
+        headers = found.metadata
+        title, said = (headers.get(key, "") for key in ("Name", "Version"))
         requires = tuple(found.requires or ())
         fits = canonicalize_name(title) == name and Version(said) == version
     except (InvalidWheelFilename, InvalidVersion) as error:

@@ -53,7 +53,7 @@ class Engine:
         return answer[:2].upper() == b"OK"
 
     def settle(self) -> None:
-        """Wait until the engine has done what it was told; getting memory must not cost the time of a move."""
+        """Wait until the engine has done what it was told; getting memory must not cost a move its time."""
         self._answer("ABOUT")
 
     def ask(self, *lines: str) -> tuple[int, int]:

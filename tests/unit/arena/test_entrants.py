@@ -107,3 +107,15 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     bots = resolve([f"strange:folder={tmp_path / name / 'agent.py'}" for name in "abc"], margin_ms=0)
     label = "strange:folder=agent.py"
     assert [bot.label for bot in bots] == [label, f"{label}_2", f"{label}_3"]
+
+
+def test_a_command_is_known_by_the_files_in_it(tmp_path: Path) -> None:
+    for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "engine").write_text(text)
+    commands = [f'strange:cmd="{tmp_path / name / "engine"} --level 5"' for name in "abc"]
+    a, b, c = (one(command) for command in commands)
+    assert a.record == b.record != c.record
+    assert a.label == "strange:cmd=engine --level 5"
+    assert a.options == {"cmd": f"{tmp_path / 'a' / 'engine'} --level 5"}
+    assert one(a.spec) == a

@@ -68,7 +68,7 @@ def error(answers: list[wire.Message]) -> tuple[str, str]:
 
 def test_a_whole_match() -> None:
     host = Host(start())
-    assert host.handle(HELLO) == [wire.BotHello(1, "mine", "1.2", ["misere"], "nonce")]
+    assert host.handle(HELLO) == [wire.BotHello(1, "mine", "1.2", ["misere"], "nonce", board=False)]
     assert host.handle(new_match()) == [wire.Ready("m1", deterministic=True)]
     info, action = host.handle(go())
     assert info == wire.Info("g1", value=0.5, nodes=1, text="[1mhi")

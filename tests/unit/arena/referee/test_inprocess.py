@@ -206,3 +206,20 @@ def test_it_cannot_be_asked_before_its_start() -> None:
     seat = InProcessSeat(raising(ValueError()), name="bot", version="1")
     with pytest.raises(RuntimeError, match="bot was asked"):
         seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))
+
+
+def test_a_suspended_machine_is_no_fault_of_the_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Suspending the machine for a test is out of the question.
+    monkeypatch.setattr("arena.referee.inprocess.suspended_s", time.monotonic)
+    hasty = TimeControl(mode="move", move_ms=1, margin_ms=0)
+
+    def dawdle(state: State, limit: Limit) -> PlayResult:
+        del limit
+        until = time.monotonic() + 0.02
+        while time.monotonic() < until:
+            pass
+        return PlayResult(state.legal_actions[0])
+
+    fault = fault_of(dawdle, hasty)
+    assert fault.termination == "time_move"
+    assert fault.is_stall

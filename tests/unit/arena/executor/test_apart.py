@@ -1,0 +1,161 @@
+"""A bot that was installed apart: what its processes import and read, and that the arena's never load it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.entrants import Competitor, resolve
+from arena.errors import ConfigError, PluginError
+from arena.executor import trial
+from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
+from arena.executor.seats import bot_files, bot_path, make_seat
+from arena.executor.trial import load_status, run_kit
+from arena.referee.seats import SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.readable import python_readable
+from arena.sandbox.tier import Tier
+from arena.shelf.install import install
+from arena.shelf.listing import find_bot
+from arena.tournament.config import TournamentConfig
+from arena.tournament.plan import make_plan
+from arena_plugins import load_game
+from arena_plugins.command import host_path
+from arena_plugins.entries import BOTS
+from wheels import BOT, make_wheel
+
+GAME = load_game("tic-tac-toe")
+NOSY = (
+    BOT
+    + """
+import json, os, sys
+import numpy, nosy_inner
+own = os.path.dirname(__file__)
+other = own.replace("nosy", "good")
+def seen(path):
+    try:
+        return len(os.listdir(path))
+    except OSError as error:
+        return type(error).__name__
+comes_first = sys.path.index(own) < sys.path.index(os.path.dirname(os.path.dirname(numpy.__file__)))
+is_own = os.path.dirname(nosy_inner.__file__) == own
+raise RuntimeError(json.dumps([comes_first, is_own, other in sys.path, seen(own) > 3, seen(other), os.getpid()]))
+"""
+)
+LIAR = """
+import os
+for fd in range(3, 10):
+    try:
+        os.write(fd, b'[1, "x"')
+    except OSError:
+        pass
+os._exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the bots of this file, each with a module of its own and a file that must never run."""
+    folder = tmp_path_factory.mktemp("apart")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARENA_HOME", str(folder / "home"))
+        for name, module in (("good", BOT), ("nosy", NOSY), ("liar", LIAR)):
+            files = {f"{name}.py": module, f"{name}_inner.py": "", "evil.pth": "import no_such_module\n"}
+            install(str(make_wheel(folder, name, {name: name}, files)))
+    return folder / "home"
+
+
+@pytest.fixture(autouse=True)
+def shelf(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARENA_HOME", str(home))
+    return home / "bots"
+
+
+@pytest.fixture
+def good() -> Competitor:
+    return resolve(["good"], margin_ms=50)[0]
+
+
+def test_it_plays_in_a_host_of_its_own(good: Competitor) -> None:
+    seat = make_seat(good, GAME.name, strongest_usual_tier())
+    control = TimeControl.parse(None, 30, None)
+    assert seat.start(SeatSetup(match="m", game=GAME, player=0, seed=1, control=control)) is None
+    assert seat.deterministic
+    seat.close()
+    assert "good" not in sys.modules
+
+
+def test_it_runs_in_no_process_of_the_arena(good: Competitor) -> None:
+    with pytest.raises(PluginError, match="was installed apart and runs in no process of the arena"):
+        make_seat(good, GAME.name, Tier.T0)
+    config = TournamentConfig(bots=("good", "random"), isolation="none", require_tier="T0")
+    with pytest.raises(ConfigError, match=r"good came by arena bots install.* leave out --isolation none"):
+        make_plan(config)
+
+
+def test_its_path_and_files(good: Competitor, shelf: Path) -> None:
+    lib = str(shelf / "good" / "lib")
+    assert good.folder == lib
+    assert bot_path(lib) == [lib, *host_path()]
+    assert bot_path("") == host_path()
+    readable = bot_files("good", lib, [str(shelf)])
+    assert os.path.realpath(lib) in readable.paths
+    everybody = python_readable(tuple(host_path()))
+    assert not any(Path(path).is_relative_to(shelf) for path in everybody.paths)
+    ours = next(path for path in sys.path if Path(path, "arena_bots").is_dir())
+    assert str(Path(ours, "arena_bots", "random.py")) not in bot_files("arena_bots.random", lib).paths
+    assert str(Path(ours, "arena_bots", "random.py")) in bot_files("arena_bots.random", "").paths
+
+
+def test_what_it_sees_while_it_loads() -> None:
+    """Its folder comes first and can be read; another bot's is not on its path nor, from T2 on, open."""
+    status = load_status(BOTS, find_bot("nosy"))
+    *facts, others, pid = json.loads(status.partition("RuntimeError: ")[2])
+    assert facts == [True, True, False, True]
+    assert others == "PermissionError" or strongest_usual_tier() < Tier.T2
+    assert pid != os.getpid()
+    assert "nosy" not in sys.modules
+
+
+def test_the_trial_of_a_good_one() -> None:
+    assert load_status(BOTS, find_bot("good")) == "ok"
+    checks = run_kit("good", "tic-tac-toe", 0.1)
+    assert len(checks) > 5
+    # The one that it fails: it takes any option.
+    assert [check.title for check in checks if not check.passed] == [
+        "An option it does not have raises OptionError"
+    ]
+
+
+def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_status(BOTS, find_bot("liar")) == "no word of why"
+    said, ended = run_kit("liar", "tic-tac-toe", 0.1)
+    assert (said.passed, ended.passed) == (False, False)
+    assert ended.detail == "its process ended with 3: no word of why"
+    monkeypatch.setattr(trial, "_LOAD_S", 0.0)
+    monkeypatch.setattr(trial, "_KIT_S", 0.0)
+    assert load_status(BOTS, find_bot("liar")) == "does not load within 0 s"
+    (check,) = run_kit("liar", "tic-tac-toe", 0.1)
+    assert (check.passed, check.detail) == (False, "no end within 0 s")
+
+
+def test_without_a_sandbox_none_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.sandbox.recipe.tiers_to_try", list[Tier])
+    assert load_status(BOTS, find_bot("good")).startswith("not tried: this system has no means for tier")
+
+
+@pytest.mark.parametrize(
+    ("code", "done"),
+    [
+        ("print('a'); import sys; sys.exit(3)", Done(3, b"a\n", b"")),
+        ("import os; os.write(2, b'x' * 300_000); os.kill(os.getpid(), 9)", Done(-9, b"", b"x" * 300_000)),
+        ("import sys; sys.stdout.write('x' * 3_000_000)", Done(0, b"x" * (1 << 20), b"")),
+    ],
+)
+def test_a_program_runs_to_its_end(code: str, done: Done) -> None:
+    readable = python_readable(tuple(host_path()))
+    assert run_fenced([sys.executable, "-I", "-S", "-c", code], readable, 60.0) == done

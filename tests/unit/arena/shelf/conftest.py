@@ -1,0 +1,41 @@
+"""A shelf in an empty folder, and one on which a wheel with two bots lies."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.shelf.install import install
+from wheels import BOT, make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of an empty shelf, which does not exist yet."""
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "bots"
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install `left` and `right` of the distribution My_Bots once for all tests; give the folder."""
+    folder = tmp_path_factory.mktemp("filled")
+    bots = {"left": "my_bots", "right": "my_bots"}
+    wheel = make_wheel(folder, "my_bots", bots, {"my_bots.py": BOT}, title="My_Bots")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARENA_HOME", str(folder / "home"))
+        receipt = install(str(wheel))
+    assert receipt.bots == ("left", "right")
+    return folder / "home" / "bots"
+
+
+@pytest.fixture
+def my_bots(filled: Path, shelf: Path) -> Path:
+    """Give the folder of My_Bots on a shelf of this test's own."""
+    shutil.copytree(filled, shelf)
+    return shelf / "my-bots"
