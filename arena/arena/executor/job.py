@@ -39,6 +39,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds a bot may take to start."""
     tier: str
     """Isolation tier the bots run in."""
+    stalls_count: bool = False
+    """Whether a bot that is too late loses even if the arena may be to blame."""
 
 
 @cache

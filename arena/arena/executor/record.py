@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
+from arena.sandbox.grade import record as isolation_record
 from arena_db.records import MatchRecord
 from arena_plugins import Outcome, Termination
 
@@ -44,7 +45,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
         duration_ms=result.duration_ms,
         tier=result.tier,
         fault="" if result.fault is None else json.dumps(result.fault),
-        versions=_versions(),
+        versions=_versions(result.tier),
     )
 
 
@@ -90,16 +91,17 @@ def _unplayed(
         duration_ms=0,
         tier=job.tier,
         fault=fault,
-        versions=_versions(),
+        versions=_versions(job.tier),
     )
 
 
 @cache
-def _versions() -> str:
+def _versions(tier: str) -> str:
     return json.dumps(
         {
             "arena": importlib.metadata.version("bot-arena"),
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.machine()}",
+            "isolation": isolation_record(tier),
         }
     )

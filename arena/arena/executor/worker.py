@@ -155,4 +155,6 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         opening=job.opening,
         init_s=job.init_s,
     )
-    return record_of(job, play_match(game, seats, setup, abort=control.must_abort))
+    return record_of(
+        job, play_match(game, seats, setup, abort=control.must_abort, stalls_count=job.stalls_count)
+    )

@@ -46,7 +46,7 @@ def read_wheel(path: Path) -> Wheel:
         name, version, _, _ = parse_wheel_filename(path.name)
         (found,) = importlib.metadata.distributions(path=[str(path)])
         headers = found.metadata
-        title, said = (headers.get(key, "") for key in ("Name", "Version"))
+        title, said = (str(headers.get_all(key, [""])[0]) for key in ("Name", "Version"))
         requires = tuple(found.requires or ())
         fits = canonicalize_name(title) == name and Version(said) == version
     except (InvalidWheelFilename, InvalidVersion) as error:

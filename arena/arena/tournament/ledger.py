@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 
-MAX_VOIDS = 3
-"""Attempts that fail by the arena's fault, in one run, after which a match stays void."""
-_OUR_FAULT = (Termination.ARENA_ERROR, Termination.ARENA_STALL)
+MAX_ERRORS = 3
+"""Attempts of a match in which the arena fails, in one run, after which it stays void."""
+MAX_STALLS = 3
+"""Attempts of a match that stall, in one run, after which who is late loses."""
+STALL_PERCENT = 1
+"""Of the matches of a run; with more stalls the machine is too busy."""
 
 
 class Ledger:
@@ -55,7 +58,9 @@ class Ledger:
         self._tournament = tournament
         self._jobs = {job.number: job for job in jobs}
         self._lease = lease
-        self._voids: Counter[int] = Counter()
+        self._errors: Counter[int] = Counter()
+        self._stalls: Counter[int] = Counter()
+        self._num_kept = 0
         self._has_warned = False
         self._quarantine = Quarantine()
         for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
@@ -81,6 +86,7 @@ class Ledger:
         records = [self._settled(record) for record in played]
         if self._store.save(records) < len(records):
             self._warn_of_lock()
+        self._num_kept += len(records)
         again: list[Job] = []
         for record in records:
             job = self._jobs[record.number]
@@ -92,13 +98,19 @@ class Ledger:
                 )
             )
             if not record.is_final:
-                self._jobs[job.number] = msgspec.structs.replace(job, attempt=record.attempt + 1)
-                again.append(self._jobs[job.number])
+                again.append(self._again(job, record))
         return again
 
     def close(self, reason: str) -> Ended:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
         self._store.save([])  # first of all what waits beside the store
+        if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
+            self.tell(
+                Notice(
+                    f"{self._stalls.total()} times a match stalled, since the machine was busy, and was "
+                    "played again; a lower --concurrency helps"
+                )
+            )
         record = self._store.tournament(self._tournament.id) or self._tournament
         is_finished = record.num_done == record.num_planned
         state = "finished" if is_finished else "stopped"
@@ -120,12 +132,19 @@ class Ledger:
                 )
             )
 
+    def _again(self, job: Job, record: MatchRecord) -> Job:
+        self._stalls[job.number] += record.termination == Termination.ARENA_STALL
+        stalls_count = self._stalls[job.number] >= MAX_STALLS
+        again = msgspec.structs.replace(job, attempt=record.attempt + 1, stalls_count=stalls_count)
+        self._jobs[job.number] = again
+        return again
+
     def _settled(self, record: MatchRecord) -> MatchRecord:
         """Make a match final that the arena itself failed too often."""
-        if record.termination not in _OUR_FAULT:
+        if record.termination != Termination.ARENA_ERROR:
             return record
-        self._voids[record.number] += 1
-        if self._voids[record.number] < MAX_VOIDS and not record.is_final:
+        self._errors[record.number] += 1
+        if self._errors[record.number] < MAX_ERRORS and not record.is_final:
             return record
         self.tell(Notice(f"match {record.number} is not tried again: {record.reason}"))
         return dataclasses.replace(record, is_final=True)

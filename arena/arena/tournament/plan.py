@@ -105,8 +105,8 @@ def _tier(config: TournamentConfig, competitors: Sequence[Competitor]) -> Tier:
     if tier < required:
         who = "" if config.require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(
-            f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to be "
-            f"had here); say --require-tier {tier} to accept that"
+            f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to "
+            f"be had here); say --require-tier {tier} to accept that"
         )
     return tier
 

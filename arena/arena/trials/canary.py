@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LISTENER = """
-import signal, sys
-signal.signal(signal.SIGURG, lambda *_: print("hit", flush=True))
-print("ready", flush=True)
+import os, signal, sys
+signal.signal(signal.SIGURG, lambda *_: os.write(1, b"hit"))
+os.write(1, b"ready\\n")
 sys.stdin.read()
 """
 

@@ -50,6 +50,8 @@ def play(name: str, move: int) -> None:
             num_asked = 0
             claims.get_ready(name, message)
         elif message["type"] == "ping":
+            if name == "dies-of-ping":
+                raise SystemExit(1)
             send({"type": "pong", "n": message["n"]})
         elif message["type"] == "go":
             num_asked += 1

@@ -86,5 +86,7 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("rules", (64, "false-name"), (68, "evil-name"), (69, "wild-info"), (70, "false-deterministic")),
     Misbehaviour(66, "array-bomb", ("init_crash", "oom")),
     *_all("resign", (0, "resign")),
+    # Pinged are only those that idled for long; it is replaced then.
+    *_all("rules", (0, "dies-of-ping")),
     Misbehaviour(72, "crash-start", ("init_crash",), opponent="silent-start", init_s=1.0),
 )

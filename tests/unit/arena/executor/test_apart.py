@@ -43,7 +43,8 @@ def seen(path):
         return type(error).__name__
 comes_first = sys.path.index(own) < sys.path.index(os.path.dirname(os.path.dirname(numpy.__file__)))
 is_own = os.path.dirname(nosy_inner.__file__) == own
-raise RuntimeError(json.dumps([comes_first, is_own, other in sys.path, seen(own) > 3, seen(other), os.getpid()]))
+facts = [comes_first, is_own, other in sys.path, seen(own) > 3]
+raise RuntimeError(json.dumps([*facts, seen(other), os.getpid()]))
 """
 )
 LIAR = """

@@ -45,7 +45,9 @@ def test_a_batch_is_played_in_order(jobs_of: JobsOf, control: Control, told: lis
         assert (record.seed_first, record.seed_second) == (job.seed_first, job.seed_second)
         assert (record.termination, record.rated, record.is_final, record.tier) == ("rules", True, True, "T0")
         assert record.actions[: record.num_opening] == job.opening
-        assert msgspec.json.decode(record.versions).keys() == {"arena", "python", "platform"}
+        versions = msgspec.json.decode(record.versions)
+        assert versions.keys() == {"arena", "python", "platform", "isolation"}
+        assert versions["isolation"]["tier"] == record.tier
 
 
 def test_a_stop_comes_between_two_matches(jobs_of: JobsOf, told: list[Began]) -> None:

@@ -85,6 +85,17 @@ def test_without_a_descriptor_for_its_life_the_process_is_asked(
     connection.close()
 
 
+def test_elsewhere_the_process_is_asked(
+    connect: Callable[[str], Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = connect("import os; os.fork() and os._exit(0); os.read(0, 9)").process
+    monkeypatch.setattr(sys, "platform", "darwin")
+    connection = Connection(process, Limits())
+    wait_for_exit(connection)
+    with pytest.raises(FaultError, match="its process ended"):
+        connection.refuse_leftovers()
+
+
 def test_the_last_words_of_a_process_with_a_child_are_heard(connect: Callable[[str], Connection]) -> None:
     script = (
         'import os; os.fork() and (os.write(1, b\'{"type":"pong","n":1}\\n\'), os._exit(0)); os.read(0, 9)'

@@ -193,7 +193,7 @@ def test_a_plugin_plays_through_the_host() -> None:
     seat.close()
 
 
-@pytest.mark.parametrize("name", ["good", "chatter", "sleep"])
+@pytest.mark.parametrize("name", ["good", "chatter", "dies-of-ping", "sleep"])
 def test_a_process_that_idled_must_answer_a_ping(
     name: str, make_seat: Callable[..., HostedSeat], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,11 +57,11 @@ class FailingPool(InlinePool):
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         played = super().submit(jobs, tick).result()
         future: Future[list[MatchRecord]] = Future()
-        future.set_result([self._failed(record) for record in played])
+        future.set_result([self._failed(*pair) for pair in zip(jobs, played, strict=False)])
         return future
 
-    def _failed(self, record: MatchRecord) -> MatchRecord:
-        if not self._failures.get(record.number):
+    def _failed(self, job: Job, record: MatchRecord) -> MatchRecord:
+        if not self._failures.get(job.number) or job.stalls_count:
             return record
         self._failures[record.number] -= 1
         return dataclasses.replace(
@@ -69,22 +69,46 @@ class FailingPool(InlinePool):
         )
 
 
-@pytest.mark.parametrize("termination", ["arena_error", "arena_stall"])
-def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str) -> None:
+def stories(sitting: Sitting) -> dict[int, list[object]]:
+    """Give attempt, termination, finality and rating of the attempts of each match."""
+    told: dict[int, list[object]] = {}
+    for match in sitting.matches():
+        told.setdefault(match.number, []).append(
+            (match.attempt, match.termination, match.is_final, match.rated)
+        )
+    return told
+
+
+@pytest.mark.parametrize(
+    ("termination", "end"),
+    [
+        ("arena_error", [(2, "arena_error", True, False)]),
+        ("arena_stall", [(2, "arena_stall", False, False), (3, "rules", True, True)]),
+    ],
+)
+def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, end: list[object]) -> None:
     sitting = begin(config(*TRIO))
     ended = play_in(sitting, FailingPool({2: 1, 4: 99}, termination))
 
     assert (ended.state, ended.num_done) == ("finished", 6)
     sitting.assert_whole()
-    stories: dict[int, list[object]] = {number: [] for number in range(1, 7)}
-    for match in sitting.matches():
-        stories[match.number].append((match.attempt, match.termination, match.is_final, match.rated))
-    void, played = (termination, False, False), ("rules", True, True)
-    assert stories[1] == [(0, *played)]
-    assert stories[2] == [(0, *void), (1, *played)]
-    assert stories[4] == [(0, *void), (1, *void), (2, termination, True, False)]
-    assert sitting.notices() == [f"match 4 is not tried again: {sitting.matches()[4].reason}"]
+    void = (termination, False, False)
+    assert stories(sitting)[1] == [(0, "rules", True, True)]
+    assert stories(sitting)[2] == [(0, *void), (1, "rules", True, True)]
+    assert stories(sitting)[4] == [(0, *void), (1, *void), *end]
+    (notice,) = sitting.notices()
+    texts = {
+        "arena_error": "match 4 is not tried again: ",
+        "arena_stall": "4 times a match stalled, since ",
+    }
+    assert notice.startswith(texts[termination])
     assert len({match.seed_first for match in sitting.matches() if match.number == 4}) == 1
+
+
+def test_few_stalls_are_no_reason_for_a_warning(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=20))
+    assert play_in(sitting, FailingPool({2: 1}, "arena_stall")).state == "finished"
+    assert sitting.notices() == []
 
 
 def test_a_fault_is_a_result(begin: Begin) -> None:

@@ -1,0 +1,85 @@
+"""`arena bots install` and `remove`, and what the other commands then know of a bot."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from wheels import BOT, make_index, make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from command_line import CommandLine
+
+FAST = ("--game", "tic-tac-toe", "--executor", "inline", "--require-tier", "T1", "--rounds", 1, "--quiet")
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    return make_wheel(tmp_path, "first_legal", {"first": "first_legal"}, {"first_legal.py": BOT})
+
+
+def test_an_installed_bot_is_one_like_any_other(arena: CommandLine, wheel: Path) -> None:
+    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    done = arena("bots", "install", wheel, "--sha256", sha256)
+    assert done.stdout.splitlines() == ["installed first_legal 1.0: first", f"sha256 {sha256} {wheel.name}"]
+    assert done.stderr == "next: arena bots check first\n"
+    rows = {row["name"]: row for row in arena.objects("bots", "list")}
+    assert (rows["first"]["place"], rows["first"]["status"]) == ("folder", "ok")
+    assert rows["random"]["place"] == "environment"
+    (info,) = arena.objects("bots", "info", "first")
+    assert info["folder"] == str(arena.folder / "home" / "bots" / "first-legal" / "lib")
+    assert info["files"] == {".whl": sha256}
+    failed = arena("bots", "check", "first", "--game", "tic-tac-toe", status=5).stdout
+    assert failed.count("FAIL") == 1
+
+    arena("tournament", "first", "random", *FAST, "--name", "cup")
+    arena("match", "first", "random", *FAST, "--name", "duel")
+    arena("resume", "cup", "--rounds", 2, "--quiet")
+    assert len(arena.objects("games")) == 6
+    arena("tournament", "first", "random", *FAST, "--isolation", "none", status=2)
+
+    assert arena.lines("bots", "remove", "FIRST") == ["removed first"]
+    arena("resume", "cup", "--rounds", 3, "--quiet", status=2)
+
+
+def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
+    """Even of the same version."""
+    arena("bots", "install", wheel)
+    arena("tournament", "first", "random", *FAST, "--name", "cup")
+    arena("bots", "remove", "first-legal")
+    files = {"first_legal.py": BOT + "\n"}
+    arena("bots", "install", make_wheel(tmp_path / "b", "first_legal", {"first": "first_legal"}, files))
+    refused = arena("resume", "cup", "--rounds", 2, status=2)
+    assert "first has changed since cup began" in refused.stderr
+
+
+def test_what_comes_along_is_told(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
+    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["first_legal"])
+    lines = arena.lines("bots", "install", "outer", "--index", make_index(tmp_path / "index", wheel, outer))
+    assert lines[0] == "installed outer 1.0: outer"
+    assert lines[2] == f"sha256 {hashlib.sha256(wheel.read_bytes()).hexdigest()} {wheel.name}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("install", "nowhere.whl"), "arena: there is no file nowhere.whl"),
+        (("install", "x.whl", "--sha256", "12"), "64 hexadecimal digits"),
+        (("remove", "nobody"), "arena: no installed wheel has a bot or a name nobody (installed: nothing)"),
+        (("remove", "random"), "arena: random was not installed by arena bots install"),
+    ],
+)
+def test_what_is_refused(arena: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+    assert said in arena("bots", *arguments, status=2).stderr
+
+
+def test_a_broken_one_is_listed_and_can_be_removed(arena: CommandLine, wheel: Path) -> None:
+    arena("bots", "install", wheel)
+    (arena.folder / "home" / "bots" / "first-legal" / "install.toml").unlink()
+    (row,) = (row for row in arena.objects("bots", "list") if row["place"] == "folder")
+    assert "arena bots remove first-legal" in str(row["status"])
+    assert arena.lines("bots", "remove", "first-legal") == ["removed first-legal"]
