@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench format lint types contracts coverage clean
+.PHONY: demo test check bench hostile kill-trials store-trials format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -32,6 +32,17 @@ check: format lint types contracts coverage
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/run.py
+
+# The full trials, of which the tests run a small part; see docs/explanation for what they showed.
+hostile: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/hostile.py --repeats 20
+
+kill-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/kill_trials.py --trials 100
+
+store-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/store_faults.py
+	$(BIN)/python benchmarks/power_loss.py
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

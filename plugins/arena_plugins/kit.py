@@ -49,11 +49,10 @@ def main_by_entry(arguments: list[str]) -> None:
 
 def _print(run: Callable[[], list[Check]]) -> None:
     # What the bot prints must not mix with the results.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    for check in run():
-        out.write(json.dumps(check) + "\n")
-    out.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        for check in run():
+            out.write(json.dumps(check) + "\n")
 
 
 if __name__ == "__main__":

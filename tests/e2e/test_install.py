@@ -51,7 +51,9 @@ def test_the_template_plays_a_tournament(tmp_path: Path) -> None:
 def malicious_wheel(folder: Path, start: Path, bot: Path) -> Path:
     """Make a wheel of traps: `start` tells of code that runs by itself or as no bot, `bot` of the bot's."""
     trace = LEAVES_A_TRACE.format(canary=str(start))
-    files = dict.fromkeys(("sitecustomize.py", "usercustomize.py", "evil_game.py", "setup.py"), trace)
+    files: dict[str, str] = dict.fromkeys(
+        ("sitecustomize.py", "usercustomize.py", "evil_game.py", "setup.py"), trace
+    )
     files["evil.pth"] = f"import sys; exec({trace!r})\n"
     files["evil_bot.py"] = LEAVES_A_TRACE.format(canary=str(bot)) + BOT
     groups = {

@@ -66,7 +66,11 @@ def info(bot: str, *, form: str) -> None:
 
 
 @bots.command(cls=RichCommand)
-@click.argument("bot")
+@click.argument("bot", required=False, metavar="[BOT]")
+@click.option("--hostile", is_flag=True, help="Try the arena instead: play bots that cheat, hang and crash.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="With --hostile: this bot alone; may be repeated."
+)
 @click.option(
     "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays in the check."
 )
@@ -78,15 +82,20 @@ def info(bot: str, *, form: str) -> None:
     show_default=True,
     help="Time for one answer.",
 )
-def check(bot: str, *, game: str, seconds: float) -> None:
+def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, seconds: float) -> None:
     """Run the conformance kit on BOT, in a process of its own."""
     from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor.trial import run_kit
     from arena_plugins import load_game
 
-    resolve([bot], margin_ms=0)
     load_game(game)
+    if hostile == (bot is not None):
+        raise click.UsageError("give a BOT to check, or --hostile to try the arena itself")
+    if bot is None:
+        _try_arena(game, only)
+        return
+    resolve([bot], margin_ms=0)
     failed = 0
     for done in run_kit(bot, game, seconds):
         failed += not done.passed
@@ -113,6 +122,30 @@ def new(name: str, *, into: Path | None) -> None:
     for path in write_skeleton(name, folder):
         say(str(path))
     say(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
+
+
+def _try_arena(game: str, only: tuple[str, ...]) -> None:
+    from arena.cli.output import say
+    from arena.sandbox.grade import default_tier
+    from arena.trials.suite import Trial, run_suite
+    from arena_plugins.hostile.table import TABLE
+
+    def tell(trial: Trial) -> None:
+        verdict = "FAIL" if trial.deviations else "PASS"
+        say(f"{verdict} {trial.number:2} {trial.name} ({'; '.join(trial.deviations) or trial.termination})")
+
+    tier = default_tier()
+    unknown = set(only) - {row.name for row in TABLE}
+    if unknown:
+        known = ", ".join(row.name for row in TABLE)
+        raise click.BadParameter(
+            f"no hostile bot {', '.join(sorted(unknown))}; there are {known}", param_hint="--only"
+        )
+    trials, _ = run_suite([tier], [game], select=lambda row: not only or row.name in only, on_trial=tell)
+    failed = sum(bool(trial.deviations) for trial in trials)
+    if failed:
+        raise BotFailedError(f"{failed} of {len(trials)} hostile bots did not get the verdict they must get")
+    say(f"all {len(trials)} hostile bots got their verdict in {game}, tier {tier}")
 
 
 bots.add_command(install)

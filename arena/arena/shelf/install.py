@@ -64,6 +64,7 @@ def install(what: str, *, sha256: str | None = None, index: str | None = None) -
     Raises:
         PluginError: it is refused: no wheel, no bot in it, another hash, a name that is taken.
         ArenaError: pip cannot fetch or unpack it.
+        OSError: it cannot be written, or somebody else installed it meanwhile.
     """
     shelf = shelf_folder()
     shelf.mkdir(parents=True, exist_ok=True)
@@ -79,7 +80,7 @@ def install(what: str, *, sha256: str | None = None, index: str | None = None) -
         wheels = [wheel, *lacking(wheel, extras, fetch)]
         done = work / "done"
         installed = _unpack(wheels, done)
-        _move(done, shelf / wheel.name, installed)
+        done.rename(shelf / wheel.name)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return Receipt(installed, bots)
@@ -137,10 +138,7 @@ def _copy(source: Path, work: Path) -> Wheel:
 
 def _fetch(work: Path, index: str | None, wanted: Requirement) -> Wheel:
     name = str(canonicalize_name(wanted.name))
-    wheel = read_wheel(pip.fetch(f"{name}{wanted.specifier}", work / "fetched" / name, index))
-    if wheel.name != name:
-        raise PluginError(f"the index gave {wheel.path.name} for {wanted}; try another with --index")
-    return wheel
+    return read_wheel(pip.fetch(f"{name}{wanted.specifier}", work / "fetched" / name, index))
 
 
 def _check_distribution(name: str) -> None:
@@ -194,15 +192,6 @@ def _unpack(wheels: Sequence[Wheel], folder: Path) -> Installed:
     )
     write_record(folder, installed)
     return installed
-
-
-def _move(done: Path, folder: Path, installed: Installed) -> None:
-    try:
-        done.rename(folder)
-    except OSError as error:
-        if not folder.exists():
-            raise
-        raise PluginError(f"{installed.distribution} was installed by somebody else meanwhile") from error
 
 
 def _not_there(name: str) -> str:

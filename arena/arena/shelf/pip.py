@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from arena.errors import ArenaError, PluginError
+from arena.errors import ArenaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,10 +29,8 @@ def fetch(requirement: str, folder: Path, index: str | None) -> Path:
     arguments = ["download", "--no-deps", "--only-binary=:all:", f"--dest={folder}"]
     arguments += [f"--index-url={index}"] if index else []
     _run_pip(*arguments, "--", requirement)
-    found = list(folder.iterdir())
-    if len(found) != 1 or found[0].suffix != ".whl":
-        raise PluginError(f"what pip fetched for {requirement} is not one wheel; only wheels are installed")
-    return found[0]
+    (found,) = folder.iterdir()
+    return found
 
 
 def unpack(wheels: Iterable[Path], folder: Path) -> None:

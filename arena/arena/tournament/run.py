@@ -158,7 +158,9 @@ class Run:
         self._num_early_deaths += not playing
         guilty = self._recovery.lost(lost)
         self._ledger.tell(Notice(f"a worker died; {len(lost) - len(guilty)} matches are played again"))
-        self._queue.extendleft(reversed([job for job in lost if job not in guilty]))
+        self._queue.extendleft(reversed([job for job in lost if job not in playing]))
+        # Suspects come last: whoever kills workers from outside would else find the same matches again.
+        self._queue += [job for job in playing if job not in guilty]
         if not self._stop_reason:
             self._rebuild()
         cause = f"{MAX_LOSSES} workers died while they played it"

@@ -56,6 +56,19 @@ def test_check_fails_with_status_5(arena: CommandLine) -> None:
     assert result.stderr.startswith("arena: minimax:depth=0 failed ")
 
 
+def test_check_tries_the_arena_with_hostile_bots(arena: CommandLine) -> None:
+    chosen = ("--only", "nan", "--only", "sleep")
+    lines = arena.lines("bots", "check", "--hostile", *chosen, "--game", "tic-tac-toe")
+    assert {line.split(maxsplit=2)[2] for line in lines[:-1]} == {"nan (malformed)", "sleep (time_move)"}
+    assert lines[-1].startswith("all 2 hostile bots got their verdict in tic-tac-toe, tier T")
+
+
+def test_check_needs_one_thing_to_check(arena: CommandLine) -> None:
+    assert "give a BOT to check" in arena("bots", "check", status=2).stderr
+    assert "give a BOT to check" in arena("bots", "check", "random", "--hostile", status=2).stderr
+    assert "no hostile bot nobody" in arena("bots", "check", "--hostile", "--only", "nobody", status=2).stderr
+
+
 def test_info_tells_the_identity(arena: CommandLine) -> None:
     lines = arena.lines("bots", "info", "minimax:depth=2,st=0.5")
     assert "limit         0.5/move" in lines
