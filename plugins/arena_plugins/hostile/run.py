@@ -52,7 +52,8 @@ def play(name: str, move: int) -> None:
         elif message["type"] == "ping":
             if name == "dies-of-ping":
                 raise SystemExit(1)
-            send({"type": "pong", "n": message["n"]})
+            if name != "ignores-ping":
+                send({"type": "pong", "n": message["n"]})
         elif message["type"] == "go":
             num_asked += 1
             (behave if move in {0, num_asked} else act)(message)

@@ -87,6 +87,6 @@ TABLE: tuple[Misbehaviour, ...] = (
     Misbehaviour(66, "array-bomb", ("init_crash", "oom")),
     *_all("resign", (0, "resign")),
     # Pinged are only those that idled for long; it is replaced then.
-    *_all("rules", (0, "dies-of-ping")),
+    *_all("rules", (0, "dies-of-ping"), (0, "ignores-ping")),
     Misbehaviour(72, "crash-start", ("init_crash",), opponent="silent-start", init_s=1.0),
 )
