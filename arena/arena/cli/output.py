@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
@@ -71,8 +72,40 @@ def emit_object(kind: str, row: Row) -> None:
     click.echo(_json(kind, row))
 
 
-def print_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
-    """Print a plain table; numbers stand to the right."""
+def fit_columns(
+    rows: Sequence[Row], columns: Mapping[str, str], spare: Sequence[str], width: int
+) -> dict[str, str]:
+    """Give the columns of a table that is at most `width` characters wide.
+
+    The keys in `spare` are left out as far as needed, the first one first; all others stay.
+    """
+    widths = {
+        key: 2 + max(len(header), *(len(format_cell(row[key])) for row in rows), 0)
+        for key, header in columns.items()
+    }
+    for key in spare:
+        if sum(widths.values()) - 2 <= width:
+            break
+        widths.pop(key, None)
+    return {key: header for key, header in columns.items() if key in widths}
+
+
+def print_table(rows: Sequence[Row], columns: Mapping[str, str], spare: Sequence[str] = ()) -> None:
+    """Print a plain table; numbers stand to the right.
+
+    On a terminal too narrow for it, columns in `spare` are left out, the first one first, and named below it.
+    """
+    if sys.stdout.isatty():
+        shown = fit_columns(rows, columns, spare, shutil.get_terminal_size().columns)
+        missing = [header for key, header in columns.items() if key not in shown]
+        _print_whole_table(rows, shown)
+        if missing:
+            click.echo(f"Left out for want of room: {', '.join(missing)} (--format csv has all)")
+    else:
+        _print_whole_table(rows, columns)
+
+
+def _print_whole_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     from rich.box import Box
     from rich.table import Table
     from rich.text import Text

@@ -40,6 +40,8 @@ COLUMNS = {
     "tc": "TC",
     "los": "LOS",
 }
+_SPARE = ("tc", "draw_ratio", "unique", "score_first", "score_second", "points", "los")
+"""What a narrow terminal does without, in this order; fault columns that are there always stay."""
 _FAULTS = ("time", "illegal", "crash", "other")
 _NUM_MISFITS = 5
 
@@ -57,7 +59,7 @@ def print_standings(tables: Sequence[Table], form: str) -> None:
     for number, table in enumerate(tables):
         if number:
             click.echo("\nNot connected with the table above by any match:")
-        print_table([_for_people(row) for row in table.rows], columns)
+        print_table([_for_people(row) for row in table.rows], columns, _SPARE)
     _print_notes(tables)
 
 

@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from arena.cli.output import emit, emit_one, format_cell, print_table, say, utc
+from arena.cli.output import emit, emit_one, fit_columns, format_cell, print_table, say, utc
 
 NAMES = {"name": "Name", "elo": "Elo"}
 
@@ -30,6 +30,16 @@ def test_no_cell_is_left_out_however_narrow_the_terminal(
     monkeypatch.setenv("COLUMNS", "20")
     print_table([{"name": "x" * 60, "elo": "y" * 60}], NAMES)
     assert "x" * 60 + "  " + "y" * 60 in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("width", "kept"),
+    [(80, "name elo tc los"), (25, "name elo tc los"), (24, "name elo los"), (3, "name elo")],
+)
+def test_a_narrow_terminal_goes_without_what_is_spare(width: int, kept: str) -> None:
+    row = {"name": "minimax", "elo": "1500", "tc": "5/m", "los": "99.1%"}
+    columns = {"name": "Name", "elo": "Elo", "tc": "TC", "los": "LOS"}
+    assert list(fit_columns([row], columns, ("tc", "los"), width)) == kept.split()
 
 
 def test_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
