@@ -52,6 +52,7 @@ def read_wheel(path: Path) -> Wheel:
     except (InvalidWheelFilename, InvalidVersion) as error:
         raise PluginError(f"{path.name} is no wheel: {error}") from error
     except (ValueError, TypeError, KeyError, OSError, NotImplementedError) as error:
+        # The last one is what zipfile raises for a compression or an encryption it does not know.
         raise PluginError(f"{path.name} is no wheel: it has not the metadata of one distribution") from error
     if not fits:
         raise PluginError(f"{path.name} says that it is {title} {said}; ask its author for one that fits")
