@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,25 +13,18 @@ from arena_db.errors import RefusedError
 from arena_db.models import bots, entrants, matches, planned, tournaments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
     from arena_db.records import MatchRecord
 
-_CHUNK: Final = 1000
-"""Numbers of one query: far below the 32,766 parameters SQLite takes."""
+_GAP: Final = 50
+"""Numbers that are read with their neighbours, though nobody asked for them, cost less than another query."""
 
 
-_QUERIES: Final[dict[str, tuple[Table, *tuple[str, ...]]]] = {
-    "plan": (planned, "number", "number", "first_seat", "second_seat", "state"),
-    "stored": (matches, "number", "number", "attempt"),
-    "repeats": (matches, "match_hash", "match_hash", "first_seat", "second_seat", "outcome", "rated"),
-}
-"""A table, the column that is listed, and the columns asked for."""
-
-
-class Seat(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Seat:
     """A bot in a tournament."""
 
     bot: int
@@ -39,13 +32,31 @@ class Seat(NamedTuple):
     identity: str
 
 
-class Plan(NamedTuple):
-    """What is planned under a number."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Who is to meet whom in some matches; there is one for each such pair of a batch."""
 
-    first: int
-    """Seat of the bot that moves first."""
-    second: int
-    done: bool
+    first_seat: int
+    """Of the bot that moves first."""
+    second_seat: int
+    first: Seat
+    second: Seat
+
+
+class Tournament(NamedTuple):
+    """What never changes of a tournament."""
+
+    num_actions: int
+    seats: dict[int, Seat]
+
+
+@dataclass(slots=True)
+class Facts:
+    """What was read of a store and never changes: read once for all batches."""
+
+    tournaments: dict[int, Tournament] = field(default_factory=dict[int, Tournament])
+    versions: dict[str, int] = field(default_factory=dict[str, int])
+    """Ids of texts that are stored."""
 
 
 @dataclass(slots=True)
@@ -54,76 +65,69 @@ class Batch:
 
     tournament: int
     num_actions: int
-    seats: dict[int, Seat]
-    plan: dict[int, Plan]
-    stored: set[tuple[int, int]]
-    """Number and attempt."""
-    seen: set[tuple[bytes, int, int, str, int]]
-    """What makes a match a repeat: match hash, seats, outcome, rated."""
+    plan: dict[int, Plan] = field(default_factory=dict[int, Plan])
+    """By number."""
+    done: dict[int, int] = field(default_factory=dict[int, int])
+    """The attempt that is the final result, by number; -1 of one in the store."""
+    stored: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
+    """Number and attempt of what is in the store, and of void attempts that are to be."""
 
 
-def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]) -> Batch:
+def load(connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: Facts) -> Batch:
     """Read what matches of one tournament need.
 
     Raises:
-        RefusedError: there is no such tournament, or a match hash is not hexadecimal.
+        RefusedError: there is no such tournament.
     """
-    num_actions = connection.execute(
-        select(tournaments.c.num_actions).where(tournaments.c.id == tournament)
-    ).scalar_one_or_none()
-    if num_actions is None:
-        raise RefusedError(f"there is no tournament with id {tournament}")
-    seats = (
-        select(entrants.c.seat, bots.c.id, bots.c.identity)
-        .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
-        .where(entrants.c.tournament_id == tournament)
-    )
-    batch = Batch(
-        tournament=tournament,
-        num_actions=num_actions,
-        seats={seat: Seat(bot, identity) for seat, bot, identity in connection.execute(seats)},
-        plan={},
-        stored=set(),
-        seen=set(),
-    )
-    for start in range(0, len(records), _CHUNK):
-        _load_some(connection, batch, records[start : start + _CHUNK])
+    known = facts.tournaments.get(tournament)
+    if known is None:
+        known = facts.tournaments[tournament] = _tournament(connection, tournament)
+    plans: dict[tuple[int, int], Plan] = {}
+    batch = Batch(tournament, known.num_actions)
+    dialect = connection.dialect.name
+    for numbers in ranges(record.number for record in records):
+        place = (tournament, *numbers)
+        for number, first, second, state in connection.exec_driver_sql(_plan_text(dialect), place).all():
+            pair = (first, second)
+            plan = plans.get(pair)
+            if plan is None:
+                plan = plans[pair] = Plan(first, second, known.seats[first], known.seats[second])
+            batch.plan[number] = plan
+            if state == "done":
+                batch.done[number] = -1
+        batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
     return batch
 
 
-def _load_some(connection: Connection, batch: Batch, some: Sequence[MatchRecord]) -> None:
-    dialect, num = connection.dialect.name, len(some)
-    numbers = (batch.tournament, *(record.number for record in some))
-    for number, first, second, state in connection.exec_driver_sql(_text("plan", dialect, num), numbers):
-        batch.plan[number] = Plan(first, second, state == "done")
-    for number, attempt in connection.exec_driver_sql(_text("stored", dialect, num), numbers):
-        batch.stored.add((number, attempt))
-    hashes = (batch.tournament, *map(hash_bytes, some))
-    repeats = connection.exec_driver_sql(_text("repeats", dialect, num), hashes)
-    for match_hash, first, second, outcome, rated in repeats:
-        batch.seen.add((match_hash, first, second, outcome, rated))
+def _tournament(connection: Connection, tournament: int) -> Tournament:
+    own = tournaments.c.id == tournament
+    num_actions = connection.execute(select(tournaments.c.num_actions).where(own)).scalar()
+    if num_actions is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    seats = select(entrants.c.seat, bots.c.id, bots.c.identity)
+    seats = seats.join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+    rows = connection.execute(seats.where(entrants.c.tournament_id == tournament))
+    return Tournament(num_actions, {seat: Seat(bot, identity) for seat, bot, identity in rows})
+
+
+def ranges(numbers: Iterable[int], gap: int = _GAP) -> Iterator[tuple[int, int]]:
+    """Yield first and last of stretches that cover all numbers, apart by more than a gap."""
+    ordered = sorted(numbers)
+    start = 0
+    for index in range(1, len(ordered) + 1):
+        if index == len(ordered) or ordered[index] - ordered[index - 1] > gap:
+            yield ordered[start], ordered[index - 1]
+            start = index
 
 
 @cache
-def _text(query: str, dialect: str, num: int) -> str:
-    """Return a query for `num` numbers or hashes of a tournament, in the words of the driver.
-
-    Expanding such a list anew costs more than the query itself.
-    """
-    table, key, *names = _QUERIES[query]
-    these = (table.c.tournament_id == 0) & table.c[key].in_([None] * num)
-    return driver_text(select(*(table.c[name] for name in names)).where(these), dialect)
+def _plan_text(dialect: str) -> str:
+    names = (planned.c.number, planned.c.first_seat, planned.c.second_seat, planned.c.state)
+    here = (planned.c.tournament_id == 0) & planned.c.number.between(0, 0)
+    return driver_text(select(*names).where(here), dialect)
 
 
-def hash_bytes(record: MatchRecord) -> bytes:
-    """Return the bytes of the hash of a match.
-
-    Raises:
-        RefusedError: it is not hexadecimal.
-    """
-    try:
-        return bytes.fromhex(record.match_hash)
-    except ValueError as error:
-        raise RefusedError(
-            f'match {record.number} has a hash that is not one: "{record.match_hash}"'
-        ) from error
+@cache
+def _stored_text(dialect: str) -> str:
+    here = (matches.c.tournament_id == 0) & matches.c.number.between(0, 0)
+    return driver_text(select(matches.c.number, matches.c.attempt).where(here), dialect)

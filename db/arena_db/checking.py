@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select, true
 
-from arena_db.codec import record_hash
-from arena_db.models import APPLICATION_ID, REVISION, bots, matches, planned, tallies, tournaments
+from arena_db.codec import record_hash, same_part
+from arena_db.models import (
+    APPLICATION_ID,
+    REVISION,
+    bots,
+    entrants,
+    fingerprints,
+    matches,
+    planned,
+    tallies,
+    tournaments,
+    versions,
+)
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -28,7 +39,13 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
         _plans(connection),
     ]
     if not quick:
-        looks += [_references(connection), _hashes(connection), _tallies(connection)]
+        looks += [
+            _references(connection),
+            _copies(connection),
+            _hashes(connection),
+            _fingerprints(connection),
+            _tallies(connection),
+        ]
     return [fault for look in looks for fault in _cut(look)]
 
 
@@ -78,49 +95,63 @@ def _plans(connection: Connection) -> Iterator[str]:
             )
 
 
+def _copies(connection: Connection) -> Iterator[str]:
+    """Compare what matches repeat of the plan, for the indexes, with the plan."""
+    first, second = entrants.alias(), entrants.alias()
+    here = matches.c.tournament_id
+    is_planned = (planned.c.tournament_id == here) & (planned.c.number == matches.c.number)
+    is_same = and_(
+        planned.c.first_seat == matches.c.first_seat,
+        planned.c.second_seat == matches.c.second_seat,
+        first.c.bot_id == matches.c.first_bot,
+        second.c.bot_id == matches.c.second_bot,
+    )
+    query = (
+        select(matches.c.id)
+        .outerjoin(planned, is_planned)
+        .outerjoin(first, (first.c.tournament_id == here) & (first.c.seat == matches.c.first_seat))
+        .outerjoin(second, (second.c.tournament_id == here) & (second.c.seat == matches.c.second_seat))
+        .where(is_same.is_not(true()))
+        .order_by(matches.c.id)
+        .limit(_MOST_NAMED + 1)
+    )
+    for number in connection.scalars(query):
+        yield f"match #{number} is of other bots than planned"
+
+
 def _hashes(connection: Connection) -> Iterator[str]:
     first, second = bots.alias(), bots.alias()
-    plain = [matches.c[name] for name in _PLAIN]
-    blobs = [matches.c[name] for name in ("actions", "times", "claims", "match_hash")]
     query = (
-        select(
-            matches.c.id,
-            matches.c.record_hash,
-            *plain[:3],
-            first.c.identity,
-            second.c.identity,
-            *plain[3:],
-            *blobs,
-        )
+        select(matches, versions.c.content, first.c.identity, second.c.identity)
         .join_from(matches, first, first.c.id == matches.c.first_bot)
         .join(second, second.c.id == matches.c.second_bot)
+        .join(versions, versions.c.id == matches.c.versions_id)
         .order_by(matches.c.id)
     )
     for row in connection.execution_options(yield_per=1000).execute(query):
-        fields: tuple[Any, ...] = tuple(row)
-        if record_hash(fields[2:-4], fields[-4:]) != fields[1]:
-            yield f"match #{fields[0]} is not as it was stored"
+        *stored, content, one, other = tuple(row)
+        match = dict(zip(_COLUMNS, stored, strict=True))
+        kind, texts = (match[name] for name in _KIND), (match[name] for name in _TEXTS)
+        same = same_part(tuple(kind), (one, other, *texts, content))
+        numbers = (*(match[name] for name in _NUMBERS), len(same))
+        blobs = (match["actions"], match["times"], match["claims"], match["match_hash"])
+        whole = record_hash(same, numbers, match["started_at"], match["reason"], match["fault"], blobs)
+        if whole != match["record_hash"]:
+            yield f"match #{match['id']} is not as it was stored"
 
 
-_PLAIN: Final = (
-    "tournament_id",
-    "number",
-    "attempt",
-    "outcome",
-    "termination",
-    "reason",
-    "rated",
-    "is_final",
-    "num_opening",
-    "seed_first",
-    "seed_second",
-    "started_at",
-    "duration_ms",
-    "tier",
-    "fault",
-    "versions",
-)
-"""The columns of a record's hash, but for the identities and the blobs."""
+_COLUMNS: Final = [column.name for column in matches.c]
+_KIND: Final = ("tournament_id", "first_seat", "second_seat", "rated", "is_final")
+_TEXTS: Final = ("outcome", "termination", "tier")
+_NUMBERS: Final = ("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
+"""Columns in the order of a record's hash."""
+
+
+def _fingerprints(connection: Connection) -> Iterator[str]:
+    num_kept = connection.execute(select(func.count()).select_from(fingerprints)).scalar_one()
+    num_unique = connection.execute(select(func.coalesce(func.sum(tallies.c.num_unique), 0))).scalar_one()
+    if num_kept != num_unique:
+        yield f"{num_kept} matches are known to be no repeats, not {num_unique}"
 
 
 def _tallies(connection: Connection) -> Iterator[str]:

@@ -1,11 +1,14 @@
-"""Packs what a match is made of into bytes, and hashes the whole record."""
+"""Packs what a match is made of into bytes, and hashes the whole record.
+
+What goes into the store is a `bytearray`: the drivers of SQLite take that as it is, while for each `bytes`
+they look for an adapter first, which costs more than all the rest of a row.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
 from hashlib import sha256
-from json import JSONEncoder
 from typing import TYPE_CHECKING, Final
 
 from arena_db.errors import RefusedError
@@ -18,18 +21,32 @@ _WIDE: Final = 256
 
 _TIME_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
-_encode: Final = JSONEncoder(separators=(",", ":")).encode
+_BYTES: Final = bytes(range(256))
+
+_SAME: Final = struct.Struct("<5q6I")
+"""Five numbers and the lengths of six texts, in characters."""
+_OWN: Final = struct.Struct("<7qd6I")
+"""Seven numbers, the start, the lengths of two texts and of four blobs."""
 
 
-def pack_actions(actions: Sequence[int], num_actions: int) -> bytes:
+def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
     """Return one byte per action, two (little-endian) in a game of more than 256.
 
     Raises:
         RefusedError: an action is not in `[0, num_actions)`.
     """
-    if actions and not 0 <= min(actions) <= max(actions) < num_actions:
+    try:
+        if num_actions <= _WIDE:
+            packed = bytearray(actions)
+            is_known = not packed.translate(None, _BYTES[:num_actions])
+        else:
+            packed = bytearray(struct.pack(f"<{len(actions)}H", *actions))
+            is_known = max(actions, default=0) < num_actions
+    except (ValueError, struct.error) as error:
+        raise RefusedError(f"an action is not in [0, {num_actions}): {tuple(actions)}") from error
+    if not is_known:
         raise RefusedError(f"an action is not in [0, {num_actions}): {tuple(actions)}")
-    return bytes(actions) if num_actions <= _WIDE else struct.pack(f"<{len(actions)}H", *actions)
+    return packed
 
 
 def unpack_actions(blob: bytes, num_actions: int) -> tuple[int, ...]:
@@ -37,19 +54,21 @@ def unpack_actions(blob: bytes, num_actions: int) -> tuple[int, ...]:
     return tuple(blob) if num_actions <= _WIDE else struct.unpack(f"<{len(blob) // 2}H", blob)
 
 
-def pack_times(times_ms: Sequence[int]) -> bytes:
+def pack_times(times_ms: Sequence[int]) -> bytearray:
     """Return the width of a number in bytes, then the numbers, little-endian; nothing where all are 0.
 
     Raises:
         RefusedError: a time is negative or takes more than eight bytes.
     """
-    if not any(times_ms):
-        return b""
-    longest = max(times_ms)
+    longest = max(times_ms, default=0)
+    if longest == 0 and not any(times_ms):
+        return bytearray()
     width = 1 if longest < 1 << 8 else 2 if longest < 1 << 16 else 4 if longest < 1 << 32 else 8
     try:
-        return struct.pack(f"<B{len(times_ms)}{_TIME_FORMATS[width]}", width, *times_ms)
-    except struct.error as error:
+        if width == 1:
+            return bytearray((1, *times_ms))
+        return bytearray(struct.pack(f"<B{len(times_ms)}{_TIME_FORMATS[width]}", width, *times_ms))
+    except (ValueError, struct.error) as error:
         raise RefusedError(f"times of moves are not in [0, 2^64) ms: {tuple(times_ms)}") from error
 
 
@@ -58,18 +77,19 @@ def unpack_times(blob: bytes, num: int) -> tuple[int, ...]:
     return struct.unpack_from(f"<{num}{_TIME_FORMATS[blob[0]]}", blob, 1) if blob else (0,) * num
 
 
-def pack_claims(claims: Sequence[float | None]) -> bytes:
+def pack_claims(claims: Sequence[float | None]) -> bytearray:
     """Return little-endian four-byte floats, NaN where nothing was claimed; nothing where nothing ever was.
 
     Raises:
         RefusedError: a claim is not in [-1, 1].
     """
+    if claims.count(None) == len(claims):
+        return bytearray()
     given = [claim for claim in claims if claim is not None]
-    if not given:
-        return b""
     if not all(-1 <= claim <= 1 for claim in given):
         raise RefusedError(f"a claimed value is not in [-1, 1]: {given}")
-    return struct.pack(f"<{len(claims)}f", *(math.nan if claim is None else claim for claim in claims))
+    values = (math.nan if claim is None else claim for claim in claims)
+    return bytearray(struct.pack(f"<{len(claims)}f", *values))
 
 
 def unpack_claims(blob: bytes, num: int) -> tuple[float | None, ...]:
@@ -79,7 +99,42 @@ def unpack_claims(blob: bytes, num: int) -> tuple[float | None, ...]:
     return tuple(None if math.isnan(claim) else claim for claim in struct.unpack(f"<{num}f", blob))
 
 
-def record_hash(fields: Sequence[str | float], blobs: Sequence[bytes]) -> bytes:
-    """Return the SHA-256 of a match: plain fields and lengths of the blobs as JSON, then the blobs."""
-    head = _encode([*fields, *map(len, blobs)])
-    return sha256(b"".join((head.encode(), *blobs))).digest()
+def same_part(numbers: tuple[int, ...], texts: tuple[str, ...]) -> bytes:
+    """Return the part of a record that it shares with many others.
+
+    Args:
+        numbers: tournament, seats of both bots, rated, is_final.
+        texts: identities of both bots, outcome, termination, tier, versions.
+    """
+    return _SAME.pack(*numbers, *map(len, texts)) + "".join(texts).encode()
+
+
+def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no object is made for it
+    same: bytes,
+    numbers: tuple[int, ...],
+    started_at: float,
+    reason: str,
+    fault: str,
+    blobs: tuple[bytes | bytearray, bytes | bytearray, bytes | bytearray, bytes | bytearray],
+) -> bytes:
+    """Return the SHA-256 of a match: numbers, lengths, texts and blobs, all of what is stored of it.
+
+    Args:
+        same: what `same_part` gives.
+        numbers: number, attempt, num_opening, seed_first, seed_second, duration_ms, bytes of `same`.
+        started_at: in UTC seconds.
+        reason: how it ended.
+        fault: the evidence.
+        blobs: actions, times, claims, match hash.
+
+    Raises:
+        RefusedError: a number takes more than eight bytes.
+    """
+    actions, times, claims, match_hash = blobs
+    sizes = (len(reason), len(fault), len(actions), len(times), len(claims), len(match_hash))
+    try:
+        own = _OWN.pack(*numbers, started_at, *sizes)
+    except struct.error as error:
+        raise RefusedError(f"a number of a match is too large: {numbers}") from error
+    texts = (reason + fault).encode()
+    return sha256(b"".join((same, own, texts, actions, times, claims, match_hash))).digest()

@@ -80,5 +80,10 @@ def two_seats() -> tuple[ForeignKeyConstraint, ForeignKeyConstraint, CheckConstr
     return (
         ForeignKeyConstraint(["tournament_id", "first_seat"], ["entrants.tournament_id", "entrants.seat"]),
         ForeignKeyConstraint(["tournament_id", "second_seat"], ["entrants.tournament_id", "entrants.seat"]),
-        CheckConstraint("first_seat <> second_seat", name="two_seats"),
+        apart(),
     )
+
+
+def apart() -> CheckConstraint:
+    """Keep the two seats of a match apart."""
+    return CheckConstraint("first_seat <> second_seat", name="two_seats")

@@ -1,14 +1,15 @@
-"""Who runs a tournament, and what others ask of it."""
+"""Who runs a tournament: one owner at a time."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import or_, select, update
 
+from arena_db import live
 from arena_db.clock import now
-from arena_db.models import leases, requests, tournaments
+from arena_db.models import leases, tournaments
 from arena_db.owner import is_alive
 from arena_db.records import Owner
 
@@ -20,13 +21,17 @@ def claim(connection: Connection, tournament: int, owner: Owner, expires_s: floa
     """Take the lease if it is free, of this owner, of a process that has ended, or expired.
 
     A process of this machine that lives keeps it, whatever the clock says: clocks are set, machines sleep.
+    Who takes it over begins anew: nothing is being played, whatever was told of it.
     """
     holders = _holders(connection, tournament)
     if any(holder.lives and holder.uuid != owner.uuid for holder in holders):
         return False
     free = [leases.c.expires_at <= now(), leases.c.uuid == owner.uuid]
     free += [leases.c.uuid == holder.uuid for holder in holders if holder.lives is False]
-    return _take(connection, tournament, owner, expires_s, or_(*free))
+    is_taken = _take(connection, tournament, owner, expires_s, or_(*free))
+    if is_taken and all(holder.uuid != owner.uuid for holder in holders):
+        live.forget(connection, tournament)
+    return is_taken
 
 
 def is_left(connection: Connection, tournament: int, owner: Owner) -> bool:
@@ -50,23 +55,6 @@ def release(connection: Connection, tournament: int, owner: Owner) -> None:
     """Free the lease of its owner."""
     held = (leases.c.tournament_id == tournament) & (leases.c.uuid == owner.uuid)
     connection.execute(update(leases).where(held).values(uuid="", expires_at=0.0))
-
-
-def request(connection: Connection, tournament: int, kind: str) -> None:
-    """Leave a command."""
-    connection.execute(insert(requests).values(tournament_id=tournament, kind=kind, created_at=now()))
-
-
-def has_requests(connection: Connection, tournament: int) -> bool:
-    """Return whether a command waits."""
-    return connection.execute(select(requests.c.id).where(_waiting(tournament)).limit(1)).first() is not None
-
-
-def take_requests(connection: Connection, tournament: int) -> list[str]:
-    """Return the waiting commands, oldest first, and mark them done."""
-    taken = update(requests).where(_waiting(tournament)).values(done_at=now())
-    rows = connection.execute(taken.returning(requests.c.id, requests.c.kind)).all()
-    return [row.kind for row in sorted(rows, key=lambda row: row.id)]
 
 
 class _Holder(NamedTuple):
@@ -107,7 +95,3 @@ def _take(
         .returning(leases.c.uuid)
     )
     return connection.execute(taken).first() is not None
-
-
-def _waiting(tournament: int) -> ColumnElement[bool]:
-    return (requests.c.tournament_id == tournament) & requests.c.done_at.is_(None)

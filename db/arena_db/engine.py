@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import NullPool, QueuePool, create_engine, event
@@ -35,15 +34,12 @@ over and over: 5,500 matches a second in place of 12,000, on a busy machine."""
 _LOG_KEPT: Final = 16 << 20
 """Bytes of a write-ahead log that stay on the disk when it starts anew."""
 
-_LOG_LIMIT: Final = 32 << 20
-"""Bytes of a write-ahead log after which a writer asks the readers for a moment. SQLite starts a log anew
-when nobody reads it, and of many readers one always does."""
+_LOG_PAGES: Final = 4000
+"""Pages of a log (16 MiB) after which it is folded back at a commit: four times as many as SQLite takes write
+half as much to the file, since matches change the same pages again and again."""
 
-_LOG_WAITS_MS: Final[tuple[int, ...]] = (1000, 2000)
-"""How long that moment is waited for at first, and after waits in vain."""
-
-_LOG_PAUSE: Final = 10
-"""From a wait in vain to the next, as its multiple: a reader that stands still must not stop the writers."""
+_SQLITE_LOG_PAGES: Final = 1000
+"""What SQLite takes by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,41 +132,34 @@ def _engine(settings: Settings, pool: type[QueuePool | NullPool], creator: Calla
 
 
 @contextmanager
-def writing(engine: Engine, settings: Settings) -> Generator[Connection]:
-    """Give a connection that holds the write lock; commit at the end, roll back on an error."""
+def writing(
+    engine: Engine, settings: Settings, after: Callable[[Any], None] | None = None
+) -> Generator[Connection]:
+    """Give a connection that holds the write lock; commit at the end, roll back on an error.
+
+    Args:
+        engine: of the store.
+        settings: how long to wait for the lock, and whether to sync.
+        after: called with the driver's connection after the commit.
+    """
     with writer_lock(settings), engine.connect() as connection:
         raw: Any = connection.connection.driver_connection
         raw.execute(f"PRAGMA busy_timeout={settings.busy_ms}").fetchall()
+        raw.execute(f"PRAGMA synchronous={_synchronous(settings)}").fetchall()
         with connection.execution_options(arena_write=True).begin():
             yield connection
-        # What was committed is durable, whatever becomes of the log.
-        with suppress(settings.driver.module.Error):
-            _tend_log(connection, settings)
-
-
-def _tend_log(connection: Connection, settings: Settings) -> None:
-    raw: Any = connection.connection.driver_connection
-    log = settings.path.with_name(settings.path.name + "-wal")
-    state: tuple[float, int] = connection.info.get("log", (0.0, 0))
-    wait_at, num_vain = state
-    if monotonic() >= wait_at and log.exists() and log.stat().st_size > _LOG_LIMIT:
-        wait_ms = _LOG_WAITS_MS[min(num_vain, len(_LOG_WAITS_MS) - 1)]
-        raw.execute(f"PRAGMA busy_timeout={wait_ms}").fetchall()
-        (is_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        pause_s = _LOG_PAUSE * wait_ms / 1000 if is_vain else 0.0
-        connection.info["log"] = (monotonic() + pause_s, num_vain + 1 if is_vain else 0)
-    elif settings.driver.single_writer:
-        raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        if after is not None:
+            after(raw)
 
 
 @contextmanager
-def writer_lock(settings: Settings) -> Generator[None]:
-    """Keep all other writers out where the library allows only one.
+def writer_lock(settings: Settings, *, always: bool = False) -> Generator[None]:
+    """Keep all other writers out where the library allows only one, or `always` who asks for that, too.
 
     The lock is a transaction on a second, empty database beside the store: it has no write-ahead log, works
     on every system and ends with its process.
     """
-    if settings.read_only or not settings.driver.single_writer:
+    if settings.read_only or not (always or settings.driver.single_writer):
         yield
         return
     module = settings.driver.module
@@ -193,6 +182,19 @@ def _uri(settings: Settings, *, create: bool) -> str:
     return uri
 
 
+def _log_pages(settings: Settings) -> int:
+    """Return after how many pages SQLite folds the log back by itself; 0 where it must not."""
+    if settings.driver.single_writer:
+        return 0
+    # Without syncs a power cut takes what the log holds: it stays as short as SQLite keeps it.
+    return _SQLITE_LOG_PAGES if settings.fast else _LOG_PAGES
+
+
+def _synchronous(settings: Settings) -> int:
+    """Return SQLite's number of NORMAL, or of FULL."""
+    return 1 if settings.fast else 2
+
+
 def has_log(path: Path) -> bool:
     """Return whether a write-ahead log lies beside a store: somebody uses it, or ended suddenly."""
     return path.with_name(path.name + "-wal").exists()
@@ -209,9 +211,8 @@ def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  
         "journal_size_limit": _LOG_KEPT,
     }
     if not settings.read_only:
-        wanted |= {"journal_mode": "wal", "synchronous": 1 if settings.fast else 2}
-    if settings.driver.single_writer:
-        wanted["wal_autocheckpoint"] = 0
+        wanted |= {"journal_mode": "wal", "synchronous": _synchronous(settings)}
+    wanted["wal_autocheckpoint"] = _log_pages(settings)
     for name, value in wanted.items():
         raw.execute(f"PRAGMA {name}={value}").fetchall()
         got = raw.execute(f"PRAGMA {name}").fetchone()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, exists, or_
 
-from arena_db.models import TIERS, bots, entrants, matches, tournaments
+from arena_db.models import FAILED, TIERS, bots, entrants, matches, tournaments
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
@@ -55,6 +55,9 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(matches.c.started_at >= where.since)
     if where.until is not None:
         conditions.append(matches.c.started_at < where.until)
+    if where.termination not in (None, "rules"):
+        # In the words of the index, or the planner does not see that it knows all of these matches.
+        conditions.append(FAILED)
     if where.min_tier is not None:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
     return conditions

@@ -15,12 +15,13 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 
 from arena_db import columns
 
-REVISION: Final = "0001"
+REVISION: Final = "0003"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -53,6 +54,8 @@ TERMINATIONS: Final = (
     "aborted",
 )
 TIERS: Final = ("T0", "T1", "T2", "T3", "T4")
+EVENT_KINDS: Final = ("started", "move", "info", "finished", "fault", "state")
+COMMAND_KINDS: Final = ("pause", "resume", "stop", "abort", "move", "undo", "hint", "resign")
 
 metadata = MetaData(
     naming_convention={
@@ -157,6 +160,18 @@ planned = Table(
     sqlite_with_rowid=False,
 )
 
+versions = Table(
+    "versions",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    columns.text("content"),
+    UniqueConstraint("content"),
+    columns.length("content", 0, 4096),
+    sqlite_strict=True,
+)
+
+FAILED: Final = literal_column("termination").op("<>", is_comparison=True)(literal_column("'rules'"))
+"""Which matches the index of terminations knows: the few that did not end by the rules of the game."""
 _FINAL: Final = text("is_final = 1")
 
 matches = Table(
@@ -166,10 +181,11 @@ matches = Table(
     Column("tournament_id", columns.big(), nullable=False),
     columns.integer("number"),
     columns.integer("attempt"),
+    # Copies of what the plan says, for the indexes; a full check compares them.
     columns.integer("first_seat"),
     columns.integer("second_seat"),
-    Column("first_bot", columns.big(), ForeignKey("bots.id"), nullable=False),
-    Column("second_bot", columns.big(), ForeignKey("bots.id"), nullable=False),
+    Column("first_bot", columns.big(), nullable=False),
+    Column("second_bot", columns.big(), nullable=False),
     columns.text("outcome"),
     columns.text("termination"),
     columns.text("reason"),
@@ -186,11 +202,11 @@ matches = Table(
     Column("duration_ms", columns.big(), nullable=False),
     columns.text("tier"),
     columns.text("fault"),
-    columns.text("versions"),
+    Column("versions_id", columns.big(), ForeignKey("versions.id"), nullable=False),
     columns.blob("record_hash"),
     UniqueConstraint("tournament_id", "number", "attempt"),
     ForeignKeyConstraint(["tournament_id", "number"], ["planned.tournament_id", "planned.number"]),
-    *columns.two_seats(),
+    columns.apart(),
     columns.at_least("attempt", 0),
     columns.one_of("outcome", OUTCOMES),
     columns.one_of("termination", TERMINATIONS),
@@ -207,7 +223,6 @@ matches = Table(
     columns.at_least("duration_ms", 0),
     columns.one_of("tier", TIERS),
     columns.length("fault", 0, 1 << 18),
-    columns.length("versions", 0, 4096),
     columns.length("record_hash", 32, 32),
     sqlite_strict=True,
 )
@@ -219,15 +234,22 @@ Index(
     sqlite_where=_FINAL,
     postgresql_where=_FINAL,
 )
-Index(
-    "ix_matches_repeats",
-    *(
-        matches.c[name]
-        for name in ("tournament_id", "match_hash", "first_seat", "second_seat", "outcome", "rated")
-    ),
-)
-for _column in ("tournament_id", "first_bot", "second_bot", "termination", "started_at"):
+for _column in ("tournament_id", "first_bot", "second_bot", "started_at"):
     Index(f"ix_matches_{_column}_id", matches.c[_column], matches.c.id)
+Index(
+    "ix_matches_termination_id",
+    matches.c.termination,
+    matches.c.id,
+    sqlite_where=FAILED,
+    postgresql_where=FAILED,
+)
+
+fingerprints = Table(
+    "fingerprints",
+    metadata,
+    Column("key", columns.big(), primary_key=True, autoincrement=False),
+    sqlite_strict=True,
+)
 
 tallies = Table(
     "tallies",
@@ -265,15 +287,51 @@ leases = Table(
     sqlite_strict=True,
 )
 
-requests = Table(
-    "requests",
+commands = Table(
+    "commands",
     metadata,
     Column("id", columns.big(), primary_key=True),
     Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
     columns.text("kind"),
-    Column("created_at", columns.seconds(), nullable=False),
-    Column("done_at", columns.seconds()),
+    columns.text("payload"),
+    Column("asked_at", columns.seconds(), nullable=False),
+    Column("taken_at", columns.seconds()),
+    Column("answered_at", columns.seconds()),
+    columns.text("answer"),
     Index(None, "tournament_id", "id"),
-    columns.length("kind", 1, 64),
+    columns.one_of("kind", COMMAND_KINDS),
+    columns.length("payload", 0, 4096),
+    columns.length("answer", 0, 4096),
+    sqlite_strict=True,
+)
+
+live_events = Table(
+    "live_events",
+    metadata,
+    Column("seq", columns.big(), primary_key=True),
+    Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
+    Column("number", Integer),
+    columns.integer("attempt"),
+    columns.integer("ply"),
+    columns.text("kind"),
+    columns.text("payload"),
+    Column("t", columns.seconds(), nullable=False),
+    ForeignKeyConstraint(["tournament_id", "number"], ["planned.tournament_id", "planned.number"]),
+    columns.at_least("attempt", 0),
+    columns.at_least("ply", 0),
+    columns.one_of("kind", EVENT_KINDS),
+    columns.length("payload", 0, 4096),
+    sqlite_strict=True,
+    # A number is never given twice, though events are removed: who asks for later ones misses none.
+    sqlite_autoincrement=True,
+)
+
+live_pruned = Table(
+    "live_pruned",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", columns.big(), nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+    columns.at_least("seq", 0),
     sqlite_strict=True,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from arena_db.backup import copy_to
 from arena_db.engine import Settings, has_log, make_migration_engine, open_raw, writing
@@ -18,11 +18,16 @@ from arena_db.errors import (
     MissingError,
     NewerError,
     OlderError,
+    TakenError,
     UnsupportedError,
 )
 from arena_db.failures import explain
 from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION
+from arena_db.moving import settle
+
+_BACKUPS: Final = 99
+"""Backups that upgrades may make in one second."""
 
 
 def find_path(location: str | Path) -> Path:
@@ -50,6 +55,7 @@ def prepare(settings: Settings, *, create: bool) -> None:
         DatabaseError: it cannot be used; the kind says why.
     """
     path = settings.path
+    settle(settings)
     if not path.exists() and (settings.read_only or not create):
         raise MissingError(f"no store at {path}; hold a tournament first, or give one by --db FILE")
     if not path.parent.is_dir():
@@ -85,8 +91,34 @@ def _look(settings: Settings, path: Path) -> str | None:
     """Return the revision of the tables, None where a store may be created."""
     if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
         return None
+    if path.with_name(f"{path.name}-journal").exists():
+        _undo(settings)
+        if path.stat().st_size == 0:
+            return None
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         return read_revision(raw, settings)
+
+
+def _undo(settings: Settings) -> None:
+    """Take back what a process was doing to a file as it was killed: before there is a write-ahead log.
+
+    Raises:
+        MissingError: that takes somebody who may write.
+    """
+    module = settings.driver.module
+    mode = "ro" if settings.read_only else "rw"
+    try:
+        with closing(
+            module.connect(f"{settings.path.as_uri()}?mode={mode}", uri=True, timeout=settings.busy_ms / 1000)
+        ) as raw:
+            raw.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except module.Error as error:
+        if settings.read_only:
+            raise MissingError(
+                f"{settings.path} was never finished, for its maker was killed; hold the tournament again, or"
+                " give another store by --db FILE"
+            ) from error
+        raise explain(error, settings.path) from error
 
 
 def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
@@ -127,10 +159,19 @@ def _make_tables(settings: Settings, *, backup: bool) -> None:
     from arena_db.migrate import upgrade
 
     if backup:
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        copy_to(settings, settings.path.with_name(f"{settings.path.name}.{stamp}.bak"))
+        _back_up(settings)
     engine = make_migration_engine(settings)
     with writing(engine, settings) as connection:
         # Another process may have been faster.
         if read_revision(connection.connection.driver_connection, settings) != REVISION:
             upgrade(connection)
+
+
+def _back_up(settings: Settings) -> None:
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    for suffix in ("", *(f"-{number}" for number in range(2, _BACKUPS + 1))):
+        # Of two processes that upgrade in one second each has a backup of its own.
+        with suppress(TakenError):
+            copy_to(settings, settings.path.with_name(f"{settings.path.name}.{stamp}{suffix}.bak"))
+            return
+    raise TakenError(f"{settings.path} has {_BACKUPS} backups of this second; move them away")

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
 from arena_db.filters import common_conditions, is_named, match_conditions, tournament_conditions
-from arena_db.models import bots, entrants, matches, planned, tallies, tournaments
+from arena_db.models import bots, entrants, matches, planned, tallies, tournaments, versions
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ PAGE: Final = 500
 _MOST_WALKS: Final = 64
 """With more bots or tournaments than this the page comes from one walk over all matches: each of them is then
 likely to have recent ones."""
+
+
+_FEW: Final = 10_000
+"""Matches of a time of which the first is looked for; of more, the newest fill a page soon."""
 
 
 def list_matches(
@@ -39,6 +43,7 @@ def list_matches(
         page = select(matches.c.id).where(*match_conditions(where)).order_by(matches.c.id.desc()).limit(limit)
         if before is not None:
             page = page.where(matches.c.id < before)
+        page = page.where(*_places(connection, where))
         walks = _walks(connection, where) or [None]
         for walk in walks:
             ids += connection.scalars(page if walk is None else page.where(walk))
@@ -49,6 +54,13 @@ def list_matches(
 def find_match(connection: Connection, number: int) -> StoredMatch | None:
     """Return the match with this id."""
     row = connection.execute(_select_matches().where(matches.c.id == number)).first()
+    return None if row is None else _stored_match(row)
+
+
+def find_attempt(connection: Connection, tournament: int, number: int, attempt: int) -> StoredMatch | None:
+    """Return the match that is this attempt at a planned match."""
+    own = (matches.c.tournament_id == tournament) & (matches.c.number == number)
+    row = connection.execute(_select_matches().where(own, matches.c.attempt == attempt)).first()
     return None if row is None else _stored_match(row)
 
 
@@ -79,6 +91,21 @@ def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[boo
     return walks if len(walks) <= _MOST_WALKS else []
 
 
+def _places(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
+    """Return where in the order of storing the matches of a time lie: only about in that of their starts."""
+    places: list[ColumnElement[bool]] = []
+    if where.until is not None:
+        # Of the plain id SQLite takes the highest that fits, by a walk over all the others.
+        last = select(func.max(matches.c.id + 0)).where(matches.c.started_at < where.until)
+        places.append(matches.c.id <= last.scalar_subquery())
+    if where.since is not None:
+        since = select(matches.c.id).where(matches.c.started_at >= where.since).limit(_FEW + 1)
+        found = connection.scalars(since).all()
+        if len(found) <= _FEW:
+            places.append(matches.c.id >= min(found, default=0))
+    return places
+
+
 def _select_matches() -> Select[*tuple[Any, ...]]:
     first, second = entrants.alias(), entrants.alias()
     first_bot, second_bot = bots.alias(), bots.alias()
@@ -86,6 +113,7 @@ def _select_matches() -> Select[*tuple[Any, ...]]:
     return (
         select(
             matches,
+            versions.c.content.label("versions"),
             tournaments.c.game,
             tournaments.c.num_actions,
             tournaments.c.name.label("tournament_name"),
@@ -97,6 +125,7 @@ def _select_matches() -> Select[*tuple[Any, ...]]:
             second_bot.c.identity.label("second"),
         )
         .join_from(matches, tournaments, tournaments.c.id == here)
+        .join(versions, versions.c.id == matches.c.versions_id)
         .join(planned, (planned.c.tournament_id == here) & (planned.c.number == matches.c.number))
         .join(first, (first.c.tournament_id == here) & (first.c.seat == matches.c.first_seat))
         .join(second, (second.c.tournament_id == here) & (second.c.seat == matches.c.second_seat))

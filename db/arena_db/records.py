@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +159,11 @@ class StoredMatch(MatchRecord):
     second_label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """How often two bots met with one result: the material of ratings and crosstables."""
+class Tally(NamedTuple):
+    """How often two bots met with one result: the material of ratings and crosstables.
+
+    There may be thousands of them, and a tuple is made in a tenth of the time of other frozen values.
+    """
 
     tournament: int
     game: str
@@ -213,3 +216,70 @@ class Owner:
     pid: int
     pid_start: int
     """When the process started, in ticks of its machine; tells it from a later one of that id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveEvent:
+    """Something that happened in a running tournament, kept for those who watch until nobody needs it."""
+
+    seq: int = 0
+    """Given by the store, higher for later ones; 0 before that."""
+    tournament: int
+    """Id of the tournament."""
+    number: int | None
+    """Number of the planned match, None where it is about the tournament itself.
+
+    With `attempt` it tells which stored match became of it; until then there is none.
+    """
+    attempt: int = 0
+    ply: int = 0
+    """How many actions the match has, that of a `move` included."""
+    kind: str
+    """started, move, info, finished, fault or state."""
+    payload: str = ""
+    """JSON object, at most 4,096 characters."""
+    t: float
+    """UTC seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """What happened after some event."""
+
+    events: tuple[LiveEvent, ...]
+    """Oldest first."""
+    seq: int
+    """The next page is of what came after this."""
+    has_gap: bool
+    """Whether events before this page were removed: a `Snapshot` tells where things stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Where a running tournament stands: what a viewer needs before it follows the events."""
+
+    events: tuple[LiveEvent, ...]
+    """Of all matches that are being played, from their `started` on, with the newest `info` of each; and the
+    newest `state` of the tournament. Oldest first."""
+    seq: int
+    """The first page to follow is of what came after this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What somebody asks of whoever runs a tournament."""
+
+    id: int
+    tournament: int
+    """Id of the tournament."""
+    kind: str
+    """pause, resume, stop, abort (running matches end, too); of a human player move, undo, hint, resign."""
+    payload: str
+    """JSON object with what the kind needs, at most 4,096 characters, or empty."""
+    asked_at: float
+    """UTC seconds."""
+    taken_at: float | None
+    """When it was heard; None where nobody has yet."""
+    answered_at: float | None
+    answer: str
+    """In words; empty before."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from arena_db.backup import copy_whole
 from arena_db.coordination import held_by_living
-from arena_db.engine import Settings, make_engine, open_raw, writer_lock
+from arena_db.engine import Settings, make_engine, open_raw
 from arena_db.errors import DamagedError, ForeignError, LockedError, MissingError, NewerError, TakenError
 from arena_db.failures import translated
-from arena_db.files import part_of, sync_folder
+from arena_db.files import sync_folder
+from arena_db.moving import move_aside, moving
 from arena_db.opening import read_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
-
-_SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
-"""What belongs to a store, in the order it is moved: a log without its file could become the log of another
-store, and a file without its log is at worst out of date."""
 
 
 def restore(backup: Path, settings: Settings) -> Path | None:
@@ -43,17 +38,13 @@ def restore(backup: Path, settings: Settings) -> Path | None:
     _check_backup(replace(settings, path=backup))
     if target.exists() and target.samefile(backup):
         raise TakenError(f"{backup} is the store itself; give a backup of it")
-    part = part_of(target)
-    try:
-        copy_whole(replace(settings, path=backup), part)
-        with writer_lock(settings):
-            _check_target(settings)
-            with _moved_aside(target) as old:
-                part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-    sync_folder(target.parent)
-    return old
+    with moving(settings) as move:
+        _check_target(settings)
+        copy_whole(replace(settings, path=backup), move.part)
+        is_kept = move_aside(target, move.old)
+        move.part.replace(target)
+        sync_folder(target.parent)
+    return move.old if is_kept else None
 
 
 def _check_backup(settings: Settings) -> None:
@@ -85,34 +76,3 @@ def _check_target(settings: Settings) -> None:
         raise type(error)(f"{error}; to put a backup in its place, move it away first") from error
     if held is not None:
         raise LockedError(f"{path} is in use: {held} is being run; arena stop {held} stops it")
-
-
-@contextmanager
-def _moved_aside(target: Path) -> Generator[Path | None]:
-    """Move a store and what belongs to it to another name, and back on an error."""
-    old = _free_name(target)
-    moved: list[str] = []
-    try:
-        for suffix in _SUFFIXES:
-            with suppress(FileNotFoundError):
-                _sibling(target, suffix).rename(_sibling(old, suffix))
-                moved.append(suffix)
-        sync_folder(target.parent)
-        yield old if "" in moved else None
-    except BaseException:
-        for suffix in reversed(moved):
-            _sibling(old, suffix).rename(_sibling(target, suffix))
-        raise
-
-
-def _sibling(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
-
-
-def _free_name(target: Path) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    old, number = _sibling(target, f".{stamp}.old"), 1
-    while any(_sibling(old, suffix).exists() for suffix in _SUFFIXES):
-        number += 1
-        old = _sibling(target, f".{stamp}-{number}.old")
-    return old

@@ -6,12 +6,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from arena_db import coordination, planning, queries, saving, tallying
+from arena_db import commands, coordination, live, planning, queries, saving, tallying
 from arena_db.backup import copy_to
+from arena_db.batch import Facts
 from arena_db.checking import find_faults
 from arena_db.engine import Settings, make_engine, writer_lock, writing
 from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
+from arena_db.log import Log
 from arena_db.opening import find_path, prepare
 from arena_db.restoring import restore
 from arena_db.spool import Spool
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
 
     from arena_db.records import (
         BotRecord,
+        Command,
         Entrant,
+        EventPage,
+        LiveEvent,
         MatchFilter,
         MatchRecord,
         NewTournament,
         Owner,
         PlannedMatch,
+        Snapshot,
         StoredMatch,
         Tally,
         TournamentRecord,
@@ -53,6 +59,8 @@ class Store:
         self._engine = make_engine(settings)
         self._watcher: PoolProxiedConnection | None = None
         self._spool = Spool(settings.path)
+        self._log = Log(settings)
+        self._facts = Facts()
 
     @classmethod
     def open(
@@ -203,20 +211,66 @@ class Store:
         with self._write() as connection:
             coordination.release(connection, tournament, owner)
 
-    def request(self, tournament: int, kind: str) -> None:
-        """Leave a command for whoever holds the lease of a tournament."""
-        with self._write() as connection:
-            coordination.request(connection, tournament, kind)
+    def ask(self, tournament: int, kind: str, payload: str = "") -> int:
+        """Leave a command for whoever runs a tournament; return its id.
 
-    def take_requests(self, tournament: int) -> list[str]:
-        """Return the commands left for a tournament, oldest first, each of them once."""
+        It goes through a connection of its own, so that a store opened to read only can ask, too; where the
+        file may be written.
+
+        Raises:
+            RefusedError: no such tournament, no such kind of command, a payload of over 4,096 characters.
+            LockedError: the store stays locked for 5 s.
+        """
+        # An open connection of this store keeps the other one from folding back the log when it is closed.
+        self.data_version()
+        with translated(self.path):
+            return commands.ask(self._settings, tournament, kind, payload)
+
+    def take_commands(self, tournament: int) -> list[Command]:
+        """Return the commands left for a tournament, oldest first, each of them once; `answer` is next."""
         with self._read() as connection:
-            waiting = coordination.has_requests(connection, tournament)
+            is_waiting = commands.is_waiting(connection, tournament)
         # Asked often and seldom with an answer: the write lock is only for the answer.
-        if not waiting:
+        if not is_waiting:
             return []
         with self._write() as connection:
-            return coordination.take_requests(connection, tournament)
+            return commands.take(connection, tournament)
+
+    def answer(self, command: int, text: str) -> None:
+        """Answer a command, in words for whoever asked.
+
+        Raises:
+            RefusedError: it was answered before, or is none; the answer has over 4,096 characters.
+        """
+        with self._write() as connection:
+            commands.answer(connection, command, text)
+
+    def command(self, command: int) -> Command | None:
+        """Return the command with this id, with its answer where there is one."""
+        with self._read() as connection:
+            return commands.find(connection, command)
+
+    def append_events(self, events: Sequence[LiveEvent]) -> int:
+        """Tell viewers what happens in running matches, in one transaction; return the newest number.
+
+        A power cut may take the last events, but never a match. Old events of matches that have a result are
+        removed in passing; a new owner of the lease starts without any.
+
+        Raises:
+            RefusedError: no such planned match or kind, a payload of over 4,096 characters.
+        """
+        with self._write(replace(self._settings, fast=True)) as connection:
+            return live.append(connection, events)
+
+    def events_after(self, seq: int, limit: int = 500, *, tournament: int | None = None) -> EventPage:
+        """Return up to `limit` events that came after a number, of one tournament or of all."""
+        with self._read() as connection:
+            return live.page(connection, seq, tournament, limit)
+
+    def snapshot(self, tournament: int) -> Snapshot:
+        """Return the matches of a tournament that are being played, and where to follow from."""
+        with self._read() as connection:
+            return live.snapshot(connection, tournament)
 
     def save(self, records: Sequence[MatchRecord]) -> int:
         """Store matches with what follows from them, all in one transaction; return how many were new.
@@ -233,7 +287,7 @@ class Store:
         """
         try:
             with self._write(self._in_a_hurry() if self._spool.waiting() else self._settings) as connection:
-                return saving.save(connection, records)
+                return saving.save(connection, records, self._facts)
         except LockedError:
             if records:
                 with translated(self.path):
@@ -245,6 +299,10 @@ class Store:
         """How many saved matches wait beside the store because it is locked."""
         return self._spool.num_waiting()
 
+    def take_warnings(self) -> list[str]:
+        """Return what whoever runs this process should know of the store, each text once."""
+        return self._log.take_warnings()
+
     def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
         """Return matches, newest first, those with an id below `before`."""
         with self._read() as connection:
@@ -254,6 +312,11 @@ class Store:
         """Return the match with this id."""
         with self._read() as connection:
             return queries.find_match(connection, number)
+
+    def match_of(self, tournament: int, number: int, attempt: int = 0) -> StoredMatch | None:
+        """Return what became of an attempt at a planned match; None where it has no result yet."""
+        with self._read() as connection:
+            return queries.find_attempt(connection, tournament, number, attempt)
 
     def tournament_matches(self, tournament: int) -> Iterator[StoredMatch]:
         """Yield all matches of a tournament by number and attempt, void and unrated ones too.
@@ -288,7 +351,7 @@ class Store:
             if self._watcher is None:
                 self._watcher = self._engine.raw_connection()
             connection: Any = self._watcher.driver_connection
-            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+            return int(connection.execute("PRAGMA data_version").fetchall()[0][0])
 
     def check(self, *, quick: bool = False) -> list[str]:
         """Return what is wrong with the store, one sentence each; nothing where all is well.
@@ -319,14 +382,14 @@ class Store:
     def _write(self, settings: Settings | None = None) -> Generator[Connection]:
         settings = settings or self._settings
         self._store_waiting(settings)
-        with translated(self.path), writing(self._engine, settings) as connection:
+        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
             yield connection
 
     def _store_waiting(self, settings: Settings) -> None:
         """Store what waits beside the store, in a transaction of its own."""
         if self._spool.waiting():
             with translated(self.path):
-                with writing(self._engine, settings) as connection:
+                with writing(self._engine, settings, self._log.tend) as connection:
                     stored = self._spool.store(connection)
                 self._spool.discard(stored)
 

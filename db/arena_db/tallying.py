@@ -13,7 +13,7 @@ from arena_db.records import Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection, FromClause, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from arena_db.records import MatchFilter
 
@@ -24,25 +24,32 @@ KEYS = tuple(column.name for column in tallies.primary_key)
 def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
     """Return the counts of the matches a filter is about."""
     if needs_matches(where):
-        source: FromClause = recount(match_conditions(where)).subquery()
+        query = recount(match_conditions(where))
     else:
-        source = select(tallies).where(*common_conditions(tallies, where)).subquery()
-    rows = connection.execute(_named(source))
-    # Rows taken apart at once: the names of a row, looked up one by one, cost more than the query.
+        query = select(tallies).where(*common_conditions(tallies, where))
+    named = {
+        tournament: (game, pool)
+        for tournament, game, pool in connection.execute(
+            select(tournaments.c.id, tournaments.c.game, tournaments.c.pool)
+        ).all()
+    }
+    seats = select(entrants.c.tournament_id, entrants.c.seat, bots.c.identity)
+    seats = seats.join_from(entrants, bots, bots.c.id == entrants.c.bot_id)
+    identities = {(tournament, seat): bot for tournament, seat, bot in connection.execute(seats).all()}
+    # All rows at once, and names looked up here: a join and an object for each row cost five times as much.
     return [
         Tally(
-            tournament=tournament,
-            game=game,
-            pool=pool,
-            first=first,
-            second=second,
-            first_seat=first_seat,
-            second_seat=second_seat,
-            outcome=outcome,
-            termination=termination,
-            rated=bool(rated),
-            num_matches=num_matches,
-            num_unique=num_unique,
+            tournament,
+            *named[tournament],
+            identities[tournament, first_seat],
+            identities[tournament, second_seat],
+            first_seat,
+            second_seat,
+            outcome,
+            termination,
+            rated == 1,
+            num_matches,
+            num_unique,
         )
         for (
             tournament,
@@ -53,11 +60,7 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
             rated,
             num_matches,
             num_unique,
-            game,
-            pool,
-            first,
-            second,
-        ) in rows
+        ) in connection.execute(query.order_by(*KEYS)).all()
     ]
 
 
@@ -75,20 +78,3 @@ def recount(conditions: Sequence[ColumnElement[bool]]) -> Select[*tuple[Any, ...
     keys = [counted.c[name] for name in KEYS]
     num_unique = func.sum(counted.c.is_new).label("num_unique")
     return select(*keys, func.count().label("num_matches"), num_unique).group_by(*keys)
-
-
-def _named(source: FromClause) -> Select[*tuple[Any, ...]]:
-    first, second = entrants.alias(), entrants.alias()
-    first_bot, second_bot = bots.alias(), bots.alias()
-    here = source.c.tournament_id
-    names = (tournaments.c.game, tournaments.c.pool)
-    identities = (first_bot.c.identity.label("first"), second_bot.c.identity.label("second"))
-    return (
-        select(source, *names, *identities)
-        .join_from(source, tournaments, tournaments.c.id == here)
-        .join(first, (first.c.tournament_id == here) & (first.c.seat == source.c.first_seat))
-        .join(second, (second.c.tournament_id == here) & (second.c.seat == source.c.second_seat))
-        .join(first_bot, first_bot.c.id == first.c.bot_id)
-        .join(second_bot, second_bot.c.id == second.c.bot_id)
-        .order_by(*(source.c[name] for name in KEYS))
-    )

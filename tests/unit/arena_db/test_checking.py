@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena_db.models import REVISION
 from arena_db.store import Store
 from stores import add_cup, break_index, tamper
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 QUICK = [
     (["PRAGMA application_id=0x1234"], "application id is 0x1234"),
-    (["UPDATE alembic_version SET version_num = 'x'"], "revision x, not 0001"),
+    (["UPDATE alembic_version SET version_num = 'x'"], f"revision x, not {REVISION}"),
     (["UPDATE tournaments SET num_planned = 99"], "12 planned matches, not 99"),
     (["UPDATE tournaments SET num_done = 5"], "counts 5 planned matches as done, marks 3 and stores 3"),
     (["UPDATE planned SET state = 'planned'"], "marks 0"),
@@ -27,6 +28,11 @@ WHOLE = [
     (["UPDATE tallies SET num_unique = 0"], "kept, but not counted"),
     (["DELETE FROM tallies"], "counted, but not kept"),
     (["DELETE FROM bots WHERE id = 1"], "points to no row of bots"),
+    (["DELETE FROM versions"], "points to no row of versions"),
+    (["UPDATE matches SET first_seat = 2 WHERE id = 1"], "match #1 is of other bots than planned"),
+    (["UPDATE matches SET second_bot = 3 WHERE id = 1"], "match #1 is of other bots than planned"),
+    (["UPDATE planned SET second_seat = 2 WHERE number = 1"], "match #1 is of other bots than planned"),
+    (["DELETE FROM fingerprints"], "0 matches are known to be no repeats, not 4"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""One owner at a time; a dead one at once forgotten; commands delivered once."""
+"""One owner at a time; a dead one at once forgotten."""
 
 from __future__ import annotations
 
@@ -174,23 +174,3 @@ def test_nothing_is_known_without_proc(tmp_path: Path, monkeypatch: pytest.Monke
     current_owner.cache_clear()
     assert (me.boot_id, me.pid_start) == ("", 0)
     assert is_alive(replace(me, pid=1 << 22)) is None
-
-
-def test_requests_are_taken_once(store: Store) -> None:
-    one, two = add_cup(store).record.id, add_cup(store).record.id
-    assert store.take_requests(one) == []
-    for kind in ("pause", "resume", "stop"):
-        store.request(one, kind)
-    store.request(two, "abort")
-    assert store.take_requests(one) == ["pause", "resume", "stop"]
-    assert store.take_requests(one) == []
-    assert store.take_requests(two) == ["abort"]
-
-
-def test_asking_for_requests_writes_nothing(store: Store) -> None:
-    tournament = add_cup(store).record.id
-    version = store.data_version()
-    store.take_requests(tournament)
-    assert store.data_version() == version
-    store.request(tournament, "stop")
-    assert store.data_version() != version

@@ -6,12 +6,11 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import event
 
-from arena_db import engine
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import (
     AccessError,
@@ -44,63 +43,13 @@ def test_locked_by_another_process(store: Store) -> None:
         other.execute("BEGIN IMMEDIATE")
         for write in (
             lambda: waiting.set_state(1, "stopped"),
-            lambda: waiting.request(1, "stop"),
+            lambda: waiting.ask(1, "stop"),
         ):
             with pytest.raises(LockedError, match="locked by another process"):
                 write()
         assert waiting.tournament(1) == cup.record, "a reader does not wait"
         other.execute("ROLLBACK")
         assert waiting.save([cup.match(1)]) == 1
-
-
-def test_a_log_that_readers_keep_long(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_LOG_LIMIT", 1 << 20)
-    cup = add_cup(store, num=3000)
-    log = store.path.with_name("arena.db-wal")
-    sizes: list[int] = []
-
-    def write() -> None:
-        for start in range(1, 3001, 50):
-            store.save([cup.match(number) for number in range(start, start + 50)])
-            sizes.append(log.stat().st_size)
-
-    def reading() -> Any:  # noqa: ANN401 — a connection of one of two libraries
-        raw = open_raw(Settings(path=store.path, read_only=True))
-        raw.execute("BEGIN")
-        raw.execute("SELECT count(*) FROM matches").fetchall()
-        return raw
-
-    writer = threading.Thread(target=write)
-    reader = reading()
-    writer.start()
-    while writer.is_alive():
-        # At any time one of two readers reads, so the log never starts anew by itself.
-        before, reader = reader, reading()
-        before.close()
-    reader.close()
-    assert max(sizes) < 3 << 20
-    assert len(list(store.tournament_matches(1))) == 3000
-
-
-def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(engine, "_LOG_LIMIT", 1 << 18)
-    monkeypatch.setattr(engine, "_LOG_WAITS_MS", (1, 2, 4))
-    cup = add_cup(store, num=3000)
-    with closing(open_raw(Settings(path=store.path, read_only=True))) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM matches").fetchall()
-        with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to see what is asked
-            raw = connection.connection.driver_connection
-            assert raw is not None
-            raw.set_trace_callback(asked.append)
-        for number in range(1, 3001, 100):
-            assert store.save([cup.match(index) for index in range(number, number + 100)]) == 100
-        assert store.path.with_name("arena.db-wal").stat().st_size > 1 << 20
-    waits = [statement for statement in asked if "busy_timeout" in statement and "5000" not in statement]
-    assert waits
-    assert waits[:3] == [f"PRAGMA busy_timeout={wait_ms}" for wait_ms in (1, 2, 4)[: len(waits)]]
-    assert len(list(store.tournament_matches(1))) == 3000
 
 
 def test_a_writer_waits_for_the_other(store: Store) -> None:

@@ -61,7 +61,9 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 def statements(path: Path) -> dict[str, list[str]]:
     """Give what made each table and index of a store, with its columns in order."""
     with closing(open_raw(Settings(path=path))) as raw:
-        found = raw.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        found = raw.execute(
+            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
         columns = {name: raw.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in found}
     return {
         name: [*map(str, columns[name]), *sorted(line.strip(" ,\t") for line in sql.splitlines())]

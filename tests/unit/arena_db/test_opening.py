@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from contextlib import closing
@@ -217,3 +218,28 @@ def test_a_folder_nobody_may_write_in(store: Store) -> None:
             "2",
         ]
         path.parent.chmod(0o755)
+
+
+def test_a_store_whose_maker_was_killed(path: Path) -> None:
+    """Before there is a write-ahead log a killed writer leaves a journal, which a reader cannot undo."""
+    killed = run_child([sys.executable, "-c", _KILLED, path], cwd=path.parent, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.with_name("arena.db-journal").stat().st_size > 0
+
+    with pytest.raises(MissingError, match="its maker was killed; hold the tournament again"):
+        Store.open(path, read_only=True)
+    with Store.open(path) as store:
+        assert store.check() == []
+    assert not path.with_name("arena.db-journal").exists()
+    Store.open(path, read_only=True).close()
+
+
+_KILLED = """
+import os, signal, sqlite3, sys
+raw = sqlite3.connect(sys.argv[1], isolation_level=None)
+raw.execute("PRAGMA cache_size=2")
+raw.execute("BEGIN IMMEDIATE")
+raw.execute("CREATE TABLE half (done)")
+raw.executemany("INSERT INTO half VALUES (?)", [("x" * 500,)] * 2000)
+os.kill(os.getpid(), signal.SIGKILL)
+"""

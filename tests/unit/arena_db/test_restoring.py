@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import restoring
-from arena_db.engine import Settings, open_raw
+from arena_db.engine import Settings, open_raw, writer_lock
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -26,9 +28,12 @@ from arena_db.errors import (
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter, Owner
 from arena_db.store import Store
+from children import run_child
 from stores import add_cup, break_index, tamper
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stores import Cup
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
@@ -58,7 +63,8 @@ def numbers(path: Path) -> list[int]:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.endswith("-shm")}
+    passing = ("-shm", "-lock")
+    return {file.name: file.read_bytes() for file in folder.iterdir() if not file.name.endswith(passing)}
 
 
 def test_the_old_store_is_kept_whole(store: Store, backup: Path) -> None:
@@ -186,24 +192,115 @@ def test_a_newer_backup(store: Store, backup: Path) -> None:
         Store.restore(backup, store.path)
 
 
-@pytest.mark.parametrize("num_moves", range(4))
+@pytest.mark.parametrize("num_moves", range(6))
 def test_a_failure_leaves_all_as_it_was(
     store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch, num_moves: int
 ) -> None:
     before = everything(store.path.parent)
     left = [num_moves]
-    move = Path.rename if num_moves < 3 else Path.replace
 
-    def fail(path: Path, target: Path) -> Path:
-        left[0] -= 1
-        if left[0] == -1 or num_moves == 3:
-            raise PermissionError(13, "held by another process")
-        return move(path, target)
+    def failing(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
+        def fail(path: Path, target: Path) -> Path:
+            left[0] -= 1
+            if left[0] == -1:
+                raise PermissionError(13, "held by another process")
+            return move(path, target)
 
-    monkeypatch.setattr(Path, move.__name__, fail)
+        return fail
+
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(Path, name, failing(getattr(Path, name)))
     with pytest.raises(AccessError, match="held by another process"):
         Store.restore(backup, store.path)
+    assert left[0] < 0
     assert everything(store.path.parent) == before
+
+
+_KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from arena_db.store import Store
+source, backup, target = map(Path, sys.argv[1:])
+steps = [0]
+def killing(step):
+    def count(*arguments, **options):
+        steps[0] -= 1
+        if steps[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*arguments, **options)
+    return count
+for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (os, "fsync")):
+    setattr(owner, name, killing(getattr(owner, name)))
+num = 0
+while True:
+    num += 1
+    steps[0] = 0
+    shutil.copytree(source, target / str(num))
+    steps[0] = num
+    child = os.fork()
+    if child == 0:
+        Store.restore(backup, target / str(num) / "arena.db")
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+print(num)
+"""
+
+
+def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tmp_path: Path) -> None:
+    with closing(open_raw(Settings(path=store.path))) as other, Store.open(store.path, busy_ms=1) as waiting:
+        other.execute("BEGIN IMMEDIATE")
+        waiting.save([cup.match(3)])
+        other.execute("ROLLBACK")
+    source, target = tmp_path / "source", tmp_path / "killed"
+    # As a process leaves it that was killed: with its log and a result that waits beside it.
+    shutil.copytree(store.path.parent, source)
+    store.close()
+    target.mkdir()
+    script = f"import sys; sys.path[:0] = {sys.path!r}\n{_KILLED}"
+    done = run_child([sys.executable, "-c", script, source, backup, target], cwd=tmp_path)
+    num = int(done.stdout)
+    assert num > 12, "there are that many steps"
+    found: list[list[int]] = []
+    for step in range(1, num + 1):
+        path = target / str(step) / "arena.db"
+        again = shutil.copytree(path.parent, tmp_path / f"again {step}") / "arena.db"
+        found.append(listed(path))
+        assert not path.with_name("arena.db-restore").exists()
+        if found[-1] == [1]:
+            assert [listed(old) for old in path.parent.glob("*.old")] == [[1, 2, 3]]
+        Store.restore(backup, again)
+        assert listed(again) == [1]
+        assert not list(again.parent.glob(".*")), "nothing lies about"
+        kept = [listed(old) for old in again.parent.glob("*.old")]
+        assert kept.count([1, 2, 3]) == 1, "nothing of the old store is lost"
+    assert found[0] == [1, 2, 3]
+    assert found[-1] == [1]
+    assert all(each in ([1, 2, 3], [1]) for each in found), "the one or the other, and whole"
+
+
+def listed(path: Path) -> list[int]:
+    """Give the numbers of the matches, after a quick look for damage."""
+    with Store.open(path, create=False, fast=True) as store:
+        assert store.check(quick=True) == []
+        return [match.number for match in store.tournament_matches(1)]
+
+
+def test_a_viewer_waits_for_a_restore(store: Store, backup: Path) -> None:
+    note = store.path.with_name("arena.db-restore")
+    note.write_text('{"old": "arena.db.old", "part": "arena.db.part"}')
+    with pytest.raises(LockedError, match="arena db upgrade"):
+        Store.open(store.path, read_only=True)
+    store.close()
+    assert numbers(store.path) == [1, 2]
+    assert not note.exists()
+    assert numbers(backup) == [1]
+
+
+def test_one_restore_at_a_time(store: Store, backup: Path) -> None:
+    with writer_lock(Settings(path=store.path), always=True), pytest.raises(LockedError):
+        restoring.restore(backup, Settings(path=store.path, busy_ms=20))
+    assert Store.restore(backup, store.path) is not None
 
 
 def test_everything_is_synced(store: Store, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,8 +313,14 @@ def test_everything_is_synced(store: Store, backup: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "fsync", note)
     Store.restore(backup, store.path)
-    assert [name for name in synced if not name.endswith(".part")] == [store.path.parent.name] * 2
-    assert synced[0].endswith(".part")
+    folder = store.path.parent.name
+    assert [name if name == folder else name.split(".")[-1] for name in synced] == [
+        *("part", folder),  # the note
+        "part",
+        *(folder, folder),  # the old store aside, the new one in its place
+        *(folder, folder),  # the note removed
+    ]
+    assert synced[0].startswith(".arena.db-restore.")
 
 
 def test_a_store_that_cannot_be_read_is_not_moved(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,57 @@ def test_long_batches(store: Store) -> None:
     assert store.save([cup.match(number) for number in range(1, 2501)]) == 0
     assert [match.number for match in store.tournament_matches(cup.record.id)] == list(range(1, 2501))
     assert store.check() == []
+
+
+def test_versions_are_stored_once(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2), cup.match(3, versions='{"arena": "9"}')])
+    store.save([cup.match(4)])
+    with store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to count them
+        assert connection.exec_driver_sql("SELECT count(*) FROM versions").scalar() == 2
+    assert [json.loads(match.versions)["arena"] for match in store.tournament_matches(1)] == [
+        *("0.1.0", "0.1.0", "9", "0.1.0")
+    ]
+
+
+def test_what_was_taken_back_is_not_remembered(store: Store) -> None:
+    cup = add_cup(store)
+    new = {"versions": '{"arena": "9"}'}
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="tier_known"):
+            store.save([cup.match(1, **new), cup.match(2, tier="T9")])
+    assert store.save([cup.match(1, **new)]) == 1
+    assert store.save([cup.match(2, **new)]) == 1
+    assert store.check() == []
+
+
+def test_of_one_attempt_the_first_record_counts(store: Store) -> None:
+    cup = add_cup(store)
+    assert store.save([cup.match(1), cup.void(1), cup.void(2), cup.match(2), cup.void(2), cup.void(3)]) == 3
+    assert store.save([cup.void(1), cup.match(2), cup.match(3), cup.match(2, attempt=1)]) == 1
+    assert [(match.number, match.attempt, match.is_final) for match in store.tournament_matches(1)] == [
+        *((1, 0, True), (2, 0, False), (2, 1, True), (3, 0, False))
+    ]
+    assert store.check() == []
+
+
+def test_numbers_far_apart(store: Store) -> None:
+    cup = add_cup(store, num=2000)
+    numbers = [1, 2, 60, 1000, 1999, 2000, 500, 3]
+    assert store.save([cup.match(number) for number in numbers]) == 8
+    assert [match.number for match in store.tournament_matches(1)] == sorted(numbers)
+    assert store.check() == []
+
+
+def test_repeats_over_many_transactions(store: Store) -> None:
+    cup = add_cup(store, num=1500)
+    for start in range(1, 1500, 300):
+        store.save(
+            [cup.match(number, match_hash=digest(str(number % 60))) for number in range(start, start + 300)]
+        )
+    assert sum(tally.num_matches for tally in store.tallies(ALL)) == 1500
+    assert sum(tally.num_unique for tally in store.tallies(ALL)) == 60, "seats repeat with every sixth match"
+    assert store.check() == [], "a recount says the same"
 
 
 _moves = st.lists(

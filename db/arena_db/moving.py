@@ -1,0 +1,115 @@
+"""Moves a store out of the way of another one; what a crash leaves is put in order by whoever comes next."""
+
+from __future__ import annotations
+
+import glob
+import json
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena_db.engine import writer_lock
+from arena_db.errors import LockedError
+from arena_db.files import part_of, sync_folder, write_durably
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from arena_db.engine import Settings
+
+_SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
+"""What belongs to a store, in the order it is moved: a log without its file could become the log of another
+store, while nobody opens a file without its log as long as the note is there."""
+
+
+class Move(NamedTuple):
+    """What is written down before anything is moved."""
+
+    old: Path
+    """Where the old store goes."""
+    part: Path
+    """The new store as long as it is not in its place."""
+
+
+@contextmanager
+def moving(settings: Settings) -> Generator[Move]:
+    """Keep all others from moving this store; at the end, however it comes, nothing is moved halfway.
+
+    Raises:
+        LockedError: somebody else moves it now.
+    """
+    path = settings.path
+    with writer_lock(settings, always=True):
+        _undo(path)
+        for leftover in path.parent.glob(f".{glob.escape(_note_of(path).name)}.*.part"):
+            leftover.unlink()
+        move = Move(_free_name(path), part_of(path))
+        names = json.dumps({"old": move.old.name, "part": move.part.name})
+        write_durably(_note_of(path), names.encode())
+        try:
+            yield move
+        finally:
+            _undo(path)
+
+
+def settle(settings: Settings) -> None:
+    """Undo a move that was ended by a crash; nothing where there was none.
+
+    Raises:
+        LockedError: it has not ended, or this store is opened to read only.
+    """
+    if not _note_of(settings.path).exists():
+        return
+    if settings.read_only:
+        raise LockedError(
+            f"{settings.path} is being restored, or that was interrupted: any command that writes, as "
+            "`arena db upgrade`, puts it in order"
+        )
+    with writer_lock(settings, always=True):
+        _undo(settings.path)
+
+
+def move_aside(path: Path, old: Path) -> bool:
+    """Move a store and what belongs to it; tell whether there was one."""
+    is_store = path.exists()
+    for suffix in _SUFFIXES:
+        with suppress(FileNotFoundError):
+            _sibling(path, suffix).rename(_sibling(old, suffix))
+    sync_folder(path.parent)
+    return is_store
+
+
+def _undo(path: Path) -> None:
+    """Move back what was moved aside, unless the new store is in its place already; remove the note."""
+    note = _note_of(path)
+    try:
+        names = json.loads(note.read_bytes())
+    except FileNotFoundError:
+        return
+    old, part = path.with_name(names["old"]), path.with_name(names["part"])
+    if part.exists() or not path.exists():
+        for suffix in reversed(_SUFFIXES):
+            with suppress(FileNotFoundError):
+                _sibling(old, suffix).rename(_sibling(path, suffix))
+        part.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    note.unlink()
+    sync_folder(path.parent)
+
+
+def _note_of(path: Path) -> Path:
+    return _sibling(path, "-restore")
+
+
+def _sibling(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _free_name(target: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    old, number = _sibling(target, f".{stamp}.old"), 1
+    while any(_sibling(old, suffix).exists() for suffix in _SUFFIXES):
+        number += 1
+        old = _sibling(target, f".{stamp}-{number}.old")
+    return old

@@ -1,0 +1,133 @@
+"""Commands are delivered once, answered once, and asked by those who may only read, too."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db import engine
+from arena_db.engine import Settings, open_raw, writer_lock
+from arena_db.errors import AccessError, LockedError, RefusedError
+from arena_db.models import COMMAND_KINDS
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_commands_are_taken_once(store: Store) -> None:
+    one, two = add_cup(store).record.id, add_cup(store).record.id
+    assert store.take_commands(one) == []
+    ids = [store.ask(one, kind, f'{{"of": "{kind}"}}') for kind in COMMAND_KINDS]
+    store.ask(two, "abort")
+    taken = store.take_commands(one)
+    assert [(command.id, command.kind) for command in taken] == list(zip(ids, COMMAND_KINDS, strict=True))
+    assert taken[4].payload == '{"of": "move"}'
+    assert store.take_commands(one) == []
+    assert [command.kind for command in store.take_commands(two)] == ["abort"]
+
+
+def test_an_answer_is_given_once(store: Store) -> None:
+    number = store.ask(add_cup(store).record.id, "hint")
+    asked = store.command(number)
+    assert asked is not None
+    assert (asked.taken_at, asked.answered_at, asked.answer) == (None, None, "")
+    (taken,) = store.take_commands(1)
+    assert taken.taken_at is not None
+    assert taken.taken_at >= taken.asked_at
+    store.answer(number, "play the middle")
+    answered = store.command(number)
+    assert answered is not None
+    assert answered.answer == "play the middle"
+    assert answered.answered_at is not None
+    for unanswerable in (number, 99):
+        with pytest.raises(RefusedError, match=f"no command {unanswerable}"):
+            store.answer(unanswerable, "again")
+    assert store.command(99) is None
+
+
+def test_a_viewer_asks(store: Store) -> None:
+    add_cup(store)
+    log = store.path.with_name("arena.db-wal")
+    with Store.open(store.path, read_only=True) as viewer:
+        size = log.stat().st_size
+        number = viewer.ask(1, "pause")
+        assert log.stat().st_size > size, "nothing was folded back"
+        version = viewer.data_version()
+        assert [command.id for command in store.take_commands(1)] == [number]
+        store.answer(number, "paused")
+        assert viewer.data_version() != version
+        command = viewer.command(number)
+        assert command is not None
+        assert command.answer == "paused"
+
+
+def test_nobody_else_has_the_store_open(store: Store) -> None:
+    add_cup(store)
+    store.close()
+    with Store.open(store.path, read_only=True) as viewer:
+        viewer.ask(1, "stop")
+        assert store.path.with_name("arena.db-wal").stat().st_size > 0
+    with Store.open(store.path) as coordinator:
+        assert [command.kind for command in coordinator.take_commands(1)] == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("tournament", "kind", "payload"),
+    [(9, "stop", ""), (1, "dance", ""), (1, "move", "x" * 4097), (1, "move", "\ud800")],
+)
+def test_refused(store: Store, tournament: int, kind: str, payload: str) -> None:
+    add_cup(store)
+    with pytest.raises(RefusedError, match=r"arena\.db"):
+        store.ask(tournament, kind, payload)
+    store.ask(1, "stop")
+    assert len(store.take_commands(1)) == 1
+
+
+def test_asking_waits_for_the_writer_but_not_for_ever(store: Store) -> None:
+    add_cup(store)
+    with closing(open_raw(Settings(path=store.path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with (
+            Store.open(store.path, read_only=True, busy_ms=20) as viewer,
+            pytest.raises(LockedError, match="locked by another process"),
+        ):
+            viewer.ask(1, "stop")
+
+
+def test_one_writer_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_cup(store)
+    store.close()
+    monkeypatch.setattr(engine, "SAFE_SQLITE", (99, 0, 0))
+    with Store.open(store.path, read_only=True, busy_ms=20) as viewer:
+        with writer_lock(Settings(path=store.path)), pytest.raises(LockedError):
+            viewer.ask(1, "stop")
+        assert viewer.ask(1, "stop") == 1
+
+
+def test_a_store_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(path) as store:
+        add_cup(store)
+        with Store.open(path, read_only=True) as viewer:
+            # Root may write anything: the library is asked for a connection that may not.
+            uri = f"{path.as_uri()}?mode=ro"
+
+            def may_only_read(_settings: Settings, *, create: bool) -> str:
+                assert not create
+                return uri
+
+            monkeypatch.setattr(engine, "_uri", may_only_read)
+            with pytest.raises(AccessError, match="permissions"):
+                viewer.ask(1, "stop")
+
+
+def test_asking_for_commands_writes_nothing(store: Store) -> None:
+    tournament = add_cup(store).record.id
+    version = store.data_version()
+    store.take_commands(tournament)
+    assert store.data_version() == version
+    store.ask(tournament, "stop")
+    assert store.data_version() != version

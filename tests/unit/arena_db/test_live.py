@@ -1,0 +1,203 @@
+"""Who watches sees every event once, whenever it joins; what nobody needs goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from arena_db import live
+from arena_db.errors import RefusedError
+from arena_db.models import EVENT_KINDS
+from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
+from arena_db.store import Store
+from stores import START, add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def event(number: int | None, kind: str, ply: int = 0, **changes: int) -> LiveEvent:
+    plain = LiveEvent(tournament=1, number=number, kind=kind, ply=ply, payload=f'{{"ply": {ply}}}', t=START)
+    return replace(plain, **changes)
+
+
+def seqs(events: Sequence[LiveEvent]) -> list[int]:
+    return [found.seq for found in events]
+
+
+def few_kept(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr(live, "KEPT", kept)
+    monkeypatch.setattr(live, "_PRUNED_EVERY", 1)
+
+
+def test_events_come_back_in_order(store: Store) -> None:
+    add_cup(store)
+    add_cup(store)
+    events = [event(1, kind, ply) for ply, kind in enumerate(EVENT_KINDS)]
+    assert store.append_events(events) == 6
+    assert store.append_events([event(3, "started", tournament=2, attempt=1)]) == 7
+    assert store.append_events([]) == 7
+    page = store.events_after(0)
+    assert [replace(found, seq=0) for found in page.events[:6]] == events
+    assert seqs(page.events) == list(range(1, 8))
+    assert (page.seq, page.has_gap) == (7, False)
+    assert store.events_after(7) == replace(page, events=())
+
+
+def test_pages(store: Store) -> None:
+    for _ in range(2):
+        add_cup(store)
+    store.append_events([event(1, "move", ply, tournament=1 + ply % 2) for ply in range(1, 11)])
+    seq, found = 0, list[int]()
+    while (page := store.events_after(seq, 3)).events:
+        assert len(page.events) <= 3
+        found, seq = found + seqs(page.events), page.seq
+    assert found == list(range(1, 11))
+    page = store.events_after(0, 3, tournament=2)
+    assert (seqs(page.events), page.seq) == ([1, 3, 5], 5)
+    page = store.events_after(5, 3, tournament=2)
+    assert (seqs(page.events), page.seq) == ([7, 9], 10), "what others did is behind it, too"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        event(99, "move"),
+        event(1, "dance"),
+        event(1, "move", -1),
+        event(1, "move", attempt=-1),
+        event(None, "state", tournament=9),
+        replace(event(1, "info"), payload="x" * 4097),
+    ],
+)
+def test_refused(store: Store, wrong: LiveEvent) -> None:
+    add_cup(store)
+    with pytest.raises(RefusedError, match=r"arena\.db"):
+        store.append_events([event(1, "started"), wrong])
+    assert store.events_after(0).events == ()
+
+
+def test_a_snapshot_is_of_what_is_being_played(store: Store) -> None:
+    cup = add_cup(store)
+    store.append_events([event(None, "state"), event(1, "started"), event(2, "started"), event(1, "move", 1)])
+    store.append_events([event(2, "info", 1), event(None, "state"), event(2, "info", 2), event(2, "move", 3)])
+    assert store.snapshot(1).events[-1].seq == store.snapshot(1).seq == 8
+    assert seqs(store.snapshot(1).events) == [2, 3, 4, 6, 7, 8]
+    store.save([cup.match(1)])
+    assert seqs(store.snapshot(1).events) == [3, 6, 7, 8], "it has a result, though nobody told of it yet"
+    store.append_events([event(1, "finished")])
+    store.save([cup.void(2)])
+    assert seqs(store.snapshot(1).events) == [6]
+    store.append_events([event(2, "started", attempt=1), event(2, "move", 1, attempt=1)])
+    store.append_events([event(2, "started", attempt=1)])
+    assert seqs(store.snapshot(1).events) == [6, 12], "it began again"
+    stored = store.match_of(1, 1)
+    assert stored is not None
+    assert stored.id == 1
+    assert store.match_of(1, 2, attempt=1) is store.match_of(9, 1) is None
+
+
+def test_a_viewer_that_may_only_read(store: Store) -> None:
+    add_cup(store)
+    with Store.open(store.path, read_only=True) as viewer:
+        version = viewer.data_version()
+        store.append_events([event(1, "started")])
+        assert viewer.data_version() != version
+        assert viewer.snapshot(1).events == viewer.events_after(0).events != ()
+
+
+def test_old_events_are_pruned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_kept(monkeypatch, 4)
+    cup = add_cup(store)
+    store.append_events(
+        [event(None, "state"), event(1, "started"), event(2, "started"), event(None, "state")]
+    )
+    assert not store.events_after(0).has_gap
+    store.save([cup.match(1)])
+    store.append_events([event(2, "info"), event(1, "finished"), event(2, "move", 1)])
+    assert seqs(store.events_after(0).events) == [3, 4, 5, 6, 7]
+    page = store.events_after(1)
+    assert page.has_gap, "the events 1 and 2 were removed, of which it knows the first only"
+    assert not store.events_after(2).has_gap
+    store.append_events([event(3, "started"), event(3, "move", 1), event(3, "move", 2), event(3, "move", 3)])
+    assert seqs(store.events_after(6).events) == [7, 8, 9, 10, 11]
+    assert seqs(store.snapshot(1).events) == [3, 4, 7, 8, 9, 10, 11], "but for remarks nothing is missing"
+
+
+def test_numbers_are_never_given_twice(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_kept(monkeypatch, 0)
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    assert store.append_events([event(1, "started"), event(1, "finished")]) == 2
+    assert store.events_after(0) == replace(store.events_after(0), events=(), seq=2, has_gap=True)
+    assert store.snapshot(1).seq == 2
+    assert store.append_events([event(2, "started")]) == 3
+    assert seqs(store.events_after(2).events) == [3]
+
+
+def test_pruning_is_seldom(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "KEPT", 100)
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    for _ in range(19):
+        store.append_events([event(1, "move")] * 99)
+    assert seqs(store.events_after(0, 5000).events)[0] == 1089 - 100 + 1
+    assert store.events_after(988).has_gap
+    assert not store.events_after(989).has_gap
+
+
+def test_who_takes_over_begins_anew(store: Store) -> None:
+    one, two = add_cup(store), add_cup(store)
+    owner = current_owner()
+    assert store.claim(1, owner)
+    store.append_events([event(1, "started"), event(1, "started", tournament=2), event(1, "move", 1)])
+    assert store.claim(1, owner), "it has it already"
+    assert len(store.events_after(0).events) == 3
+    assert not store.claim(1, replace(owner, uuid="another"))
+    assert len(store.events_after(0).events) == 3
+    store.release(1, owner)
+    assert store.claim(1, replace(owner, uuid="another"))
+    assert seqs(store.events_after(0).events) == [2]
+    assert store.events_after(2).has_gap, "whoever watched has a match on screen that nobody plays"
+    assert store.snapshot(one.record.id) == replace(store.snapshot(1), events=(), seq=3)
+    assert seqs(store.snapshot(two.record.id).events) == [2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["move", "info", "end"])), max_size=60), st.data()
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+def test_any_point_to_join_gives_the_same(
+    store: Store, steps: list[tuple[int, str]], data: st.DataObject
+) -> None:
+    """Following from a snapshot shows the moves that following from the start shows."""
+    cup = add_cup(store)
+    own = cup.record.id
+    last = store.append_events([event(number, "started", tournament=own) for number in range(1, 5)])
+    over, join_at = set[int](), data.draw(st.integers(0, len(steps)))
+    joined = store.snapshot(own)
+    for index, (number, kind) in enumerate(steps):
+        if number in over:
+            continue
+        if kind == "end":
+            over.add(number)
+            store.save([cup.match(number)])
+        name = "finished" if kind == "end" else kind
+        last = store.append_events([event(number, name, index, tournament=own)])
+        if index < join_at:
+            joined = store.snapshot(own)
+    page = store.events_after(joined.seq, 1000, tournament=own)
+    followed = [*joined.events, *page.events]
+    watched = store.events_after(0, 100_000, tournament=own).events
+    assert page.seq == watched[-1].seq == last
+    for number in set(range(1, 5)) - over:
+        of_both = [
+            [found for found in events if found.number == number and found.kind != "info"]
+            for events in (followed, watched)
+        ]
+        assert of_both[0] == of_both[1]

@@ -1,0 +1,121 @@
+"""A store that the first version wrote is upgraded whole, after a backup, and can be taken back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena_db import migrate, opening
+from arena_db.engine import Settings, find_driver, make_migration_engine, writing
+from arena_db.errors import OlderError, TakenError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from stores import Cup
+
+if TYPE_CHECKING:
+    from arena_db.records import StoredMatch, Tally
+
+SQL = Path(__file__).with_name("store-0001.sql")
+"""Two tournaments with void attempts, a repeat, faults and requests, as the first version stored them."""
+ALL = MatchFilter(rated_only=False)
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """Give the path of a store of the first version."""
+    with closing(find_driver().module.connect(path)) as raw:
+        raw.executescript(SQL.read_text(encoding="utf-8"))
+    return path
+
+
+def everything(path: Path) -> tuple[list[StoredMatch], list[Tally]]:
+    with Store.open(path) as store:
+        assert store.check() == []
+        return store.matches(ALL), store.tallies(ALL)
+
+
+def test_all_is_kept(old: Path) -> None:
+    with pytest.raises(OlderError, match="arena db upgrade"):
+        Store.open(old, read_only=True)
+    found, tallies = everything(old)
+    assert [(match.tournament_name, match.number, match.attempt) for match in reversed(found)] == [
+        *(("cup", 1, 0), ("cup", 2, 0), ("cup", 3, 0), ("cup", 3, 1), ("cup", 4, 0), ("cup", 7, 0)),
+        *(("cup", 8, 0), ("cup", 5, 0), ("match-2", 1, 0), ("match-2", 3, 0)),
+    ]
+    by_id = {match.id: match for match in found}
+    assert by_id[2].reason == "Ünïcode “quotes” '; DROP TABLE matches"
+    assert json.loads(by_id[7].versions) == {"arena": "0.1.1"}
+    assert json.loads(by_id[7].fault) == {"elapsed_ms": 5101}
+    assert by_id[8].values == (None, 0.25, None, -1.0)
+    assert (by_id[9].actions, by_id[9].times_ms) == ((360, 255, 256, 0), (0, 0, 1 << 40, 5))
+    assert sum(tally.num_matches for tally in tallies) == 10
+    assert sum(tally.num_unique for tally in tallies) == 9
+    assert len(list(old.parent.glob("arena.db.*.bak"))) == 1
+
+
+def test_it_goes_on_where_it_was(old: Path) -> None:
+    with Store.open(old) as store:
+        record = store.tournament("cup")
+        assert record is not None
+        cup = Cup(record, store.entrants(1), store.planned(1))
+        repeat = cup.match(6, match_hash=cup.match(1).match_hash)
+        assert store.save([cup.match(1), repeat, cup.match(7)]) == 1
+        assert store.unplayed(1) == []
+        assert store.check() == []
+        assert store.take_commands(1) == [], "what was asked then is out of date"
+        command = store.command(1)
+        assert command is not None
+        assert (command.kind, command.asked_at, command.taken_at) == (
+            "stop",
+            1_750_000_001.0,
+            1_750_000_002.0,
+        )
+        assert store.append_events([]) == 0
+
+
+def test_two_upgrades_in_one_second(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = time.gmtime(0)
+    monkeypatch.setattr(time, "gmtime", lambda: moment)
+    monkeypatch.setattr(opening, "_BACKUPS", 2)
+    before = old.with_name("as it was.db")
+    shutil.copy(old, before)
+    for _ in range(2):
+        shutil.copy(before, old)
+        Store.open(old).close()
+    shutil.copy(before, old)
+    with pytest.raises(TakenError, match="has 2 backups of this second"):
+        Store.open(old)
+    backups = sorted(file.name for file in old.parent.glob("*.bak"))
+    assert backups == ["arena.db.19700101-000000-2.bak", "arena.db.19700101-000000.bak"]
+
+
+def test_damage_is_not_made_good(old: Path) -> None:
+    with closing(find_driver().module.connect(old)) as raw:
+        raw.execute("UPDATE matches SET reason = 'another' WHERE id = 2")
+        raw.commit()
+    with Store.open(old) as store:
+        assert store.check() == ["match #2 is not as it was stored"]
+
+
+def test_down_and_up_again(old: Path) -> None:
+    before = everything(old)
+    settings = Settings(path=old)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0001")
+        hashes = list(
+            connection.exec_driver_sql("SELECT hex(record_hash) FROM matches ORDER BY id").scalars()
+        )
+    assert len(hashes) == 10
+    assert all(text in SQL.read_text(encoding="utf-8") for text in hashes), "they are as they were"
+    assert everything(old) == before
