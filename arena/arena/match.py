@@ -5,24 +5,27 @@ from __future__ import annotations
 import hashlib
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from arena.errors import ArenaError
 from arena.referee.clock import GameClock
+from arena.referee.inprocess import InProcessSeat
 from arena.referee.news import NewsGate
-from arena.referee.seats import Answer, Detail, Fault, Resignation, SeatSetup, Thoughts
+from arena.referee.rally import lanes_of, rally
+from arena.referee.seats import Answer, Detail, Fault, Record, Resignation, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
-from arena_plugins.contract import Outcome, Termination
+from arena_plugins.contract import Outcome, State, Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from arena.referee.inprocess import Lane
     from arena.referee.seats import Seat
-    from arena_plugins.contract import Game
+    from arena_plugins.contract import Bot, Game
 
 
 class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +97,7 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     on_move: Callable[[int, int, Answer], None] | None = None,
     on_info: Callable[[int, Thoughts], None] | None = None,
     abort: Callable[[], bool] | None = None,
+    adjudicate: Callable[[State], Outcome | None] | None = None,
     stalls_count: bool = False,
 ) -> MatchResult:
     """Play one match; seats[0] moves first. The seats stay started, for the next match.
@@ -106,6 +110,7 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         on_info: called as `on_info(ply, thoughts)` with what the mover says while it thinks, at most twice a
             second; of what comes in between, the newest.
         abort: asked before each action; once it says True the match ends as `aborted`.
+        adjudicate: asked before each action; once it names an outcome the match ends as `adjudicated`.
         stalls_count: a bot that was too late loses even if the arena may be to blame; else the match ends as
             `arena_stall`.
 
@@ -113,7 +118,7 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         The result, always: an error of the arena itself ends the match as `arena_error`, with the traceback
         as its evidence. Only what is no `Exception` (Ctrl-C) is raised, after both seats are closed.
     """
-    hooks = _Hooks(on_move, None if on_info is None else NewsGate(on_info), abort)
+    hooks = _Hooks(on_move, None if on_info is None else NewsGate(on_info), abort, adjudicate)
     match = _Match(game, seats, setup, hooks, stalls_count=stalls_count)
     try:
         return match.result(match.play())
@@ -126,17 +131,66 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         raise
 
 
-class _Ending(NamedTuple):
+def play_matches(  # noqa: PLR0913 - one keyword for each thing a caller may want
+    game: Game,
+    bots: tuple[Bot, Bot],
+    num_matches: int,
+    *,
+    control: TimeControl | None = None,
+    opening: tuple[int, ...] = (),
+    seed: int = 0,
+) -> Iterator[MatchResult]:
+    """Play two bots against each other in this process, refereed like every match; for trusted bots only.
+
+    Args:
+        game: the rules.
+        bots: labelled A and B; A moves first in the matches 0, 2, 4, …, B in the others.
+        num_matches: how many.
+        control: of both; without it 5 seconds per move.
+        opening: actions every match begins with.
+        seed: of all chance: the bots' `new_match` gets other numbers for every match, a bot without it plays
+            on as it is.
+
+    Yields:
+        The results, each as soon as its match is over.
+    """
+    rng = Random(seed)  # noqa: S311 - play needs no secrets
+    control = control or TimeControl.parse(None, None, None)
+    seats, labels = (_seat_of(bots[0], "A"), _seat_of(bots[1], "B")), ("A", "B")
+    for number in range(num_matches):
+        setup = MatchSetup(
+            id=str(number),
+            labels=labels,
+            seeds=(rng.getrandbits(53), rng.getrandbits(53)),
+            controls=(control, control),
+            opening=opening,
+        )
+        yield play_match(game, seats, setup)
+        seats, labels = (seats[1], seats[0]), (labels[1], labels[0])
+
+
+def _seat_of(bot: Bot, label: str) -> InProcessSeat:
+    def make(_: Game, seed: int) -> Bot:
+        new_match = getattr(bot, "new_match", None)
+        if callable(new_match):
+            new_match(seed)
+        return bot
+
+    return InProcessSeat(make, name=label, version="")
+
+
+class _Ending(msgspec.Struct, frozen=True):
     outcome: Outcome
     termination: Termination
     fault: Detail | None = None
     fault_player: int | None = None
 
 
-class _Hooks(NamedTuple):
+class _Hooks(msgspec.Struct, frozen=True):
     on_move: Callable[[int, int, Answer], None] | None
     news: NewsGate[Thoughts] | None
     abort: Callable[[], bool] | None
+    adjudicate: Callable[[State], Outcome | None] | None
 
 
 class _Match:
@@ -158,7 +212,9 @@ class _Match:
         self._stalls_count = stalls_count
         self._clock = GameClock(setup.controls)
         self._state = game.initial_state()
-        self._answers: list[Answer] = []
+        self._record = Record(setup.opening)
+        self._lanes: tuple[Lane, Lane] | None = None
+        self._ruling: Outcome | None = None
         self._started_at = time.time()
         self._began = time.monotonic()
 
@@ -169,8 +225,9 @@ class _Match:
         if self._state.is_terminal:
             raise ArenaError(f"the opening {list(self._setup.opening)} leaves nothing to play")
         ending = self._start() or self._alternate()
-        for seat in self._seats:
-            seat.finish(ending.outcome, ending.termination)
+        first, second = self._seats
+        first.finish(ending.outcome, ending.termination)
+        second.finish(ending.outcome, ending.termination)
         return ending
 
     def close(self) -> None:
@@ -181,77 +238,92 @@ class _Match:
 
     def result(self, ending: _Ending) -> MatchResult:
         """Put the result together."""
-        setup, num_opening = self._setup, len(self._setup.opening)
+        setup, record = self._setup, self._record
+        first, second = self._seats
         how = self._game.ending(self._state) if ending.termination is Termination.RULES else ""
-        played = tuple(answer.action for answer in self._answers)
         return MatchResult(
             outcome=ending.outcome,
             termination=ending.termination,
             reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault),
             rated=ending.outcome is not Outcome.VOID,
-            actions=setup.opening + played,
-            num_opening=num_opening,
-            times_ms=(0,) * num_opening + tuple(round(answer.elapsed_s * 1000) for answer in self._answers),
-            infos=(None,) * num_opening + tuple(answer.thoughts for answer in self._answers),
+            actions=tuple(record.actions),
+            num_opening=len(setup.opening),
+            times_ms=record.times_ms(),
+            infos=record.infos(),
             fault=ending.fault,
             fault_player=ending.fault_player,
             started_at=self._started_at,
             duration_ms=round((time.monotonic() - self._began) * 1000),
-            tier=min(seat.tier for seat in self._seats).value,
-            idle_cpu_ms=(_idle_ms(self._seats[0]), _idle_ms(self._seats[1])),
+            tier=min(first.tier, second.tier).value,
+            idle_cpu_ms=(_idle_ms(first), _idle_ms(second)),
         )
 
     def _start(self) -> _Ending | None:
-        first, second = (self._start_seat(player) for player in (0, 1))
+        first, second = self._start_seat(0), self._start_seat(1)
         for fault in (first, second):
             if fault is not None and self._is_void(fault):
                 return _stalled(fault)
-        if first is not None and second is not None:
-            return _Ending(Outcome.VOID, first.termination, first.detail)
-        if first is not None:
+        if first is None:
+            return None if second is None else _forfeit(1, second)
+        if second is None:
             return _forfeit(0, first)
-        return None if second is None else _forfeit(1, second)
+        return _Ending(Outcome.VOID, first.termination, first.detail)
 
     def _start_seat(self, player: int) -> Fault | None:
         setup = self._setup
-        return self._seats[player].start(
-            SeatSetup(
-                match=setup.id,
-                game=self._game,
-                player=player,
-                seed=setup.seeds[player],
-                control=setup.controls[player],
-                init_s=setup.init_s,
-                news=self._hooks.news,
-            )
+        seat_setup = SeatSetup(
+            match=setup.id,
+            game=self._game,
+            player=player,
+            seed=setup.seeds[player],
+            control=setup.controls[player],
+            init_s=setup.init_s,
+            news=self._hooks.news,
         )
+        return self._seats[player].start(seat_setup)
 
     def _alternate(self) -> _Ending:
-        abort = self._hooks.abort
-        while not self._state.is_terminal:
-            if abort is not None and abort():
-                return _Ending(Outcome.VOID, Termination.ABORTED)
+        if self._hooks.on_move is None and self._hooks.adjudicate is None:
+            self._lanes = lanes_of(self._seats)
+        while (answer := self._next_answer()) is not None:
             player = self._state.current_player
-            answer = self._seats[player].ask(self._state, len(self._setup.opening), self._clock)
             if isinstance(answer, Resignation):
                 return _Ending(_winner(1 - player), Termination.RESIGN)
             if isinstance(answer, Fault):
                 return self._failed(player, answer)
             self._accept(player, answer)
+        if self._ruling is not None:
+            return _Ending(self._ruling, Termination.ADJUDICATED)
+        if not self._state.is_terminal:
+            return _Ending(Outcome.VOID, Termination.ABORTED)
         returns = self._state.returns
         if returns[0] == returns[1]:
             return _Ending(Outcome.DRAW, Termination.RULES)
         return _Ending(_winner(0 if returns[0] > returns[1] else 1), Termination.RULES)
 
+    def _next_answer(self) -> Answer | Resignation | Fault | None:
+        """Give the next answer to be judged; None if the match is over, adjudicated or to be aborted."""
+        state, abort, adjudicate = self._state, self._hooks.abort, self._hooks.adjudicate
+        if self._lanes is not None:
+            self._state, answer = rally(self._lanes, state, self._record, self._clock, abort)
+            return answer
+        if state.is_terminal or (abort is not None and abort()):
+            return None
+        self._ruling = None if adjudicate is None else adjudicate(state)
+        if self._ruling is not None:
+            return None
+        seat = self._seats[state.current_player]
+        return seat.ask(state, len(self._setup.opening), self._clock)
+
     def _accept(self, player: int, answer: Answer) -> None:
         self._clock.charge(player, answer.elapsed_s)
         self._state = self._state.child(answer.action)
-        self._answers.append(answer)
+        self._record.add(answer)
         news, on_move = self._hooks.news, self._hooks.on_move
         if news is not None:
             news.drop()
         if on_move is not None:
-            on_move(len(self._state.history) - 1, answer.action, answer)
+            on_move(len(self._record.actions) - 1, answer.action, answer)
 
     def _is_void(self, fault: Fault) -> bool:
         return fault.is_stall and not self._stalls_count
@@ -259,7 +331,7 @@ class _Match:
     def _failed(self, player: int, fault: Fault) -> _Ending:
         if self._is_void(fault):
             return _stalled(fault)
-        other = None if self._answers else self._seats[1 - player].check()
+        other = None if self._record.num_played else self._seats[1 - player].check()
         if other is None:
             return _forfeit(player, fault)
         first = fault if player == 0 else other
@@ -267,7 +339,8 @@ class _Match:
 
 
 def _idle_ms(seat: Seat) -> float:
-    return round(seat.idle_cpu_s * 1000, 3)
+    idle_s = seat.idle_cpu_s
+    return round(idle_s * 1000, 3) if idle_s else 0.0
 
 
 def _forfeit(player: int, fault: Fault) -> _Ending:

@@ -1,111 +1,153 @@
-"""The bot `mcts`: UCT with random rollouts, its tree kept from move to move."""
+"""The bot `mcts`: UCT or PUCT with random rollouts, its tree kept from move to move."""
 
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from arena.games.kernels.cells import cell_layout_of
 from arena_bots.search.budget import Budget
-from arena_bots.search.uct import Tree
+from arena_bots.search.uct import Settings, Tree
 from arena_plugins.contract import PlayResult
+from arena_plugins.errors import OptionError
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena_bots.search.uct import Node
+    from arena_bots.search.uct import Edge
     from arena_plugins.contract import Game, Limit, State
 
 _PLAYOUTS = 1000
 _MAX_PLAYOUTS = 10**9
 _MAX_SECONDS = 3600.0
-_C = 1.0
+_MAX_C = 100.0
+_C = {"tactical": 0.85, "uniform": 1.4}
+"""Exploration of UCT by rollouts; docs/reference/bots.md has the measurements."""
+_C_PUCT = 5.0
+
+
+class Search(Protocol):
+    """A search tree, of either kind."""
+
+    def clear(self) -> None:
+        """Forget all: a new match begins."""
+        ...
+
+    def advance(self, state: State) -> None:
+        """Make `state` the root."""
+        ...
+
+    def run(self, budget: Budget) -> int:
+        """Make playouts within `budget`; give how many."""
+        ...
+
+    def edges(self) -> Mapping[int, Edge]:
+        """Give what is known of each action that was tried at the root."""
+        ...
+
+    def line(self, action: int) -> list[int]:
+        """Give the actions of most visits from the root's `action` on, that one first."""
+        ...
 
 
 class MctsBot:
     """Grows a tree by a number of playouts, by time, or by both: what ends first.
 
-    At least one playout is made. Deterministic as long as no time binds.
+    At least one playout is made, unless the result is proven. Deterministic as long as no time binds.
     """
 
-    def __init__(self, seed: int, *, playouts: int | None, seconds: float | None, c: float) -> None:
+    def __init__(
+        self, search: Search, random: Random, *, playouts: int | None, seconds: float | None
+    ) -> None:
         self.deterministic = seconds is None
+        self._search = search
+        self._random = random
         self._playouts = playouts
         self._seconds = seconds
-        self._c = c
-        self._random = Random(seed)  # noqa: S311 - play needs no secrets
-        self._tree: Tree | None = None
 
     def new_match(self, seed: int) -> None:
         """Begin a match with an empty tree and all chance drawn from `seed`."""
         self._random.seed(seed)
-        self._tree = None
+        self._search.clear()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose the most visited action, of several the one of largest value, then any.
+        """Choose a proven win, else the most visited action, of several the one of largest value, then any.
 
-        One that lets the opponent win at once is passed over while there is another.
+        An action that is proven to lose, or lets the opponent win at once, is passed over while there is
+        another.
         """
         budget = Budget.of(limit, nodes=self._playouts, seconds=self._seconds)
-        if self._tree is None:
-            self._tree = Tree(state, self._random, self._c)
-        self._tree.advance(state)
-        self._tree.playout()
-        playouts = 1
-        while playouts < budget.nodes and not budget.is_late:
-            self._tree.playout()
-            playouts += 1
-        return self._result(self._tree.root, playouts)
-
-    def _result(self, root: Node, playouts: int) -> PlayResult:
-        children = root.children
-        ranked = sorted(children, key=lambda a: (*_merit(children[a]), self._random.random()), reverse=True)
-        player = root.state.current_player
-        safe = (action for action in ranked if not _loses_at_once(children[action].state, player))
+        self._search.advance(state)
+        playouts = self._search.run(budget)
+        edges = self._search.edges()
+        ranked = sorted(edges, key=lambda a: (*_merit(edges[a]), self._random.random()), reverse=True)
+        safe = (action for action in ranked if not _loses_at_once(state, action))
         action = next(safe, ranked[0])
-        visits = {a: children[a].visits if a in children else 0 for a in root.state.legal_actions}
+        visits = {a: edges[a].visits if a in edges else 0 for a in state.legal_actions}
         total = sum(visits.values())
+        chosen = edges[action]
         return PlayResult(
             action,
-            value=_merit(children[action])[1],
+            value=chosen.mean if chosen.proof is None else float(chosen.proof),
             policy={a: count / total for a, count in visits.items()},
             visits=visits,
-            pv=(action, *_line(children[action])),
+            pv=tuple(self._search.line(action)),
             nodes=playouts,
         )
 
 
-def _merit(node: Node) -> tuple[int, float]:
-    return node.visits, node.total / node.visits
+def _merit(edge: Edge) -> tuple[int, int, float]:
+    # A draw that is proven waits until the playouts prefer it.
+    return edge.proof or 0, edge.visits, edge.mean
 
 
-def _loses_at_once(state: State, player: int) -> bool:
-    """Tell whether the opponent of `player` is to move and has a winning action.
+def _loses_at_once(state: State, action: int) -> bool:
+    """Tell whether the opponent is to move after `action` and has a winning one.
 
     With few visits to many actions, the mean of random rollouts hides one reply.
     """
-    if state.is_terminal or state.current_player == player:
+    player, child = state.current_player, state.child(action)
+    if child.is_terminal or child.current_player == player:
         return False
-    return any(state.child(action).returns[player] < 0 for action in state.legal_actions)
-
-
-def _line(node: Node) -> list[int]:
-    """Give the actions of most visits from `node` to a leaf."""
-    line: list[int] = []
-    while node.children:
-        action = max(node.children, key=lambda a: _merit(node.children[a]))
-        line.append(action)
-        node = node.children[action]
-    return line
+    return any(child.child(reply).returns[player] < 0 for reply in child.legal_actions)
 
 
 @hookimpl
-def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:  # noqa: ARG001 - it asks the states only
-    """Make the bot; options `playouts` per move, `seconds` per move instead, `c` of exploration."""
+def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:
+    """Make the bot; docs/reference/bots.md describes its options.
+
+    Raises:
+        OptionError: an option is unknown, out of range, or means nothing with the others or for `game`.
+    """
     reader = OptionReader("mcts", options)
     seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)
     playouts = reader.integer("playouts", None if seconds else _PLAYOUTS, low=1, high=_MAX_PLAYOUTS)
-    c = reader.number("c", _C, low=0.0, high=100.0)
+    has_kernels = cell_layout_of(game) is not None
+    rollouts = reader.choice("rollouts", "tactical" if has_kernels else "uniform", _C)
+    proves = reader.flag("solver", default=has_kernels)
+    selection = reader.choice("selection", "uct", ("uct", "puct"))
+    is_puct = selection == "puct"
+    c = (
+        reader.number("c_puct", _C_PUCT, low=0.0, high=_MAX_C)
+        if is_puct
+        else reader.number("c", _C[rollouts], low=0.0, high=_MAX_C)
+    )
     reader.done()
-    return MctsBot(seed, playouts=playouts, seconds=seconds, c=c)
+    if not has_kernels and (rollouts == "tactical" or proves):
+        option = "rollouts=tactical" if rollouts == "tactical" else "solver=on"
+        raise OptionError(f"mcts: {option} needs compiled rules, and {game.name} has none; leave it out")
+    random = Random(seed)  # noqa: S311 # play needs no secrets
+    settings = Settings(c, is_puct, rollouts == "tactical", proves)
+    return MctsBot(
+        _search(game, random, settings, has_kernels=has_kernels), random, playouts=playouts, seconds=seconds
+    )
+
+
+def _search(game: Game, random: Random, settings: Settings, *, has_kernels: bool) -> Search:
+    if not has_kernels:
+        return Tree(random, settings)
+    from arena_bots.search.uct_compiled import CompiledTree
+
+    return CompiledTree(game, random, settings)

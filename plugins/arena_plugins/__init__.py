@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arena_plugins.hookspecs import hookimpl
     from arena_plugins.manager import game_spec, load_bot, load_game
     from arena_plugins.spec import OptionReader, Spec
+    from arena_plugins.weights import load_arrays, load_onnx
 
 __all__ = [
     "ArenaError",
@@ -58,8 +59,10 @@ __all__ = [
     "check_game",
     "game_spec",
     "hookimpl",
+    "load_arrays",
     "load_bot",
     "load_game",
+    "load_onnx",
 ]
 
 # Each name is loaded at its first use: a bot pays for no conformance kit, `arena --help` for no manager.
@@ -69,6 +72,7 @@ _HOMES = {
     "hookspecs": {"hookimpl"},
     "manager": {"game_spec", "load_bot", "load_game"},
     "spec": {"OptionReader", "Spec"},
+    "weights": {"load_arrays", "load_onnx"},
 }
 
 

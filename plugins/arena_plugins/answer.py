@@ -15,10 +15,18 @@ from arena_plugins.wire import MAX_BOT_LINE, MAX_TEXT, Action, Info, Message, Re
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from typing_extensions import TypeIs
+
 _Number = TypeVar("_Number", int, float)
 
 _MAX_PV = 256
 """Actions of a principal variation that are sent; nobody reads on."""
+_LONGEST_PAIR = 48
+"""Bytes of an action and a number of at most 64 bits each, with brackets and commas."""
+_SURELY_SHORT = MAX_BOT_LINE // _LONGEST_PAIR // 2
+"""Pairs that fit into a line with room to spare."""
+_LEAST, _TOO_MUCH = -(2**63), 2**64
+"""Of the ints that the wire takes the least, and the first that is too large."""
 
 
 def as_integer(value: object, what: str) -> int:
@@ -27,14 +35,16 @@ def as_integer(value: object, what: str) -> int:
     Raises:
         BotError: it is a bool, no integer, or has more than 64 bits.
     """
-    # First, for `operator.index` makes True the action 1.
-    if isinstance(value, bool):
+    if type(value) is int:
+        number = value
+    elif isinstance(value, bool):  # before `operator.index`, which makes True the action 1
         raise BotError(f"{what} is {value}, a bool")
-    try:
-        number = operator.index(value)  # pyright: ignore[reportArgumentType] - that is the question asked
-    except TypeError:
-        raise BotError(f"{what} is {_short(value)}, not an integer") from None
-    if not -(2**63) <= number < 2**64:
+    else:
+        try:
+            number = operator.index(value)  # pyright: ignore[reportArgumentType] - that is the question asked
+        except TypeError:
+            raise BotError(f"{what} is {_short(value)}, not an integer") from None
+    if not _LEAST <= number < _TOO_MUCH:
         raise BotError(f"{what} has more than 64 bits")
     return number
 
@@ -76,14 +86,17 @@ def make_answer(go_id: str, given: object, legal: Collection[int]) -> list[Messa
     if result.resign:
         return [Resign(id=go_id)]
     value = None if result.value is None else as_float(result.value, "the value")
+    policy = None if result.policy is None else _pairs(result.policy, "policy", legal, float, as_float)
+    visits = None if result.visits is None else _pairs(result.visits, "visits", legal, int, as_integer)
     action = Action(
         id=go_id,
         action=as_integer(result.action, "the action"),
         value=value if value is not None and math.isfinite(value) else None,
-        policy=_pairs(result.policy, "policy", legal, as_float),
-        visits=_pairs(result.visits, "visits", legal, as_integer),
+        policy=policy,
+        visits=visits,
     )
-    if len(encode(action)) > MAX_BOT_LINE:
+    num_pairs = len(policy or ()) + len(visits or ())
+    if num_pairs > _SURELY_SHORT and len(encode(action)) > MAX_BOT_LINE:
         action = Action(id=go_id, action=action.action, value=action.value)
     info = _info(go_id, result, action.value)
     return [action] if info is None else [info, action]
@@ -103,15 +116,34 @@ def _info(go_id: str, result: PlayResult, value: float | None) -> Info | None:
 
 
 def _pairs(
-    given: object, what: str, legal: Collection[int], read: Callable[[object, str], _Number]
-) -> list[tuple[int, _Number]] | None:
-    if given is None:
-        return None
+    given: object,
+    what: str,
+    legal: Collection[int],
+    number: type[_Number],
+    read: Callable[[object, str], _Number],
+) -> list[tuple[int, _Number]]:
+    if _is_plain(given, number, legal):
+        return list(given.items())
     if not isinstance(given, Mapping):
         raise BotError(f"{what} is {_short(given)}, not a mapping from actions to numbers")
     items = cast("Mapping[object, object]", given)
     pairs = [(as_integer(action, f"a key of {what}"), read(n, what)) for action, n in items.items()]
     return [(action, n) for action, n in pairs if action in legal and math.isfinite(n)]
+
+
+def _is_plain(given: object, number: type[_Number], legal: Collection[int]) -> TypeIs[dict[int, _Number]]:
+    """Tell whether a dict holds legal actions and numbers that need no conversion, as most do."""
+    if type(given) is not dict:
+        return False
+    pairs = cast("dict[int, float]", given)  # what it holds is looked at first of all
+    numbers = pairs.values()
+    return (
+        {*map(type, pairs)} == {int}
+        and {*map(type, numbers)} == {number}
+        and (number is float or _LEAST <= min(numbers) <= max(numbers) < _TOO_MUCH)
+        and math.isfinite(sum(numbers))
+        and (list(pairs) == legal or pairs.keys() <= set(legal))
+    )
 
 
 def _short(value: object) -> str:

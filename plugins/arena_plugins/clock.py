@@ -21,7 +21,7 @@ def make_limit(tc: TimeControl, clock: Clock, moves_played: int) -> Limit:
     - `move`: the time of a move, or the remaining time where that is less.
     - `fischer`: `remaining / 20 + 0.8 * increment` (fewer than 20 where `moves` ends a session sooner), at
       most the remaining time less the margin, and never more than `move_ms`.
-    - `bank`: the time of a move; the bank stays for accidents.
+    - `bank`: the time of a move; the bank, which is told too, stays for accidents.
     """
     remaining = max(clock.you_ms, 0)
     if tc.mode == "fischer":
@@ -33,4 +33,5 @@ def make_limit(tc: TimeControl, clock: Clock, moves_played: int) -> Limit:
         milliseconds = tc.move_ms
     else:
         milliseconds = min(tc.move_ms, remaining)
-    return Limit(seconds=milliseconds / 1000, nodes=tc.nodes)
+    bank = remaining / 1000 if tc.mode == "bank" else None
+    return Limit(seconds=milliseconds / 1000, nodes=tc.nodes, bank=bank)

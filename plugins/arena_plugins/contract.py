@@ -110,9 +110,11 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """Wall time in seconds until the answer must be there."""
     nodes: int | None = None
     """Search nodes; a playout counts as one node."""
+    bank: float | None = None
+    """Seconds left for the whole match beyond `seconds` for each answer; None where there is no such bank."""
 
 
-class PlayResult(msgspec.Struct, frozen=True):
+class PlayResult(msgspec.Struct, frozen=True, gc=False):
     """A bot's answer. Only `action` is needed; the rest is shown, stored and never trusted."""
 
     action: int

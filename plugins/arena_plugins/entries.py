@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
+import sys
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena_plugins.errors import PluginError
@@ -11,6 +13,7 @@ from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import Distribution, EntryPoints
 
 BOTS = "arena.bots"
 """The entry point group of bots."""
@@ -114,27 +117,44 @@ def noun_of(group: str) -> str:
 
 def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
     """Give the entry points of a group as they are, on `path` (default `sys.path`); nothing is imported."""
-    found = (
-        importlib.metadata.distributions()
-        if path is None
-        else importlib.metadata.distributions(path=list(path))
-    )
+    folders = tuple(sys.path if path is None else path)
+    for name, distribution, points in _installed(folders, tuple(map(_stamp, folders))):
+        for point in points:
+            if point.group == group:
+                yield Entry(point.name, point.value, name, distribution.version)
+
+
+@lru_cache(maxsize=8)
+def _installed(
+    path: tuple[str, ...], stamps: tuple[int, ...]
+) -> tuple[tuple[str, Distribution, EntryPoints], ...]:
+    """Give the names and entry points of distributions; each install changes a folder, and so its stamp."""
+    del stamps
+    # Not above: the host of a bot imports this module, and lists nothing.
+    import importlib.metadata
+
+    found: list[tuple[str, Distribution, EntryPoints]] = []
     seen: set[str] = set()
-    for distribution in found:
+    for distribution in importlib.metadata.distributions(path=list(path)):
         name = _name_of(distribution)
         if name is None:
             continue  # the remains of an uninstalled one
         normal = re.sub(r"[-_.]+", "-", name).casefold()
         # The first on the path is the one that gets imported; the same folder may be found twice.
-        if normal in seen:
-            continue
-        seen.add(normal)
-        for point in distribution.entry_points:
-            if point.group == group:
-                yield Entry(point.name, point.value, name, distribution.version)
+        if normal not in seen:
+            seen.add(normal)
+            found.append((name, distribution, distribution.entry_points))
+    return tuple(found)
 
 
-def _name_of(distribution: importlib.metadata.Distribution) -> str | None:
+def _stamp(folder: str) -> int:
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _name_of(distribution: Distribution) -> str | None:
     """Give the name alone: parsing all metadata of a hundred distributions takes ten times as long."""
     text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
     found = _NAME_FIELD.search(text.partition("\n\n")[0])

@@ -60,16 +60,18 @@ class Host:
         self._bot: Bot | None = None
         self._match: NewMatch | None = None
         self._state: State | None = None
+        self._actions: Sequence[int] = ()
+        """Those that lead to the state."""
 
     def handle(self, message: ArenaMessage) -> list[Message]:
         """Give the answers to one message; SystemExit and KeyboardInterrupt of the bot pass through."""
+        if isinstance(message, Go):  # first, as it is by far the most frequent
+            return self._go(message)
         match message:
             case ArenaHello():
                 return [self._hello(message)]
             case NewMatch():
                 return [self._new_match(message)]
-            case Go():
-                return self._go(message)
             case Ping():
                 return [Pong(n=message.n)]
             case Quit():
@@ -132,15 +134,18 @@ class Host:
             self._bot = self._plugin.make_bot(self._game, seed, self._start.options)
 
     def _go(self, go: Go) -> list[Message]:
-        if self._bot is None or self._game is None or self._match is None:
+        bot, game, match = self._bot, self._game, self._match
+        if bot is None or game is None or match is None:
             return [Error(id=go.id, code="protocol_order", message="go came before ready")]
-        own = len(range(go.opening + (go.opening + self._match.player) % 2, len(go.actions), 2))
+        actions, opening = go.actions, go.opening
         try:
-            state = self._advance(self._game, go.actions)
+            state = self._advance(game, actions)
         except ArenaError as error:
             return [Error(id=go.id, code="rules_mismatch", message=describe(error))]
+        # The own ones of those after the opening, whoever made its last.
+        own = (len(actions) - opening + (opening + match.player + 1) % 2) // 2
         try:
-            result = self._bot.play(state, make_limit(self._match.tc, go.clock, own))
+            result = bot.play(state, make_limit(match.tc, go.clock, own))
             return make_answer(go.id, result, go.legal)
         except ProtocolError as error:
             # Of a bot that speaks for another program: what that one said is no answer.
@@ -152,12 +157,12 @@ class Host:
             return [Error(id=go.id, code="bot_error", message=describe(error))]
 
     def _advance(self, game: Game, actions: Sequence[int]) -> State:
-        state = self._state
-        if state is None or list(state.history) != actions[: len(state.history)]:
-            state = game.initial_state()
-        for action in actions[len(state.history) :]:
+        state, num_known = self._state, len(self._actions)
+        if state is None or self._actions != actions[:num_known]:
+            state, num_known = game.initial_state(), 0
+        for action in actions[num_known:]:
             state = state.child(action)
-        self._state = state
+        self._state, self._actions = state, actions
         return state
 
     def _not_started(self, error: BaseException) -> Error:
@@ -189,15 +194,13 @@ def read_lines(fd: int) -> Iterator[bytes]:
     Raises:
         ProtocolError: a line has no end within `MAX_ARENA_LINE` bytes.
     """
-    buffer = bytearray()
+    rest = b""
     while chunk := os.read(fd, 1 << 16):
-        buffer += chunk
-        *lines, rest = buffer.split(b"\n")
+        *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
-            if text := bytes(line).removesuffix(b"\r"):
+            if text := line.removesuffix(b"\r"):
                 yield text
-        buffer = rest
-        if len(buffer) >= MAX_ARENA_LINE:
+        if len(rest) >= MAX_ARENA_LINE:
             raise ProtocolError(f"a line of more than {MAX_ARENA_LINE} bytes")
 
 
@@ -206,8 +209,8 @@ def serve(argument: str, reader: int, writer: int) -> int:
     host = Host(msgspec.json.decode(argument, type=Start))
     try:
         for line in read_lines(reader):
-            for answer in host.handle(decode_arena(line)):
-                _write(writer, encode(answer))
+            # At once, for the arena wakes up at each part.
+            _write(writer, b"".join(map(encode, host.handle(decode_arena(line)))))
             if host.exit_code is not None:
                 return host.exit_code
     except ProtocolError as error:

@@ -27,6 +27,10 @@ KINDS = {
     "memory-touched",
     "stop-itself",
     "ponder",
+    "thread-bomb",
+    "fork-bomb",
+    "array-bomb",
+    "runs-at-install",
 }
 """Of the bots that need no more than T1, those that a stronger tier might get wrong."""
 
@@ -57,6 +61,10 @@ def test_hostile_bots(tier: str, game: str, select: Callable[[Misbehaviour], boo
 
 def test_the_table_has_every_behaviour() -> None:
     assert BEHAVIOURS.keys() <= {row.name for row in TABLE}
+
+
+def test_the_table_has_every_row_of_the_acceptance_matrix() -> None:
+    assert {row.number for row in TABLE} == set(range(73))
 
 
 def test_a_bot_that_is_not_as_expected_deviates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import arena_plugins
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox import recipe
 from arena.sandbox.resources import Resources
 from arena_plugins.manager import load_game
 
@@ -68,6 +69,16 @@ def test_a_verdict_in_words(name: str, reason: str, good: HostedSeat) -> None:
     result = play(name, good)
 
     assert (result.reason, result.outcome, result.rated) == (reason, "second", True)
+
+
+def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(needed: object, below: str) -> None:
+        """Let the bot stay who the arena is: then the kernel keeps no limit for it."""
+
+    monkeypatch.setattr(recipe, "unused_user", nobody)
+    result = play("thread-bomb", good)
+
+    assert result.reason == "Bad crashes (it has more than 128 threads and processes)"
 
 
 def test_a_late_bot(good: HostedSeat) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from arena.sandbox.process import Process
     from arena.sandbox.readable import Readable
+    from arena.sandbox.resources import Resources
 
 _KEPT = 1 << 20
 """Bytes of each output that are kept, the last ones."""
@@ -37,14 +38,28 @@ def strongest_usual_tier() -> Tier:
     return max(default_tier(), Tier.T1)
 
 
-def run_fenced(command: Sequence[str], readable: Readable, seconds: float) -> Done:
+def run_fenced(
+    command: Sequence[str],
+    readable: Readable,
+    seconds: float,
+    *,
+    resources: Resources | None = None,
+    engine: Sequence[str] | None = None,
+) -> Done:
     """Run a program to its end, or for so many seconds.
+
+    Args:
+        command: program and arguments.
+        readable: what it may read.
+        seconds: after which it is killed.
+        resources: its limits; None for the defaults.
+        engine: a program that is started beside it, and its arguments.
 
     Raises:
         ConfigError: this system has no tier for processes.
         OSError: it cannot be started.
     """
-    process = spawn(command, strongest_usual_tier(), readable=readable)
+    process = spawn(command, strongest_usual_tier(), resources, readable=readable, engine=engine)
     try:
         stdout, stderr = _read(process, time.monotonic() + seconds)
         ended = process.has_exited()

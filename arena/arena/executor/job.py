@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.analysis import adjudicator
 from arena.entrants import Competitor
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
-    from arena_plugins import Game
+    from collections.abc import Callable
+
+    from arena_plugins import Game, Outcome, State
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +44,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Isolation tier the bots run in."""
     stalls_count: bool = False
     """Whether a bot that is too late loses even if the arena may be to blame."""
+    adjudicate: int = 0
+    """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
 
 
 @cache
@@ -51,3 +56,13 @@ def cached_game(spec: str) -> Game:
         PluginError: there is no such game.
     """
     return load_game(spec)
+
+
+@cache
+def cached_adjudicator(spec: str, nodes: int) -> Callable[[State], Outcome | None] | None:
+    """Give what decides matches of a game early, one for all of this process; None if `nodes` is 0.
+
+    Raises:
+        ArenaError: there is no solver for the game.
+    """
+    return adjudicator(cached_game(spec), nodes=nodes) if nodes else None

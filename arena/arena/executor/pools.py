@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
+import select
 import signal
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 
@@ -109,19 +111,20 @@ class InlinePool:
 class LocalPool:
     """Plays in spawned worker processes on this machine."""
 
-    def __init__(self, num_workers: int, folder: Path) -> None:
+    def __init__(self, size: int, folder: Path) -> None:
         """Start a pool.
 
         Args:
-            num_workers: how many there are.
+            size: how many workers there are.
             folder: for their temporary files.
         """
-        self.num_workers = num_workers
+        self.num_workers = size
         self._folder = folder
         self._stop_file = folder / "stop"
         self._context = multiprocessing.get_context("spawn")
         # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one.
         self._reader, self._writer = self._context.Pipe(duplex=False)
+        self._has_news = _looker(self._reader)
         self._told: list[Began] = []
         self._pids: set[int] = set()
         self._executor = self._start()
@@ -130,7 +133,7 @@ class LocalPool:
         executor = ProcessPoolExecutor(
             self.num_workers,
             self._context,
-            begin_worker,
+            functools.partial(begin_worker, programs_roam=self.num_workers < num_workers(0, num_cores())),
             (str(self._folder), str(self._stop_file), self._writer, os.getpid()),
         )
         with _interrupts_blocked():
@@ -178,16 +181,25 @@ class LocalPool:
         self._writer.close()
 
     def _read(self) -> None:
-        while self._reader.poll():
-            began: Began = self._reader.recv()
+        while self._has_news():
+            began = Began.decode(self._reader.recv_bytes())
             self._pids.add(began.worker)
             if began.number:
                 self._told.append(began)
 
 
-def make_pool(executor: str, num_workers: int, folder: Path) -> Pool:
+def _looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
+    """Give what tells whether something can be read; `reader.poll` sets up and takes down a lot each time."""
+    if sys.platform == "win32":
+        return reader.poll
+    waiting = select.poll()
+    waiting.register(reader, select.POLLIN)
+    return functools.partial(waiting.poll, 0)
+
+
+def make_pool(executor: str, size: int, folder: Path) -> Pool:
     """Give the pool named `executor`, local or inline, for that many matches at once."""
-    return InlinePool() if executor == "inline" else LocalPool(num_workers, folder)
+    return InlinePool() if executor == "inline" else LocalPool(size, folder)
 
 
 def num_workers(concurrency: int, cores: int) -> int:

@@ -32,7 +32,7 @@ def preflight(
     control = competitor.limit or limit
     setup = SeatSetup(match="preflight", game=game, player=0, seed=0, control=control, init_s=init_s)
     try:
-        made = make_seat(competitor, game.name, Tier(tier))
+        made = make_seat(competitor, game.name, Tier(tier), keeps_compiled=True)
     except OptionError:
         raise
     except PluginError as error:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import OrderedDict
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
+from arena.sandbox.compiled import folder_for
 from arena.sandbox.readable import Readable, bot_readable
+from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from arena.entrants import Competitor
+    from arena.executor.cores import Core
     from arena.referee.seats import Seat
 
 MAX_WARM = 8
@@ -30,13 +36,15 @@ MAX_WARM = 8
 class WarmSeats:
     """Gives the seat of a competitor, the one that is warm if there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, core: Core | None = None) -> None:
+        """Keep none yet; a bot in a process of its own makes this one settle on `core`, if there is one."""
+        self._core = core
         self._seats: OrderedDict[tuple[str, str, str, str], Seat] = OrderedDict()
 
     def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
         """Give a seat; two labels of one bot are two seats, since a bot may meet itself."""
         key = (competitor.record.identity, competitor.label, game_name, tier)
-        seat = self._seats.pop(key, None) or make_seat(competitor, game_name, Tier(tier))
+        seat = self._seats.pop(key, None) or self._make(competitor, game_name, Tier(tier))
         self._seats[key] = seat
         while len(self._seats) > MAX_WARM:
             _, oldest = self._seats.popitem(last=False)
@@ -53,9 +61,29 @@ class WarmSeats:
             _, seat = self._seats.popitem()
             seat.close()
 
+    def _make(self, competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+        if self._core is None or tier is Tier.T0:
+            return make_seat(competitor, game_name, tier)
+        self._core.settle()
+        return make_seat(competitor, game_name, tier, program_cores=self._core.for_program())
 
-def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+
+def make_seat(
+    competitor: Competitor,
+    game_name: str,
+    tier: Tier,
+    *,
+    program_cores: frozenset[int] | None = None,
+    keeps_compiled: bool = False,
+) -> Seat:
     """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
+
+    Args:
+        competitor: who plays.
+        game_name: what it plays.
+        tier: how it is kept apart.
+        program_cores: the cores of a bot that is a program, or has one; None for those of this process.
+        keeps_compiled: whether what its code compiles is kept for its next processes.
 
     Raises:
         OptionError: `exec` has no program.
@@ -74,13 +102,46 @@ def make_seat(competitor: Competitor, game_name: str, tier: Tier) -> Seat:
     command = _command(competitor, game_name)
     readable, engine = Readable(()).with_program(command), None
     if record.name != EXEC:
+        if CMD not in competitor.options:
+            program_cores = None
         readable = bot_files(competitor.entry, competitor.folder, competitor.options.values())
         if CMD in competitor.options:
             engine = command_words(record.name, competitor.options)
             readable = readable.with_program(engine)
     return HostedSeat(
-        command, name=record.name, version=record.version, tier=tier, readable=readable, engine=engine
+        command,
+        name=record.name,
+        version=record.version,
+        tier=tier,
+        resources=Resources(
+            procfs=competitor.procfs, compiled=compiled_folder(competitor), keeps_compiled=keeps_compiled
+        ),
+        readable=readable,
+        engine=engine,
+        cores=program_cores,
     )
+
+
+def compiled_folder(competitor: Competitor) -> str:
+    """Give the folder of what a bot's code compiled; no other bot's code gets to write there."""
+    record = competitor.record
+    # A program is named by its command, of which not every word need be a file.
+    program = competitor.options.get(CMD, "")
+    source = "" if competitor.folder else _source_hash(competitor.entry)
+    identity = (record.name, record.distribution, record.version, record.files, program, source)
+    return str(folder_for(*identity))
+
+
+@cache
+def _source_hash(entry: str) -> str:
+    """Give a hash of the module or package that an entry point names, which may be edited where it lies."""
+    parts, found = entry.partition(":")[0].split("."), hashlib.sha256()
+    for folder in host_path():
+        place = Path(folder, *parts)
+        for file in (*sorted(place.rglob("*.py")), place.with_suffix(".py")):
+            with suppress(OSError):
+                found.update(f"{file} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return found.hexdigest()
 
 
 def bot_path(folder: str) -> list[str]:

@@ -16,9 +16,11 @@ from arena.errors import ConfigError
 from arena.executor.fenced import Done, run_fenced
 from arena.executor.seats import bot_files, bot_path
 from arena.executor.workspace import workspace
+from arena.sandbox.resources import Resources
 from arena_plugins.command import Start
 from arena_plugins.conformance import Check
 from arena_plugins.entries import GAMES, find
+from arena_plugins.program import CMD, command_words
 from arena_plugins.spec import Spec
 from arena_plugins.text import clean_text
 
@@ -39,7 +41,9 @@ def load_status(group: str, entry: Entry) -> str:
     arguments = [group, entry.name, entry.value]
     try:
         if entry.folder:
-            done = _run_apart(_LOAD, arguments, entry.folder, seconds=_LOAD_S)
+            with workspace():
+                readable = bot_files("", entry.folder)
+                done = run_fenced(_python(_LOAD, arguments, entry.folder), readable, _LOAD_S)
         else:
             done = _run([sys.executable, "-c", _LOAD, *arguments], _LOAD_S)
     except ConfigError as error:
@@ -54,13 +58,12 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
 
     Raises:
         PluginError: there is no such bot.
+        OptionError: its command cannot be read.
         ConfigError: it was installed apart, and this system has no sandbox.
     """
     competitor = resolve([bot], margin_ms=0)[0]
     if competitor.folder:
-        files = competitor.options.values()
-        arguments = [_start_of(competitor, game), game, str(seconds)]
-        done = _run_apart(_KIT, arguments, competitor.folder, *files, seconds=_KIT_S)
+        done = _run_kit_apart(competitor, game, seconds)
     else:
         done = _run([sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)], _KIT_S)
     if done.code is None:
@@ -76,12 +79,28 @@ def _run(command: list[str], seconds: float) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def _run_apart(code: str, arguments: list[str], folder: str, *files: str, seconds: float) -> Done:
-    path = msgspec.json.encode(bot_path(folder)).decode()
-    # The same as a host is started with.
-    python = [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code]
+def _run_kit_apart(competitor: Competitor, game: str, seconds: float) -> Done:
+    """Run the kit in the sandbox, with the engine that a match would start beside the bot."""
+    arguments = [_start_of(competitor, game), game, str(seconds)]
+    readable = bot_files("", competitor.folder, competitor.options.values())
+    engine = None
+    if CMD in competitor.options:
+        engine = command_words(competitor.record.name, competitor.options)
+        readable = readable.with_program(engine)
     with workspace():
-        return run_fenced([*python, path, *arguments], bot_files("", folder, files), seconds)
+        return run_fenced(
+            _python(_KIT, arguments, competitor.folder),
+            readable,
+            _KIT_S,
+            resources=Resources(procfs=competitor.procfs),
+            engine=engine,
+        )
+
+
+def _python(code: str, arguments: list[str], folder: str) -> list[str]:
+    """Give the command that runs code as the host of a bot that was installed apart is run."""
+    path = msgspec.json.encode(bot_path(folder)).decode()
+    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, path, *arguments]
 
 
 def _start_of(competitor: Competitor, game: str) -> str:

@@ -7,6 +7,7 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -15,7 +16,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arena.executor.job import cached_game
+from arena.executor.cores import Core
+from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.match import MatchSetup, play_match
@@ -34,6 +36,7 @@ MAX_ACTIONS = 2_000
 killed while it sends them leaves all or nothing."""
 INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
 """Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
+_BEGAN = struct.Struct("<qq")
 _PR_SET_PDEATHSIG = 1
 _NICE = 10
 """Workers stand back behind the coordinator and the screens of people who watch."""
@@ -47,6 +50,15 @@ class Began(NamedTuple):
     number: int
     """The match that begins; 0 when the worker is up."""
 
+    def encode(self) -> bytes:
+        """Give it as so few bytes that a pipe takes them at once or not at all."""
+        return _BEGAN.pack(*self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Began:
+        """Read what `encode` wrote."""
+        return cls(*_BEGAN.unpack(data))
+
 
 class Control:
     """What ties a worker to the coordinator, news up and orders down, and the bots it keeps warm."""
@@ -56,6 +68,7 @@ class Control:
         tell: Callable[[Began], None],
         must_stop: Callable[[], bool] = lambda: False,
         must_abort: Callable[[], bool] = lambda: False,
+        core: Core | None = None,
     ) -> None:
         """Take the two ways.
 
@@ -63,11 +76,12 @@ class Control:
             tell: hears of every match that begins.
             must_stop: asked before each match; then no further one begins.
             must_abort: asked before each move; then the match ends.
+            core: what this process and its bots may settle on; None lets the system choose.
         """
         self.tell = tell
         self.must_stop = must_stop
         self.must_abort = must_abort
-        self.seats = WarmSeats()
+        self.seats = WarmSeats(core)
 
     def close(self) -> None:
         """End all bots."""
@@ -78,7 +92,14 @@ _control: Control | None = None
 """Of this worker process, set by `begin_worker`."""
 
 
-def begin_worker(folder: str, stop_file: str, writer: Any, coordinator: int) -> None:  # noqa: ANN401 - a Connection, which has another type on each system
+def begin_worker(
+    folder: str,
+    stop_file: str,
+    writer: Any,  # noqa: ANN401 - a Connection, which has another type on each system
+    coordinator: int,
+    *,
+    programs_roam: bool,
+) -> None:
     """Set this process up as a worker: Ctrl-C is the coordinator's affair, and its death is ours.
 
     Args:
@@ -86,6 +107,7 @@ def begin_worker(folder: str, stop_file: str, writer: Any, coordinator: int) -> 
         stop_file: once it exists, no further match begins.
         writer: takes each `Began`.
         coordinator: the process id of the coordinator.
+        programs_roam: see `Core`.
     """
     global _control  # noqa: PLW0603 - one worker is one process
     for interrupt in INTERRUPTS:
@@ -101,9 +123,13 @@ def begin_worker(folder: str, stop_file: str, writer: Any, coordinator: int) -> 
     if os.getppid() != coordinator:
         os._exit(1)
     tempfile.tempdir = folder
-    _control = Control(writer.send, Path(stop_file).exists)
+
+    def tell(began: Began) -> None:
+        writer.send_bytes(began.encode())
+
+    _control = Control(tell, Path(stop_file).exists, core=Core(programs_roam=programs_roam))
     atexit.register(_control.close)
-    writer.send(Began(os.getpid(), 0))
+    tell(Began(os.getpid(), 0))
 
 
 def _end_with_coordinator() -> None:
@@ -145,6 +171,7 @@ def play_job(job: Job, control: Control) -> MatchRecord:
             control.seats.of(job.first, game.name, job.tier),
             control.seats.of(job.second, game.name, job.tier),
         )
+        adjudicate = cached_adjudicator(job.game, job.adjudicate)
     except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
         return void_record(job, Termination.ARENA_ERROR, traceback.format_exc())
     setup = MatchSetup(
@@ -155,6 +182,12 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         opening=job.opening,
         init_s=job.init_s,
     )
-    return record_of(
-        job, play_match(game, seats, setup, abort=control.must_abort, stalls_count=job.stalls_count)
+    result = play_match(
+        game,
+        seats,
+        setup,
+        abort=control.must_abort,
+        adjudicate=adjudicate,
+        stalls_count=job.stalls_count,
     )
+    return record_of(job, result)

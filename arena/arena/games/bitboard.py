@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_STONES = bytes.maketrans(bytes([0x90, 0x91, 0x92]), bytes([0, 1, 2]))
+"""What digits of 0x30 and 0x31, the first once and the second twice, add up to."""
 
 
 class Bitboard:
@@ -23,13 +27,16 @@ class Bitboard:
     """
 
     __slots__ = (
-        "_exact",
+        "_digits",
+        "_num_bits",
         "_num_bytes",
+        "_pick",
         "_tests",
         "bits",
         "closing",
         "cols",
         "columns",
+        "exact",
         "k",
         "lows",
         "rows",
@@ -42,6 +49,8 @@ class Bitboard:
     """Cells from left to right."""
     k: int
     """Stones in a line that win."""
+    exact: bool
+    """Whether only exactly k in a row win, not more."""
     stride: int
     """Bits from one lane to the next; lines run along `1`, `stride - 1`, `stride` and `stride + 1`."""
     bits: NDArray[np.intp]
@@ -67,8 +76,11 @@ class Bitboard:
             self.bits = row * self.stride + col
             self.lows = self.columns = tuple(1 << int(bit) for bit in self.bits)
             self.closing = sum(self.lows)
-        self._exact = exact
-        self._num_bytes = (int(self.bits.max()) + 8) // 8
+        self.exact = exact
+        self._num_bits = num_bits = int(self.bits.max()) + 1
+        self._num_bytes = (num_bits + 7) // 8
+        self._digits = f"0{num_bits}b"
+        self._pick = itemgetter(*(num_bits - 1 - self.bits).tolist())
         steps = (1, self.stride - 1, self.stride, self.stride + 1)
         self._tests = tuple((step, tuple(step * grown for grown in _growth(k))) for step in steps)
 
@@ -79,11 +91,23 @@ class Bitboard:
             for shift in shifts:
                 run &= run >> shift
             # `run` holds the first stone of every row of k; an exact one has no stone before it, none after.
-            if run and self._exact:
+            if run and self.exact:
                 run &= ~(stones << step | stones >> self.k * step)
             if run:
                 return True
         return False
+
+    def cells(self, first: int, second: int) -> tuple[int, ...]:
+        """Give the board flat, row 0 on top: 0 empty, 1 a stone of `first`, 2 of `second`.
+
+        Three times as fast as by NumPy, which takes a microsecond for each of its calls.
+        """
+        # Binary digits as ASCII, one byte each, so added as numbers they cannot carry.
+        ones, twos = (
+            int.from_bytes(format(stones, self._digits).encode(), "big") for stones in (first, second)
+        )
+        digits = (ones + 2 * twos).to_bytes(self._num_bits, "big")
+        return self._pick(digits.translate(_STONES))
 
     def unpack(self, stones: int) -> NDArray[np.uint8]:
         """Spread `stones` over the cells: 0 or 1, row 0 on top, `[rows * cols]`."""

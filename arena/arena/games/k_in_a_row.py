@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from arena.games.tally import Tally
 from arena_plugins.contract import Game, State
 from arena_plugins.errors import IllegalMoveError, InvalidMoveError, OptionError
 
@@ -32,92 +33,117 @@ _WINS = ((1.0, -1.0), (-1.0, 1.0))
 _MAX_LISTED = 12
 """A message lists no more legal moves than this."""
 
-_Path = tuple["_Path", int] | None
-"""Actions so far as pairs of (path before, last action), so that a child shares its parent's."""
-
 
 class KInARowState(State):
     """A point in play; besides the contract, it shows the bitboards it is made of."""
 
     __slots__ = (
         "_cells",
-        "_history",
-        "_path",
+        "_free",
+        "_opp",
+        "_own",
+        "_past",
         "current_player",
         "game",
         "is_terminal",
         "last",
         "legal_actions",
-        "opp",
-        "own",
-        "ply",
         "returns",
     )
 
     game: KInARow
     """The rules."""
-    own: int
-    """Stones of the side to move, laid out as `game.board` says."""
-    opp: int
-    """Stones of the other side, who has just moved."""
     last: int
     """The stone placed last, as an int with one bit; 0 at the start."""
-    ply: int
-    """Number of actions so far."""
+    _past: KInARowState | tuple[int, ...]
+    """The state before, until somebody asks for the history; from then on the history."""
+    _own: int
+    """The mover's tally."""
+    _opp: int
+    """The other side's tally."""
+    _free: int
+    """Where a stone can land: one bit for each legal action."""
 
-    def __init__(self, game: KInARow) -> None:
-        self.game = game
-        self.own = self.opp = self.last = self.ply = self.current_player = 0
-        self.legal_actions = tuple(range(game.num_actions))
-        self.is_terminal = False
-        self.returns = _ONGOING
-        self._path: _Path = None
+    @classmethod
+    def start(cls, game: KInARow) -> KInARowState:
+        """Give the state before the first action."""
+        state = cls()
+        state.game = game
+        state.last = state.current_player = 0
+        state._past = ()
+        state._own = state._opp = game.tally.empty
+        state._free = game.tally.free
+        state.legal_actions = tuple(range(game.num_actions))
+        state.is_terminal = False
+        state.returns = _ONGOING
+        return state
 
     @override
     def child(self, action: int) -> KInARowState:
         game = self.game
-        board = game.board
+        tally = game.tally
         if type(action) is not int or not 0 <= action < game.num_actions:
             action = game.checked(action)
-        own, opp = self.own, self.opp
-        bit = ((own | opp) + board.lows[action]) & board.columns[action]
-        if not bit or self.is_terminal:
+        bit = self._free & tally.columns[action]
+        if not bit:
             raise game.illegal(self, action)
-        new = _new(KInARowState)
+        gain, step, closes = tally.places[bit]
+        player = self.current_player
+        # Filled in here, for a call of `__init__` would cost as much as all the rest.
+        new = KInARowState()
         new.game = game
-        new.own = opp
-        new.opp = own = own | bit
         new.last = bit
-        new.ply = ply = self.ply + 1
-        new.current_player = 1 - self.current_player
-        new._path = (self._path, action)  # noqa: SLF001 # a state of this very class
-        legal = self.legal_actions
-        if bit & board.closing:
-            index = bisect_left(legal, action)
-            legal = legal[:index] + legal[index + 1 :]
-        if ply >= game.min_length and board.has_line(own):
+        new.current_player = 1 - player
+        new._past = self
+        new._own = self._opp
+        new._opp = stones = self._own + gain
+        if stones & tally.full and tally.is_won(stones):
+            new._free = 0
             new.legal_actions = ()
             new.is_terminal = True
-            new.returns = _WINS[self.current_player]
-        else:
-            new.legal_actions = legal
-            new.is_terminal = not legal
-            new.returns = _ONGOING
+            new.returns = _WINS[player]
+            return new
+        new._free = self._free + step
+        legal = self.legal_actions
+        if closes:
+            index = bisect_left(legal, action)
+            legal = legal[:index] + legal[index + 1 :]
+        new.legal_actions = legal
+        new.is_terminal = not legal
+        new.returns = _ONGOING
         return new
 
     @property
     def history(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleVariableOverride] # made when asked for
         """Actions from the initial state to here."""
-        try:
-            return self._history
-        except AttributeError:
-            actions: list[int] = []
-            path = self._path
-            while path is not None:
-                path, action = path
-                actions.append(action)
-            self._history = tuple(reversed(actions))
-            return self._history
+        state, actions = self, list[int]()
+        while isinstance(past := state._past, KInARowState):
+            actions.append(self.game.tally.actions[state.last])
+            state = past
+        if actions:
+            self._past = past = past + tuple(reversed(actions))
+        return past
+
+    @override
+    def __getstate__(self) -> object:
+        """Give what copies and pickles keep: the history; a chain of states would be too deep for them."""
+        self._past = self.history
+        return super().__getstate__()
+
+    @property
+    def own(self) -> int:
+        """Stones of the side to move, laid out as `game.board` says."""
+        return self._own & self.game.tally.cells
+
+    @property
+    def opp(self) -> int:
+        """Stones of the other side, who has just moved."""
+        return self._opp & self.game.tally.cells
+
+    @property
+    def ply(self) -> int:
+        """Number of actions so far."""
+        return len(self.history)
 
     @property
     def cells(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleVariableOverride] # made when asked for
@@ -125,9 +151,8 @@ class KInARowState(State):
         try:
             return self._cells
         except AttributeError:
-            unpack = self.game.board.unpack
             first, second = (self.opp, self.own) if self.current_player else (self.own, self.opp)
-            self._cells: tuple[int, ...] = tuple((unpack(first) + 2 * unpack(second)).tolist())
+            self._cells: tuple[int, ...] = self.game.board.cells(first, second)
             return self._cells
 
     @property
@@ -147,9 +172,6 @@ class KInARowState(State):
         return planes
 
 
-_new = KInARowState.__new__
-
-
 class KInARow(Game):
     """Two players place stones in turn; the first to have k in a row wins, a full board is a draw."""
 
@@ -157,6 +179,8 @@ class KInARow(Game):
     """The values of `params` that a spec leaves out."""
     board: Bitboard
     """Layout of the states' bitboards, and the line test."""
+    tally: Tally
+    """How the states count lines."""
     min_length: int
     """No match is won in fewer actions."""
 
@@ -174,16 +198,18 @@ class KInARow(Game):
                 f" k is at most {max(board.rows, board.cols)}"
             )
         self.board = board
+        self.tally = Tally(board)
         self.params = params
         self.symmetries = symmetries
         self.shape = (board.rows, board.cols)
         self.num_actions = len(board.lows)
         self.max_length = board.rows * board.cols
         self.min_length = 2 * board.k - 1
+        self._start = KInARowState.start(self)
 
     @override
     def initial_state(self) -> KInARowState:
-        return KInARowState(self)
+        return self._start
 
     @override
     def ending(self, state: State) -> str:

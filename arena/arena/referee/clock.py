@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Termination
 from arena_plugins.wire import Clock
 
-__all__ = ["GameClock", "TimeControl"]
+__all__ = ["Bound", "GameClock", "TimeControl"]
+
+
+class Bound(NamedTuple):
+    """What binds one answer."""
+
+    limit_ms: float
+    """Milliseconds without the margin; may be negative."""
+    allowance_s: float
+    """Seconds from the question until the answer is too late, margin included."""
+    lateness: Termination
+    """The termination if it is."""
 
 
 class GameClock:
@@ -14,8 +27,11 @@ class GameClock:
 
     def __init__(self, controls: tuple[TimeControl, TimeControl]) -> None:
         self._controls = controls
-        self._left_ms = [float(_start_ms(control)) for control in controls]
+        self._left_ms = [_start_ms(controls[0]), _start_ms(controls[1])]
         self._num_moves = [0, 0]
+        # Both hold until a clock changes, which those per move never do.
+        self._shown: list[Clock | None] = [None, None]
+        self._bounds: list[Bound | None] = [None, None]
 
     def remaining_ms(self, player: int) -> int:
         """Give what the player's clock shows, never below 0: `move_ms`, the clock, or the bank."""
@@ -23,7 +39,19 @@ class GameClock:
 
     def to_wire(self, player: int) -> Clock:
         """Give the `clock` of `go` to the player."""
-        return Clock(you_ms=self.remaining_ms(player), opp_ms=self.remaining_ms(1 - player))
+        shown = self._shown[player]
+        if shown is None:
+            shown = Clock(you_ms=self.remaining_ms(player), opp_ms=self.remaining_ms(1 - player))
+            self._shown[player] = shown
+        return shown
+
+    def bound(self, player: int) -> Bound:
+        """Give what binds the player's next answer."""
+        bound = self._bounds[player]
+        if bound is None:
+            bound = Bound(self.limit_ms(player), self.allowance_s(player), self.lateness(player))
+            self._bounds[player] = bound
+        return bound
 
     def limit_ms(self, player: int) -> float:
         """Give the milliseconds the player has for the next answer, without the margin; may be negative."""
@@ -45,14 +73,18 @@ class GameClock:
     def charge(self, player: int, elapsed_s: float) -> None:
         """Take all of an answer's time off the player's clock, then add what a move earns."""
         control = self._controls[player]
+        if control.mode == "move":
+            return
         elapsed_ms = elapsed_s * 1000
+        self._shown = [None, None]
+        self._bounds[player] = None
         if control.mode == "bank":
             self._left_ms[player] -= max(0.0, elapsed_ms - control.move_ms)
-        elif control.mode == "fischer":
+        else:
             self._num_moves[player] += 1
             period_over = control.moves is not None and self._num_moves[player] % control.moves == 0
             self._left_ms[player] += control.inc_ms - elapsed_ms + (control.base_ms if period_over else 0)
 
 
-def _start_ms(control: TimeControl) -> int:
-    return control.move_ms if control.mode == "move" else control.base_ms
+def _start_ms(control: TimeControl) -> float:
+    return float(control.move_ms if control.mode == "move" else control.base_ms)

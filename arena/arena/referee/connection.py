@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STDERR_KEPT = 1 << 16
 """Bytes of the end of stderr that are kept."""
 _WATCH_S = 0.05
-"""Seconds between two looks at the memory of a thinking bot."""
+"""Seconds between two looks at what a bot holds, whether it thinks long or answers often."""
 _BEAT_S = 0.01
 """Seconds of one wait; how much longer it took tells how late this process was scheduled."""
 _LARGEST_PIPE = 1 << 20
@@ -45,6 +45,7 @@ class Connection:
         self._stderr = bytearray()
         self._watch_at = 0.0
         self._is_late = False
+        self._stdin, self._stdout = process.stdin, process.stdout
         self._poll = select.poll()
         self._poll.register(process.stdout, select.POLLIN)
         self._poll.register(process.stderr, select.POLLIN)
@@ -79,7 +80,6 @@ class Connection:
         now = time.monotonic()
         self._lines.begin()
         self._is_late = False
-        self._watch_at = now + _WATCH_S
         self.lag_s = 0.0
         return now
 
@@ -97,20 +97,21 @@ class Connection:
                 memory (`oom`).
         """
         lines = self._lines
-        while True:
-            line = lines.next_line()
-            if line is not None:
-                return _decode(line)
-            if self._is_over():
+        while (line := lines.next_line()) is None:
+            if (lines.is_at_end or self._has_ended) and self._is_over():
                 if lines.read_at > deadline:
                     return None
                 raise FaultError(Termination.CRASH, self._how_it_ended())
-            wait = deadline - time.monotonic()
-            if wait <= 0:
+            now = time.monotonic()
+            if now >= deadline:
                 if self._is_late:
                     return None
                 self._is_late = True
-            self._wait(wait, pulse)
+            self._wait(now, deadline, pulse)
+        try:
+            return decode_bot(line)
+        except ProtocolError as error:
+            raise FaultError(Termination.MALFORMED, str(error), line) from error
 
     def refuse_leftovers(self) -> None:
         """See that the bot is alive and silent.
@@ -119,10 +120,10 @@ class Connection:
             FaultError: it said something (`protocol_order`) or ended (`crash`).
         """
         lines = self._lines
-        lines.begin()
         events = self._poll.poll(0)
         # Where an end is an event, no event is no end: the usual case, and one system call.
         if events or lines.has_partial or self._has_ended or self._life is None:
+            lines.begin()
             self._take(events)
             lines.refuse_leftovers()
             if lines.is_at_end or self._has_ended or self.process.has_exited():
@@ -147,9 +148,9 @@ class Connection:
     def _how_it_ended(self) -> str:
         return "it closed its output" if self._lines.is_at_end else "its process ended"
 
-    def _wait(self, seconds: float, pulse: Callable[[], None] | None) -> None:
-        beat = min(max(seconds, 0.0), _BEAT_S)
-        before = time.monotonic()
+    def _wait(self, before: float, deadline: float, pulse: Callable[[], None] | None) -> None:
+        """Wait for one beat at most, from `before`, which is now, and not beyond the deadline."""
+        beat = min(max(deadline - before, 0.0), _BEAT_S)
         events = self._poll.poll(beat * 1000)
         if pulse is not None:
             pulse()
@@ -158,12 +159,21 @@ class Connection:
         self._take(events)
         if now >= self._watch_at:
             self._watch_at = now + _WATCH_S
-            if self.process.rss() > self._memory_bytes:
-                raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
+            self._check_usage()
+
+    def _check_usage(self) -> None:
+        used = self.process.usage()
+        if used.tasks > self.process.max_tasks:
+            # At once, for what grows like that is a bomb: a crash usually gets a moment to end by itself.
+            self.process.kill()
+            cause = f"it has more than {self.process.max_tasks} threads and processes"
+            raise FaultError(Termination.CRASH, cause)
+        if used.resident_bytes > self._memory_bytes:
+            raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
 
     def _take(self, events: list[tuple[int, int]]) -> None:
         for fd, _ in events:
-            if fd == self.process.stdout:
+            if fd == self._stdout:
                 self._lines.read()
             elif fd == self.process.stderr:
                 if not self._read_stderr():
@@ -178,14 +188,14 @@ class Connection:
     def _flush(self) -> None:
         data = self._unsent
         try:
-            num_sent = os.write(self.process.stdin, data)
+            num_sent = os.write(self._stdin, data)
         except BlockingIOError:
             num_sent = 0
         except BrokenPipeError:
             raise FaultError(Termination.CRASH, "it closed its input") from None
         self._unsent = data[num_sent:]
         if self._unsent:
-            self._poll.register(self.process.stdin, select.POLLOUT)
+            self._poll.register(self._stdin, select.POLLOUT)
 
     def _read_stderr(self, size: int = CHUNK) -> bool:
         try:
@@ -205,10 +215,3 @@ def _open_life(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:  # before Linux 5.3
         return None
-
-
-def _decode(line: bytes) -> BotMessage:
-    try:
-        return decode_bot(line)
-    except ProtocolError as error:
-        raise FaultError(Termination.MALFORMED, str(error), line) from error

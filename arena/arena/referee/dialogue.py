@@ -141,6 +141,9 @@ def await_reply(connection: Connection, question: Question, deadline: float) -> 
     pulse = None if news is None else news.pulse
     while True:
         message = connection.receive(deadline, pulse)
+        if type(message) is Action and message.id == go.id:
+            check_action(message.action, go.legal)
+            return Reply(message, info)
         match message:
             case None:
                 raise FaultError(question.lateness, "it did not answer in time")
@@ -151,9 +154,6 @@ def await_reply(connection: Connection, question: Question, deadline: float) -> 
                         len(go.actions),
                         functools.partial(read_remark, message, question.state, question.game),
                     )
-            case Action(id=go.id):
-                check_action(message.action, go.legal)
-                return Reply(message, info)
             case Resign(id=go.id):
                 return Reply(message, info)
             case Error(id=None | go.id):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
+import os
+import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.referee.connection import Connection
@@ -20,7 +22,7 @@ from arena_plugins.contract import Termination
 from arena_plugins.wire import Go, Limits, MatchOver, Quit, Resign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
@@ -68,6 +70,7 @@ class HostedSeat:
         ponders: bool = False,
         readable: Readable | None = None,
         engine: Sequence[str] | None = None,
+        cores: Collection[int] | None = None,
     ) -> None:
         """Make a seat; nothing is started yet.
 
@@ -80,6 +83,7 @@ class HostedSeat:
             ponders: True lets it compute while its opponent thinks.
             readable: what it may read from T2 on; None for all that this interpreter can import.
             engine: a program that is started beside it, and its arguments.
+            cores: those it may run on; None for those of this process.
         """
         self.name = name
         self.version = version
@@ -88,6 +92,7 @@ class HostedSeat:
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
+        self._cores = cores
         self._resources = resources or Resources()
         self._limits = Limits(
             memory_bytes=self._resources.memory_bytes, scratch_bytes=self._resources.scratch_bytes
@@ -104,6 +109,11 @@ class HostedSeat:
     def pid(self) -> int | None:
         """The process id of the bot, which is also its group's; None while there is none."""
         return None if self._connection is None else self._connection.process.pid
+
+    @property
+    def cpu_s(self) -> float:
+        """Seconds of CPU the bot's process has used."""
+        return self._pause.cpu_s()
 
     @property
     def idle_cpu_s(self) -> float:
@@ -140,16 +150,15 @@ class HostedSeat:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
         player = setup.player
         go = Go(
-            id=secrets.token_hex(8),
+            id=os.urandom(8).hex(),
             actions=state.history,
             opening=num_opening,
             legal=state.legal_actions,
             clock=clock.to_wire(player),
             board=state.cells if self._wants_board else None,
         )
-        lateness, limit_ms, asleep_s = clock.lateness(player), clock.limit_ms(player), suspended_s()
-        margin_s = setup.control.margin_ms / 1000
-        allowance_s = limit_ms / 1000 + margin_s
+        limit_ms, allowance_s, lateness = clock.bound(player)
+        asleep_s = suspended_s()
         question = Question(go, state, setup.game, setup.news, lateness)
         began, used_s = time.monotonic(), 0.0
         self._is_busy = True
@@ -162,6 +171,7 @@ class HostedSeat:
             elapsed_s = connection.received_at - began
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
+            margin_s = setup.control.margin_ms / 1000
             return self._end(connection, error, _Window(began, limit_ms, margin_s, used_s, asleep_s))
         self._rest()
         if isinstance(message, Resign):
@@ -204,9 +214,10 @@ class HostedSeat:
         self._drop(connection, grace_s)
 
     def _spawn(self) -> Connection:
-        process = spawn(
-            self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
-        )
+        with _on_cores(self._cores):
+            process = spawn(
+                self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
+            )
         self._connection = Connection(process, self._limits)
         self._pause = Pause(process.pid, is_allowed=not self._ponders)
         return self._connection
@@ -272,3 +283,17 @@ class HostedSeat:
         connection.process.close()
         self._connection = None
         self._is_busy = False
+
+
+@contextmanager
+def _on_cores(cores: Collection[int] | None) -> Generator[None]:
+    """Let what is started in a `with` block run on these cores; None, or another system, changes nothing."""
+    if cores is None or sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

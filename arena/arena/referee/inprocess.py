@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,16 +18,24 @@ from arena_plugins.answer import make_answer
 from arena_plugins.clock import make_limit
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
-from arena_plugins.wire import Action, Info
+from arena_plugins.wire import Action, Clock, Info
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
-    from arena_plugins.contract import Bot, Game, Outcome, State
+    from arena.referee.timecontrol import TimeControl
+    from arena_plugins.contract import Bot, Game, Limit, Outcome, State
+    from arena_plugins.wire import Message
 
-_Result = TypeVar("_Result")
+_INIT_CRASHES = frozenset({Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED})
+"""What becomes `init_crash` before the first question."""
+_PLAIN_S = 0.0005
+"""Half a millisecond: what takes no longer is recorded as 0."""
+
+Lane = tuple["Bot", "Limit", float, "InProcessSeat"]
+"""A bot, its limit for each answer, in how many seconds its time is neither kept nor judged, and its seat."""
 
 
 class InProcessSeat:
@@ -46,54 +54,101 @@ class InProcessSeat:
         self.tier = Tier.T0
         self.deterministic = False
         self.idle_cpu_s = 0.0
-        self._make = make
         self._bot: Bot | None = None
+        self._limit: Limit | None = None
+        self._plain_s = 0.0
+        self._make = make
         self._setup: SeatSetup | None = None
         self._num_asked = 0
 
+    @property
+    def lane(self) -> Lane | None:
+        """What a rally needs; None if what limits an answer changes in a match, or there is no bot."""
+        if self._bot is None or self._limit is None:
+            return None
+        return self._bot, self._limit, self._plain_s, self
+
     def start(self, setup: SeatSetup) -> Fault | None:
         """Make the bot, or tell the one there is that a new match begins."""
-        again = self._bot is not None and self._setup is not None and self._setup.game is setup.game
-        self._setup, self._num_asked = setup, 0
+        last, self._setup, self._num_asked = self._setup, setup, 0
+        if last is None or last.control is not setup.control:
+            self._take_control(setup.control)
+        bot = self._bot if last is not None and last.game is setup.game else None
         began = time.monotonic()
         try:
-            self._bot = _guarded(lambda: self._new_bot(setup, self._bot if again else None))
-            self.deterministic = _guarded(lambda: getattr(self._bot, "deterministic", None) is True)
-            check_time(time.monotonic() - began, setup.init_s, Termination.INIT_TIMEOUT)
-        except FaultError as error:
-            if error.termination in {Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED}:
+            new_match = getattr(bot, "new_match", None)
+            if bot is not None and callable(new_match):
+                new_match(setup.seed)
+            else:
+                self._bot = None  # the old one's memory first, it may be large
+                self._bot = bot = self._make(setup.game, setup.seed)
+            self.deterministic = getattr(bot, "deterministic", None) is True
+        except BaseException as raised:  # noqa: BLE001 - whatever a bot raises is its forfeit
+            error = _fault_of(raised)
+            if error.termination in _INIT_CRASHES:
                 error.termination = Termination.INIT_CRASH
             return self._end(error, time.monotonic() - began, setup.init_s * 1000)
-        return None
+        elapsed_s = time.monotonic() - began
+        if elapsed_s <= setup.init_s:
+            return None
+        late = FaultError(Termination.INIT_TIMEOUT, "it was not ready in time")
+        return self._end(late, elapsed_s, setup.init_s * 1000)
 
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
         """Ask for an action; the seat must have been started."""
         del num_opening
-        bot, setup = self._bot, self._setup
-        if bot is None or setup is None:
-            raise RuntimeError(f"{self.name} was asked for a move before its match was started")
-        limit = make_limit(setup.control.to_wire(), clock.to_wire(setup.player), self._num_asked)
+        bot, setup = self._begun()
+        limit = self._limit
+        if limit is None:
+            limit = make_limit(setup.control.to_wire(), clock.to_wire(setup.player), self._num_asked)
         self._num_asked += 1
-        allowance_s, asleep_s = clock.allowance_s(setup.player), suspended_s()
+        asleep_s = suspended_s()
         began = time.monotonic()
-        elapsed_s = None
         try:
-            result = _guarded(lambda: bot.play(state, limit))
-            elapsed_s = time.monotonic() - began
-            *before, answer = _guarded(lambda: make_answer("", result, state.legal_actions))
+            given = bot.play(state, limit)
+        except BaseException as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+            return self.blame(error, time.monotonic() - began, clock)
+        return self.judge(given, state, time.monotonic() - began, clock, asleep_s)
+
+    def judge(
+        self, given: object, state: State, elapsed_s: float, clock: GameClock, asleep_s: float
+    ) -> Answer | Resignation | Fault:
+        """Decide what the bot's answer is.
+
+        Args:
+            given: what `play` returned.
+            state: the state it was asked about.
+            elapsed_s: seconds from the question to the answer.
+            clock: shows what the bot had.
+            asleep_s: for how long the machine had been suspended before the question.
+        """
+        _, setup = self._begun()
+        legal = state.legal_actions
+        limit_ms, allowance_s, lateness = clock.bound(setup.player)
+        try:
+            messages = _messages(given, legal)
+            info, answer = messages[0], messages[-1]
             if isinstance(answer, Action):
-                check_action(answer.action, state.legal_actions)
-            check_time(elapsed_s, allowance_s, clock.lateness(setup.player))
+                check_action(answer.action, legal)
+            check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
-            elapsed_s = time.monotonic() - began if elapsed_s is None else elapsed_s
-            fault = self._end(error, elapsed_s, clock.limit_ms(setup.player))
-            is_late = error.termination is clock.lateness(setup.player)
+            fault = self._end(error, elapsed_s, limit_ms)
             # In this process a late scheduler cannot be told from a slow bot, a suspended machine can.
-            return msgspec.structs.replace(fault, is_stall=is_late and suspended_s() - asleep_s > SUSPENDED_S)
+            is_stall = error.termination is lateness and suspended_s() - asleep_s > SUSPENDED_S
+            return msgspec.structs.replace(fault, is_stall=is_stall)
         if not isinstance(answer, Action):
             return Resignation(elapsed_s)
-        info = next((message for message in before if isinstance(message, Info)), None)
-        return Answer(answer.action, elapsed_s, read_thoughts(answer, info, state, setup.game))
+        said = info if isinstance(info, Info) else None
+        return Answer(answer.action, elapsed_s, read_thoughts(answer, said, state, setup.game))
+
+    def blame(self, error: BaseException, elapsed_s: float, clock: GameClock) -> Fault:
+        """Decide what it means that the bot raised `error`, `elapsed_s` seconds after the question.
+
+        Raises:
+            KeyboardInterrupt: it is one, which is nobody's fault.
+        """
+        _, setup = self._begun()
+        return self._end(_fault_of(error), elapsed_s, clock.bound(setup.player).limit_ms)
 
     def check(self) -> Fault | None:
         """Find nothing: between two calls nothing can go wrong."""
@@ -106,13 +161,17 @@ class InProcessSeat:
         """Let the bot go."""
         self._bot = None
 
-    def _new_bot(self, setup: SeatSetup, bot: Bot | None) -> Bot:
-        new_match = getattr(bot, "new_match", None)
-        if bot is not None and callable(new_match):
-            new_match(setup.seed)
-            return bot
-        self._bot = None  # the old one's memory first, it may be large
-        return self._make(setup.game, setup.seed)
+    def _take_control(self, control: TimeControl) -> None:
+        self._limit, self._plain_s = None, 0.0
+        if control.mode == "move":
+            shown = Clock(you_ms=control.move_ms, opp_ms=control.move_ms)
+            self._limit = make_limit(control.to_wire(), shown, 0)
+            self._plain_s = min(_PLAIN_S, (control.move_ms + control.margin_ms) / 1000)
+
+    def _begun(self) -> tuple[Bot, SeatSetup]:
+        if self._bot is None or self._setup is None:
+            raise RuntimeError(f"{self.name} was asked for a move before its match was started")
+        return self._bot, self._setup
 
     def _end(self, error: FaultError, elapsed_s: float, limit_ms: float) -> Fault:
         self._bot = None
@@ -126,19 +185,28 @@ class InProcessSeat:
         return Fault(error.termination, detail)
 
 
-def _guarded(call: Callable[[], _Result]) -> _Result:
+def _messages(given: object, legal: Collection[int]) -> list[Message]:
     try:
-        return call()
-    except KeyboardInterrupt:
-        raise
+        return make_answer("", given, legal)
     except BaseException as error:
-        # Whatever a bot raises is its forfeit, SystemExit too.
-        starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
-        if isinstance(error, SystemExit):
-            termination = Termination.CRASH
-        elif isinstance(error, ProtocolError):
-            termination = Termination.MALFORMED
-        else:
-            termination = Termination.OOM if starved else Termination.BOT_ERROR
-        text = traceback.format_exception_only(error)[-1].strip()
-        raise FaultError(termination, text) from error
+        raise _fault_of(error) from error
+
+
+def _fault_of(error: BaseException) -> FaultError:
+    """Give the forfeit of a bot that raised `error`: SystemExit is one too.
+
+    Raises:
+        KeyboardInterrupt: it is one.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    starved = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
+    if isinstance(error, SystemExit):
+        termination = Termination.CRASH
+    elif isinstance(error, ProtocolError):
+        termination = Termination.MALFORMED
+    else:
+        termination = Termination.OOM if starved else Termination.BOT_ERROR
+    fault = FaultError(termination, traceback.format_exception_only(error)[-1].strip())
+    fault.__cause__ = error
+    return fault

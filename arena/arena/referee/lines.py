@@ -59,14 +59,17 @@ class LineReader:
         Raises:
             FaultError: a line is too long (`oversize_line`), or there is too much (`output_flood`).
         """
-        while (end := self._buffer.find(b"\n")) >= 0:
-            line = bytes(self._buffer[:end])
-            del self._buffer[: end + 1]
+        buffer = self._buffer
+        if not buffer:
+            return None
+        while (end := buffer.find(b"\n")) >= 0:
+            line = bytes(buffer[:end])
+            del buffer[: end + 1]
             self._count(end + 1, line)
             if text := line.removesuffix(b"\r"):
                 return text
-        if len(self._buffer) >= self._limits.line_bytes:
-            self._refuse_line(bytes(self._buffer))
+        if len(buffer) >= self._limits.line_bytes:
+            self._refuse_line(bytes(buffer))
         return None
 
     def refuse_leftovers(self) -> None:

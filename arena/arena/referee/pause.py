@@ -6,9 +6,12 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from arena.sandbox.family import members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PROCESS_CLOCK = 2
 """CPUCLOCK_SCHED, "all threads, by the scheduler", the lowest bits of the id of a process's clock."""
@@ -29,41 +32,50 @@ class Pause:
         self._pid = pid
         self._stops = is_allowed and os.name == "posix"
         self._waits_from: float | None = None
-        self._members = (pid,)
+        self._clocks = _clocks_of([pid])
 
     def look_around(self) -> None:
         """Learn which processes the bot consists of: in some tiers what was started is not what plays."""
-        self._members = tuple(members(self._pid))
+        self._clocks = _clocks_of(members(self._pid))
 
     def stop(self) -> None:
         """Stop the group."""
         if self._stops:
-            # A group that is gone is found out, and judged, when the bot is to move.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGSTOP)
+            self._send(signal.SIGSTOP)
         self._waits_from = self.cpu_s()
 
     def resume(self) -> float:
         """Let the group run, and give the seconds of CPU the process has used so far."""
         used = self.cpu_s()
         if self._waits_from is not None:
-            self.idle_cpu_s += max(0.0, used - self._waits_from)
+            if used > self._waits_from:
+                self.idle_cpu_s += used - self._waits_from
             self._waits_from = None
         if self._stops:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGCONT)
+            self._send(signal.SIGCONT)
         return used
 
     def cpu_s(self) -> float:
         """Give the seconds of CPU the bot has used; 0 where the system does not say."""
-        return sum(map(_cpu_s, self._members))
+        used = 0.0
+        for clock in self._clocks:
+            try:
+                used += time.clock_gettime(clock)
+            except OSError:  # its process is gone
+                continue
+        return used
+
+    def _send(self, number: int) -> None:
+        try:
+            os.killpg(self._pid, number)
+        except (ProcessLookupError, PermissionError):
+            # A group that is gone is found out, and judged, when the bot is to move.
+            return
 
 
-def _cpu_s(pid: int) -> float:
+def _clocks_of(pids: Iterable[int]) -> tuple[int, ...]:
+    """Give the clocks of the processor time of processes; none where the system does not say."""
     if sys.platform != "linux":
-        return 0.0
-    try:
-        # clock_getcpuclockid(3), which Python does not offer.
-        return time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)
-    except OSError:
-        return 0.0
+        return ()
+    # clock_getcpuclockid(3), which Python does not offer.
+    return tuple(~pid << 3 | _PROCESS_CLOCK for pid in pids)

@@ -41,6 +41,10 @@ class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
     """How many of these were given but were not what they must be, and so left out."""
 
 
+_UNSAID = Thoughts()
+"""The thoughts of a bot that gave nothing but an action."""
+
+
 class Answer(msgspec.Struct, frozen=True):
     """A legal action, given in time."""
 
@@ -48,6 +52,42 @@ class Answer(msgspec.Struct, frozen=True):
     elapsed_s: float
     """Seconds from the question to the answer."""
     thoughts: Thoughts
+
+
+class Record:
+    """What is kept of the actions of a match, the opening's first."""
+
+    __slots__ = ("_answers", "_num_opening", "actions")
+
+    def __init__(self, opening: tuple[int, ...] = ()) -> None:
+        self._num_opening = len(opening)
+        self._answers: dict[int, Answer] = {}
+        self.actions = list(opening)
+        """What was played; an action put here without its answer took no time and came without a word."""
+
+    @property
+    def num_played(self) -> int:
+        """How many actions the bots themselves have played."""
+        return len(self.actions) - self._num_opening
+
+    def add(self, answer: Answer) -> None:
+        """Keep an answer that was accepted."""
+        self._answers[len(self.actions)] = answer
+        self.actions.append(answer.action)
+
+    def times_ms(self) -> tuple[int, ...]:
+        """Give the elapsed milliseconds per action; 0 in the opening."""
+        times = [0] * len(self.actions)
+        for ply, answer in self._answers.items():
+            times[ply] = round(answer.elapsed_s * 1000)
+        return tuple(times)
+
+    def infos(self) -> tuple[Thoughts | None, ...]:
+        """Give what the mover said, per action; None in the opening."""
+        infos = [None] * self._num_opening + [_UNSAID] * self.num_played
+        for ply, answer in self._answers.items():
+            infos[ply] = answer.thoughts
+        return tuple(infos)
 
 
 class Resignation(msgspec.Struct, frozen=True):

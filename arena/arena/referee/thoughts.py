@@ -24,6 +24,7 @@ _SUM_TOLERANCE = 1e-3
 _MAX_COUNT = 1 << 63
 """Counts stay below this, so that they fit the store."""
 _NO_ACTION = Action(id="", action=0)
+_NONE = Thoughts()
 
 
 def read_remark(info: Info, state: State, game: Game) -> Thoughts:
@@ -33,6 +34,8 @@ def read_remark(info: Info, state: State, game: Game) -> Thoughts:
 
 def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -> Thoughts:
     """Give what holds of an answer and of the last `info` before it; what the answer says goes first."""
+    if info is None and action.value is None and action.policy is None and action.visits is None:
+        return _NONE
     checker = _Checker(state, game)
     value = checker.keep(action.value, checker.value)
     policy = checker.keep(action.policy, checker.policy)
@@ -100,7 +103,10 @@ class _Checker:
         if len(pairs) > self._game.num_actions:
             return None
         entries = dict(pairs)
-        return entries if len(entries) == len(pairs) and entries.keys() <= set(self._legal) else None
+        if len(entries) < len(pairs):
+            return None
+        # Most bots name all of them, in order, which is quickly seen.
+        return entries if tuple(entries) == self._legal or entries.keys() <= set(self._legal) else None
 
 
 def _within(actions: Collection[int], num_actions: int) -> bool:

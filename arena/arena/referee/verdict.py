@@ -15,6 +15,7 @@ MAX_OFFENDING = 512
 """Bytes of what a bot sent that are kept as evidence."""
 MAX_STDERR = 8_192
 """Bytes of the end of a bot's stderr that are kept as evidence."""
+_PLAYED_OUT = frozenset({Termination.RULES, Termination.ADJUDICATED})
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
 
 
@@ -67,7 +68,7 @@ def reason(
     if outcome is Outcome.DRAW:
         return f"Draw by {by}"
     winner = 0 if outcome is Outcome.FIRST else 1
-    if termination in {Termination.RULES, Termination.ADJUDICATED}:
+    if termination in _PLAYED_OUT:
         return f"{labels[winner]} wins by {by}"
     return f"{labels[1 - winner]} {_failure(termination, fault or {})}"
 

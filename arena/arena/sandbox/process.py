@@ -9,9 +9,10 @@ import sys
 import time
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.sandbox import family
+from arena.sandbox import compiled, family
 from arena.sandbox.recipe import LAUNCHER, encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch
@@ -27,6 +28,8 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _STEP_S = 0.001
 _UNWIND_S = 1.0
 """Seconds the processes of T3 have to end one after the other."""
+_NUM_KEEPERS = 2
+"""Processes of T3 that wait for the bot."""
 
 
 class Exit(NamedTuple):
@@ -44,14 +47,22 @@ class Process:
     """A running bot: three pipes, without blocking on the arena's side, and a process group."""
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], tier: Tier, scratch: Scratch, user: int | None = None
+        self,
+        popen: subprocess.Popen[bytes],
+        tier: Tier,
+        scratch: Scratch,
+        resources: Resources,
+        user: int | None = None,
     ) -> None:
+        self.max_tasks = resources.tasks
+        """How many threads and processes it may have, all together."""
         self.tier = tier
         """How it is kept apart."""
         self.user = user
         """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
         """Its folder."""
+        self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
         self.pid = popen.pid
         """Also the id of its process group."""
         self._popen = popen
@@ -66,7 +77,7 @@ class Process:
     @property
     def main_pid(self) -> int:
         """The process that plays, whose processor time is the bot's; from T3 on it is not the leader."""
-        depth = 3 if self.tier is Tier.T3 else 1
+        depth = 1 + _NUM_KEEPERS * (self.tier is Tier.T3)
         return list(islice(family.members(self.pid), depth))[-1]
 
     def has_exited(self) -> bool:
@@ -77,11 +88,15 @@ class Process:
             return False
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def rss(self) -> int:
-        """Give the resident memory of it and its descendants, in bytes; 0 where the system does not say."""
-        resident = family.resident_bytes(self.pid)
-        self._max_rss = max(self._max_rss, resident)
-        return resident
+    def usage(self) -> family.Usage:
+        """Measure it and its descendants; if there are more than `max_tasks`, the sums are too small."""
+        num_keepers = _NUM_KEEPERS * (self.tier is Tier.T3)
+        resident, tasks = family.usage(self.pid, self.max_tasks + num_keepers)
+        tasks = max(0, tasks - num_keepers)
+        if tasks <= self.max_tasks:
+            # What many processes share was counted for each: a crowd is no hoard.
+            self._max_rss = max(self._max_rss, resident)
+        return family.Usage(resident, tasks)
 
     def kill(self, grace_s: float = 0.0) -> Exit:
         """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
@@ -109,6 +124,9 @@ class Process:
         """Close the pipes and remove the folder of a killed process."""
         for pipe in self._pipes:
             pipe.close()
+        if self._keeps is not None and self._exit is not None:
+            compiled.keep(self.scratch.cache, self._keeps)
+            self._keeps = None
         self.scratch.remove()
 
     def _await_exit(self, seconds: float) -> bool:
@@ -119,7 +137,7 @@ class Process:
 
     def _signal_keepers(self, number: int, skip: int = 0) -> None:
         """Send a signal to the two processes of T3 that wait for the bot; a pause stops them too."""
-        for pid in list(islice(family.members(self.pid), skip, 2)):
+        for pid in list(islice(family.members(self.pid), skip, _NUM_KEEPERS)):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -168,6 +186,8 @@ def spawn(
         entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
         recipe = scratch.root / "recipe"
         recipe.write_bytes(encode(entries))
+        if resources.compiled:
+            compiled.take(Path(resources.compiled), scratch.cache)
         if user is not None:
             scratch.give_to(user)
         popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
@@ -183,7 +203,7 @@ def spawn(
     except BaseException:
         scratch.remove()
         raise
-    return Process(popen, tier, scratch, user)
+    return Process(popen, tier, scratch, resources, user)
 
 
 def _own_max_rss() -> int:

@@ -48,14 +48,14 @@ class Readable(NamedTuple):
         found = self
         for word in [*command, *_interpreter(command)]:
             place = shutil.which(word) or word
-            if Path(place).is_file():
+            if os.path.isfile(place):  # noqa: PTH113 - no error where it may not be looked at
                 for file in map(Path, (os.path.abspath(place), os.path.realpath(place))):  # noqa: PTH100 - unresolved
                     found = _joined(found, _beside(file))
         return found
 
     def with_files(self, files: Iterable[str]) -> Readable:
         """Give this and those of `files` that exist; others, and relative paths, are passed over."""
-        more = [os.path.realpath(file) for file in files if Path(file).is_absolute() and Path(file).exists()]
+        more = [os.path.realpath(file) for file in files if Path(file).is_absolute() and _exists(file)]
         return self._replace(paths=(*self.paths, *more))
 
 
@@ -127,7 +127,7 @@ def _other_bots(path: Sequence[str], module: str) -> list[Path]:
         if not f"{module}.".startswith(f"{other}.") and not f"{other}.".startswith(f"{module}.")
         for folder in path
         for place in (Path(folder, *other.split(".")), Path(folder, *other.split(".")).with_suffix(".py"))
-        if place.exists()
+        if _exists(place)
     ]
 
 
@@ -144,6 +144,11 @@ def _without(path: Path, hidden: Sequence[Path]) -> Readable:
     return found
 
 
+def _exists(path: str | Path) -> bool:
+    """Say whether there is such a file or folder that may be looked at, which `Path.exists` may raise on."""
+    return os.access(path, os.F_OK)
+
+
 def _children(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
@@ -157,6 +162,6 @@ def _is_module(path: Path) -> bool:
         return True
     return (
         path.name.isidentifier()
-        and path.is_dir()
+        and os.path.isdir(path)  # noqa: PTH112 - no error where it may not be looked at
         and any(child.suffix in _MODULE_ENDS for child in _children(path))
     )

@@ -31,9 +31,17 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int = 256
     """File descriptors."""
     tasks: int = 128
-    """Threads and processes together, where the bot has a user (not root) or a user namespace of its own."""
+    """Threads and processes together.
+
+    The kernel keeps to it where the bot has a user (not root) or a user namespace of its own; everywhere else
+    the arena counts, and kills a bot that has more.
+    """
     procfs: bool = False
     """Whether it may read /proc, which TensorFlow needs to start."""
+    compiled: str = ""
+    """The folder of what its code compiled before, of which it gets a copy; empty for none."""
+    keeps_compiled: bool = False
+    """Whether what it compiles goes there when it has ended."""
 
     def rlimits(self) -> list[str]:
         """Give the limits the kernel keeps, as `NAME=VALUE` with the names of RLIMIT constants."""

@@ -23,13 +23,15 @@ class Scratch:
         self.cache.mkdir()
 
     def give_to(self, user: int) -> None:
-        """Make `home` and `cache` another user's."""
+        """Make `home` and `cache` another user's, with what is in them, before that user has a process."""
         self.root.chmod(0o711)  # it may pass, and sees no names
-        for folder in (self.home, self.cache):
-            os.chown(folder, user, user)
+        for path in (self.home, self.cache, *self.home.rglob("*"), *self.cache.rglob("*")):
+            os.chown(path, user, user, follow_symlinks=False)
 
     def wipe(self) -> None:
         """Empty `home`; the folder itself stays, for it is where the process is."""
+        if _is_empty_folder(self.home):
+            return
         if not _is_folder(self.home):
             _remove(self.home)
         with suppress(OSError):
@@ -40,6 +42,20 @@ class Scratch:
     def remove(self) -> None:
         """Remove all of it; a second call does nothing."""
         _remove(self.root)
+
+
+def _is_empty_folder(path: Path) -> bool:
+    """Tell whether there is nothing to wipe, as after most matches, in a tenth of the time that takes."""
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not os.listdir(folder)  # noqa: PTH208 - of what is open, whatever its name has come to mean
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
 
 
 def _is_folder(path: Path) -> bool:

@@ -43,6 +43,37 @@ def tiers_to_try() -> list[Tier]:
     return [Tier.T1]
 
 
+def weaknesses() -> list[str]:
+    """Say what of isolation this system has no means for, and what that lets bots do."""
+    if sys.platform == "linux":
+        return _linux_lacks()
+    if os.name != "posix":
+        return [f"{sys.platform} has no tier for processes: bots run inside the arena, with all its rights"]
+    lacks = {
+        "Landlock, seccomp and namespaces": "no tier above T1: bots can read and change your files, use the "
+        "network, and start and end programs",
+        "/proc": "memory, threads and children of bots are not watched, and what one left running in a "
+        "session of its own is not found",
+        "signal for the death of a parent": "the bots of an arena that was killed run until they read",
+    }
+    return [f"{sys.platform} has no {means}: {so}" for means, so in lacks.items()]
+
+
+def _linux_lacks() -> list[str]:
+    from arena.sandbox.launch import landlock, seccomp
+
+    found: list[str] = []
+    if landlock_abi() < landlock.MIN_ABI:
+        found.append(
+            f"Landlock has ABI {landlock_abi()} here, and tiers above T1 need {landlock.MIN_ABI}, "
+            "as Linux 6.12 has: bots can read and change your files, and end other processes"
+        )
+    machine = os.uname().machine
+    if machine not in seccomp.ARCHITECTURES:
+        found.append(f"there is no filter of system calls for {machine}, so no tier above T1")
+    return found
+
+
 def strongest_tier() -> Tier:
     """Give the strongest tier this machine is proven to have."""
     return Tier.T1 if os.name == "posix" else Tier.T0

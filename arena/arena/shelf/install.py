@@ -28,7 +28,7 @@ from arena.shelf.records import (
 )
 from arena.shelf.requirements import OURS, lacking
 from arena.shelf.wheels import Wheel, read_wheel
-from arena_plugins.entries import BOTS, list_plugins
+from arena_plugins.entries import BOTS, make_listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +160,7 @@ def _check_bots(wheel: Wheel) -> tuple[str, ...]:
     Raises:
         PluginError: it has none, or a name is bad or taken.
     """
-    listing = list_plugins(BOTS, [str(wheel.path)])
+    listing = make_listing(wheel.bots)
     if listing.problems:
         raise PluginError(f"{wheel.path.name} is refused: {listing.problems[0].reason}")
     if not listing.entries:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import zipfile
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -11,10 +13,18 @@ from packaging.version import InvalidVersion, Version
 
 from arena.errors import PluginError
 from arena.shelf.records import hash_file
+from arena_plugins.entries import BOTS, Entry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_INFO = re.compile(r"[^/]+\.dist-info/")
+_DAMAGED = (
+    *(ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    # A compression zipfile does not know, or an encrypted file.
+    *(NotImplementedError, RuntimeError),
+)
+"""What reading a file raises that is no wheel."""
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*\.whl\Z")
 
 
@@ -30,6 +40,8 @@ class Wheel(NamedTuple):
     sha256: str
     requires: tuple[str, ...]
     """What it needs, as its metadata has it."""
+    bots: tuple[Entry, ...] = ()
+    """Its entry points in the group of bots, whatever they are called."""
 
 
 def read_wheel(path: Path) -> Wheel:
@@ -44,16 +56,21 @@ def read_wheel(path: Path) -> Wheel:
                 f"{path.name!r} is no name of a wheel, which has letters, digits and _.+!- only"
             )
         name, version, _, _ = parse_wheel_filename(path.name)
-        (found,) = importlib.metadata.distributions(path=[str(path)])
-        headers = found.metadata
-        title, said = (str(headers.get_all(key, [""])[0]) for key in ("Name", "Version"))
-        requires = tuple(found.requires or ())
+        # Not distributions(path=…): what that has looked into stays open as long as this process lives.
+        with zipfile.ZipFile(path) as archive:
+            (info,) = {file.partition("/")[0] for file in archive.namelist() if _INFO.match(file)}
+            found = importlib.metadata.PathDistribution(zipfile.Path(archive, f"{info}/"))
+            headers = found.metadata
+            title, said = (str(headers.get_all(key, [""])[0]) for key in ("Name", "Version"))
+            requires = tuple(found.requires or ())
+            bots = tuple(
+                Entry(each.name, each.value, title, said) for each in found.entry_points if each.group == BOTS
+            )
         fits = canonicalize_name(title) == name and Version(said) == version
     except (InvalidWheelFilename, InvalidVersion) as error:
         raise PluginError(f"{path.name} is no wheel: {error}") from error
-    except (ValueError, TypeError, KeyError, OSError, NotImplementedError) as error:
-        # The last one is what zipfile raises for a compression or an encryption it does not know.
+    except _DAMAGED as error:
         raise PluginError(f"{path.name} is no wheel: it has not the metadata of one distribution") from error
     if not fits:
         raise PluginError(f"{path.name} says that it is {title} {said}; ask its author for one that fits")
-    return Wheel(path, str(name), title, said, hash_file(path), requires)
+    return Wheel(path, str(name), title, said, hash_file(path), requires, bots)

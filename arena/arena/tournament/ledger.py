@@ -86,6 +86,8 @@ class Ledger:
         records = [self._settled(record) for record in played]
         if self._store.save(records) < len(records):
             self._warn_of_lock()
+        for warning in self._store.take_warnings():
+            self.tell(Notice(warning))
         self._num_kept += len(records)
         again: list[Job] = []
         for record in records:

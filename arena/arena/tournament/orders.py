@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
-_REQUEST_S = 0.5
-"""Seconds between two looks for requests."""
+_COMMAND_S = 0.5
+"""Seconds between two looks for commands."""
+_ANSWERS = {
+    "stop": "no new match begins; running ones end and are stored",
+    "abort": "running matches end at once; resuming plays them again",
+}
+"""What is said to whoever asked, by kind of command."""
 
 
 class Order(NamedTuple):
@@ -39,10 +44,10 @@ class Orders:
         say: Callable[[str], None],
         max_time: float | None = None,
     ) -> None:
-        """Start the clock; what was requested before is out of date.
+        """Start the clock; what was asked before is out of date.
 
         Args:
-            store: where `arena stop` leaves requests.
+            store: where people leave commands.
             tournament: the one that is run.
             lease: of that tournament.
             signals: what this process was sent.
@@ -55,15 +60,16 @@ class Orders:
         self._signals = signals
         self._say = say
         self._max_time = max_time
-        self._began = self._next_request = time.monotonic()
+        self._began = self._next_look = time.monotonic()
         self._has_said = False
-        store.take_requests(tournament.id)
+        for command in store.take_commands(tournament.id):
+            store.answer(command.id, "asked before this run began")
 
     def poll(self) -> Order | None:
         """Give the strongest order there is, if any; cheap enough for every move."""
         if self._lease.is_lost:
             return Order("another process has taken it over", now=True)
-        wishes = {self._signals.wish, *self._requests()}
+        wishes = {self._signals.wish, *self._commands()}
         if "abort" in wishes:
             return Order("running matches were ended", now=True)
         if "stop" in wishes:
@@ -73,12 +79,16 @@ class Orders:
             return Order(f"--max-time {self._max_time:g} is over")
         return None
 
-    def _requests(self) -> list[str]:
+    def _commands(self) -> list[str]:
+        """Give the kinds of the commands that came since the last look, all of them answered."""
         now = time.monotonic()
-        if now < self._next_request:
+        if now < self._next_look:
             return []
-        self._next_request = now + _REQUEST_S
-        return self._store.take_requests(self._tournament.id)
+        self._next_look = now + _COMMAND_S
+        taken = self._store.take_commands(self._tournament.id)
+        for command in taken:
+            self._store.answer(command.id, _ANSWERS.get(command.kind, f"this run takes no {command.kind}"))
+        return [command.kind for command in taken]
 
     def _explain(self) -> None:
         if not self._has_said:

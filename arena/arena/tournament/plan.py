@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from arena.analysis import ADJUDICATION_NODES, has_solver
 from arena.entrants import Competitor, resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.job import Job
@@ -54,12 +55,20 @@ def make_plan(config: TournamentConfig) -> Plan:
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
+    _check_adjudication(config, game)
     competitors = _competitors(config)
     config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
     return Plan(
         config, game, competitors, tournament_limit(config), _tier(config, competitors), matches, warnings
     )
+
+
+def _check_adjudication(config: TournamentConfig, game: Game) -> None:
+    if config.adjudicate == "solver" and not has_solver(game):
+        raise ConfigError(
+            f"--adjudicate solver: there is no exact solver for {game_spec(game)}; leave it off"
+        )
 
 
 def tournament_limit(config: TournamentConfig) -> TimeControl:
@@ -209,6 +218,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             limit=plan.limit,
             init_s=plan.config.init_time,
             tier=plan.tier,
+            adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches
     ]

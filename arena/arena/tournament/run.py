@@ -53,6 +53,7 @@ class Run:
         self._flying: dict[Future[list[MatchRecord]], list[Job]] = {}
         self._recovery = Recovery()
         self._plays_alone = False
+        self._num_batches = 0
         self._num_early_deaths = 0
         self._stop_reason = ""
         self._is_aborted = False
@@ -116,7 +117,11 @@ class Run:
 
     def _take(self) -> list[Job]:
         """Take the next jobs for one batch; matches of quarantined bots are decided here."""
-        size = 1 if self._plays_alone else batch_size(len(self._queue), self._pool.num_workers)
+        size = 1
+        if not self._plays_alone:
+            num_workers = self._pool.num_workers
+            size = min(batch_size(len(self._queue), num_workers), first_size(self._num_batches, num_workers))
+        self._num_batches += 1
         jobs: list[Job] = []
         walkovers: list[MatchRecord] = []
         while self._queue and len(jobs) < size and len(walkovers) < MAX_BATCH:
@@ -193,3 +198,8 @@ class Run:
 def batch_size(num_left: int, num_workers: int) -> int:
     """Give the size of the next batch; near the end batches shrink, so that all workers end together."""
     return min(MAX_BATCH, math.ceil(num_left / (2 * num_workers)))
+
+
+def first_size(num_batches: int, num_workers: int) -> int:
+    """Give the most matches of the batch after `num_batches` others: few at first, to see results at once."""
+    return min(MAX_BATCH, 4 ** min(3, num_batches // (2 * num_workers)))

@@ -52,6 +52,11 @@ class Canary:
             os.set_blocking(output.fileno(), False)
 
     @property
+    def store(self) -> str:
+        """The file that stands for the store."""
+        return str(self._store)
+
+    @property
     def argument(self) -> str:
         """What a hostile bot is told of it."""
         places = {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import tempfile
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import arena_plugins
 from arena.match import MatchSetup, play_match
-from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
-from arena.sandbox.grade import grade
-from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 from arena.trials.canary import Canary
+from arena.trials.claims import accepted_names, unflagged_liar
+from arena.trials.ground import Ground
 from arena.trials.traces import num_descriptors, rss_bytes, surviving
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.hostile.table import TABLE, Misbehaviour
@@ -24,9 +21,10 @@ from arena_plugins.manager import load_game
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from arena.match import MatchResult
+    from arena.referee.seats import Seat
     from arena_plugins.contract import Game
 
 GAMES = ("connect-four", "tic-tac-toe", "gomoku")
@@ -37,10 +35,12 @@ _STALLS = 3
 """So many times a match is played again because the arena was at fault."""
 _IDLE_MS = 10.0
 """Milliseconds of CPU a bot may use per move of its opponent."""
-_PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 _WARM = ("good", "slow")
 """The opponents that do nothing wrong."""
 _FIRST = ("good", "memory-leak", "evil-text")
+"""What is tried beforehand, since it uses most of the arena."""
+_LARGE = ("evil-name", "false-deterministic", "inflating-arrays", "runs-at-install")
+"""What uses more than a referee: a store, the shelf; tried beforehand, too, where it is tried at all."""
 _IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
 
 
@@ -95,11 +95,17 @@ def run_suite(
     with _own_folder() as folder, closing(Canary(folder)) as canary:
         # What is made at first use, and kept, is no leak.
         for game in rules:
-            list(_in_one_game(Tier(tiers[0]), game, canary, 1, lambda row: row.name in _FIRST))
+            list(
+                _in_one_game(Ground(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST)
+            )
+        chosen = [row.name for row in TABLE if row.name in _LARGE and (select is None or select(row))]
+        list(
+            _in_one_game(Ground(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen)
+        )
         before = (num_descriptors(), rss_bytes())
         for tier in tiers:
             for game in rules:
-                for trial in _in_one_game(Tier(tier), game, canary, repeats, select):
+                for trial in _in_one_game(Ground(Tier(tier), game, canary, folder), repeats, select):
                     trials.append(trial)
                     if on_trial is not None:
                         on_trial(trial)
@@ -123,36 +129,40 @@ def _own_folder() -> Generator[Path]:
 
 
 def _in_one_game(
-    tier: Tier, game: Game, canary: Canary, repeats: int, select: Callable[[Misbehaviour], bool] | None
+    ground: Ground, repeats: int, select: Callable[[Misbehaviour], bool] | None
 ) -> Iterator[Trial]:
     # The good ones stay warm over all trials: one bot's fault is nothing to another.
     with ExitStack() as stack:
-        warm = {name: stack.enter_context(closing(_seat(_row(name), tier, canary, name))) for name in _WARM}
+        warm = {name: stack.enter_context(closing(ground.seat(_row(name), name))) for name in _WARM}
         for row in TABLE:
-            if row.tier > tier or (select is not None and not select(row)):
+            if row.tier > ground.tier or (select is not None and not select(row)):
                 continue
             for _ in range(repeats):
-                yield _try(row, tier, game, canary, warm)
+                yield _try(row, ground, warm)
 
 
-def _try(row: Misbehaviour, tier: Tier, game: Game, canary: Canary, warm: dict[str, HostedSeat]) -> Trial:
+def _try(row: Misbehaviour, ground: Ground, warm: Mapping[str, Seat]) -> Trial:
     token = secrets.token_hex(16)
-    opponent = warm.get(row.opponent) or _seat(_row(row.opponent), tier, canary, token)
+    bot, opponent = ground.seat(row, token), warm.get(row.opponent) or ground.seat(_row(row.opponent), token)
     num_stalls = 0
     while True:
-        with closing(_seat(row, tier, canary, token)) as bot:
-            result = _play(row, game, bot, opponent, stalls_count=num_stalls == _STALLS)
+        with closing(bot):
+            result = _play(row, ground.game, bot, opponent, stalls_count=num_stalls == _STALLS)
         if result.termination is not Termination.ARENA_STALL:
             break
         num_stalls += 1
     if row.opponent not in warm:
         opponent.close()
-    deviations = [*_deviations(row, result), *_left(token, canary)]
+    deviations = [
+        *_deviations(row, result),
+        *_false_claims(row, ground, token),
+        *_left(token, ground.canary),
+    ]
     return Trial(
         number=row.number,
         name=row.name,
-        game=game.name,
-        tier=tier.value,
+        game=ground.game.name,
+        tier=ground.tier.value,
         termination=result.termination.value,
         overshoot_ms=_overshoot_ms(result),
         num_stalls=num_stalls,
@@ -160,9 +170,7 @@ def _try(row: Misbehaviour, tier: Tier, game: Game, canary: Canary, warm: dict[s
     )
 
 
-def _play(
-    row: Misbehaviour, game: Game, bot: HostedSeat, opponent: HostedSeat, *, stalls_count: bool
-) -> MatchResult:
+def _play(row: Misbehaviour, game: Game, bot: Seat, opponent: Seat, *, stalls_count: bool) -> MatchResult:
     limit, patient = TimeControl(mode="move", move_ms=row.limit_ms), TimeControl(mode="move", move_ms=20_000)
     setup = MatchSetup(
         id="trial", labels=("Hostile", "Good"), seeds=(1, 2), controls=(limit, patient), init_s=row.init_s
@@ -172,12 +180,6 @@ def _play(
 
 def _row(name: str) -> Misbehaviour:
     return next(row for row in TABLE if row.name == name)
-
-
-def _seat(row: Misbehaviour, tier: Tier, canary: Canary, token: str) -> HostedSeat:
-    command = [sys.executable, "-I", "-S", "-B", _PROGRAM, row.name, str(row.move), token, canary.argument]
-    resources = Resources(memory_bytes=row.memory_bytes)
-    return HostedSeat(command, name="hostile", version="1", tier=tier, resources=resources)
 
 
 def _overshoot_ms(result: MatchResult) -> float:
@@ -198,15 +200,18 @@ def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
     said = [*texts, *(str(value) for value in (result.fault or {}).values())]
     if any(clean_text(line, 10_000) != line for text in said for line in text.split("\n")):
         yield "a text is not clean"
-    if row.name != "thread-bomb" or not _root_stays(result.tier):
-        yield from (text for text in texts if text.startswith("WORKED"))
+    yield from (text for text in texts if text.startswith("WORKED"))
     if result.idle_cpu_ms[0] > _IDLE_MS * (1 + len(result.actions) // 2):
         yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
 
 
-def _root_stays(tier: str) -> bool:
-    """Tell whether bots run as root in a tier, for whom the kernel counts no threads."""
-    return grade(Tier(tier)).uid_kept
+def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str]:
+    """Give what else is accepted of those whose claims are no matter of a match."""
+    folder = ground.folder / f"claims-{token}"
+    if row.name == "evil-name":
+        yield from accepted_names(folder)
+    if row.name == "false-deterministic":
+        yield from unflagged_liar(ground.tier, ground.game, folder)
 
 
 def _left(token: str, canary: Canary) -> Iterable[str]:

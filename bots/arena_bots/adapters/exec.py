@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena_bots.adapters.child import open_child
 from arena_plugins.contract import PlayResult
-from arena_plugins.errors import BotError, PluginError
+from arena_plugins.errors import BotError, OptionError, PluginError
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.program import exec_command
 from arena_plugins.wire import (
@@ -52,15 +52,19 @@ class ProgramBot:
 
         Raises:
             PluginError: it cannot be started, or greets in another way.
+            OptionError: it refuses an option.
+            BotError: it reports another error.
         """
         self._game = game
         self._seed = seed
         self._child = open_child(command)
-        self._announced: tuple[int, Limit] | None = None
+        self._announced: tuple[int, float | None, int | None] | None = None
         nonce = secrets.token_hex(8)
         hello = self._ask(
             ArenaHello(protocols=[PROTOCOL], arena=version("bot-arena"), limits=Limits(), nonce=nonce)
         )
+        if isinstance(hello, Error):
+            raise _failed(hello)
         if not isinstance(hello, BotHello) or (hello.protocol, hello.nonce) != (PROTOCOL, nonce):
             raise PluginError(f"{command[0]} answered {hello!r} to hello")
         self.deterministic = hello.deterministic
@@ -73,8 +77,11 @@ class ProgramBot:
             ProtocolError: it sends what is not arena-bot/1.
         """
         milliseconds = _NO_LIMIT_MS if limit.seconds is None else round(limit.seconds * 1000)
-        if self._announced != (state.current_player, limit):
+        # What is left of a bank changes with every move, and is no reason to begin anew.
+        terms = (state.current_player, limit.seconds, limit.nodes)
+        if self._announced != terms:
             self._announce(state.current_player, limit, milliseconds)
+            self._announced = terms
         go = Go(
             id=secrets.token_hex(8),
             actions=list(state.history),
@@ -110,7 +117,6 @@ class ProgramBot:
         if not isinstance(ready, Ready) or ready.match != match.match:
             raise _failed(ready)
         self.deterministic = ready.deterministic
-        self._announced = (player, limit)
 
     def _ask(self, message: Message) -> BotMessage:
         self._child.send(encode(message))
@@ -132,7 +138,9 @@ def _result(action: Action, info: Info | None) -> PlayResult:
     )
 
 
-def _failed(message: BotMessage) -> BotError:
+def _failed(message: BotMessage) -> BotError | OptionError:
+    if isinstance(message, Error) and message.code == "bad_option":
+        return OptionError(message.message)
     if isinstance(message, Error):
         return BotError(f"it reported {message.code}: {message.message}")
     return BotError(f"it sent {message!r} out of order")

@@ -71,6 +71,8 @@ class KaggleBot:
             ProtocolError: the agent gave no integer; None is not taken for column 0.
         """
         act_s = _ACT_S if limit.seconds is None else limit.seconds
+        if limit.bank is not None:
+            self._overage_s = limit.bank
         began = time.monotonic()
         answer = self._agent(*self._arguments(state, act_s))
         self._overage_s -= min(max(0.0, time.monotonic() - began - act_s), self._overage_s)
@@ -122,7 +124,7 @@ def _num_arguments(agent: Callable[..., object]) -> int:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
-    """Make the bot; options `file`, the agent, and `overage`, the bank of seconds that it is told of.
+    """Make the bot; options `file`, the agent, and `overage`, the bank it is told of where there is none.
 
     Raises:
         OptionError: an option is refused.

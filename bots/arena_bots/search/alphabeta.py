@@ -79,6 +79,11 @@ class AlphaBeta:
             return round(score / self._won, 6)
         return tanh(score / self._scale)
 
+    def distance(self, score: int) -> int | None:
+        """Give after how many plies a match of this score is won or lost; None if it is neither."""
+        distance = self._won - abs(score)
+        return distance if distance <= self._plies + 1 else None
+
     def _root(self, state: State, actions: Sequence[int], plies: int) -> Verdict:
         score = -2 * self._won
         best: dict[int, tuple[int, ...]] = {}

@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from random import Random
 
+    from arena_bots.search.budget import Budget
     from arena_plugins.contract import State
+
+
+class Settings(NamedTuple):
+    """How a tree is grown."""
+
+    c: float
+    """Exploration."""
+    is_puct: bool = False
+    """Select by PUCT with equal priors; else by UCT."""
+    is_tactical: bool = False
+    """Rollouts win, parry and leave no win where one ply decides; else they are uniformly random."""
+    proves: bool = False
+    """Prove wins, draws and losses, and stop where there is nothing left to find out."""
+
+
+class Edge(NamedTuple):
+    """What a search says of an action."""
+
+    visits: int
+    """Playouts that began with it, at least one."""
+    mean: float
+    """Mean of their results for who chooses it, in [-1, 1]."""
+    proof: int | None = None
+    """The result for who chooses it, -1, 0 or 1, where it is proven."""
 
 
 class Node:
@@ -29,48 +55,96 @@ class Node:
 
 
 class Tree:
-    """A search tree; all its chance comes from `random`."""
+    """A search tree; all its chance comes from `random`. It knows neither tactics nor proofs."""
 
-    def __init__(self, state: State, random: Random, c: float) -> None:
-        self.root = Node(state)
+    root: Node
+
+    def __init__(self, random: Random, settings: Settings) -> None:
         self._random = random
-        self._c = c
+        self._c = settings.c
+        self._is_puct = settings.is_puct
+        self._is_empty = True
+
+    def clear(self) -> None:
+        """Forget all: a new match begins."""
+        self._is_empty = True
 
     def advance(self, state: State) -> None:
         """Make `state` the root: with all its statistics if it lies in the tree, else anew."""
-        known, history = len(self.root.state.history), state.history
-        node = self.root if self.root.state.history == history[:known] else None
-        for action in history[known:]:
-            node = node.children.get(action) if node else None
+        node = None
+        if not self._is_empty:
+            known, history = len(self.root.state.history), state.history
+            node = self.root if self.root.state.history == history[:known] else None
+            for action in history[known:]:
+                node = node.children.get(action) if node else None
         self.root = node or Node(state)
+        self._is_empty = False
+
+    def run(self, budget: Budget) -> int:
+        """Make playouts until `budget` is spent; give how many, at least one."""
+        self.playout()
+        made = 1
+        while made < budget.nodes and not budget.is_late:
+            self.playout()
+            made += 1
+        return made
+
+    def edges(self) -> Mapping[int, Edge]:
+        """Give what is known of each action that was tried at the root."""
+        return {
+            action: Edge(child.visits, child.total / child.visits)
+            for action, child in self.root.children.items()
+        }
+
+    def line(self, action: int) -> list[int]:
+        """Give the actions of most visits from the root's `action` on, that one first."""
+        line = [action]
+        node = self.root.children[action]
+        while node.children:
+            action, node = max(node.children.items(), key=lambda item: _merit(item[1]))
+            line.append(action)
+        return line
 
     def playout(self) -> None:
-        """Select a leaf by UCT, add one node, play to the end at random, back the result up."""
+        """Select a leaf, add one node, play to the end at random, back the result up."""
         node = self.root
         path = [(node, 0)]
-        while node.children and not node.untried:
-            mover = node.state.current_player
-            node = self._select(node)
-            path.append((node, mover))
+        select = self._puct if self._is_puct else self._uct
+        while child := select(node):
+            path.append((child, node.state.current_player))
+            node = child
         if node.untried:
-            mover = node.state.current_player
-            node = self._expand(node)
-            path.append((node, mover))
+            child = self._expand(node)
+            path.append((child, node.state.current_player))
+            node = child
         result = self._rollout(node.state)
         for node, mover in path:
             node.visits += 1
             node.total += -result if mover else result
 
-    def _select(self, node: Node) -> Node:
-        """Give the child of largest Q + c sqrt(2 ln N / n), Q in [-1, 1].
+    def _uct(self, node: Node) -> Node | None:
+        """Give the child of largest Q + c sqrt(2 ln N / n), Q in [-1, 1]; None while an action is untried.
 
         Source: UCB1 (Auer et al., 2002, section 2) in a tree (Kocsis and Szepesvari, 2006).
         """
+        if node.untried or not node.children:
+            return None
         scale = self._c * sqrt(2 * log(node.visits))
-        best, chosen = -2.0 - scale, node
+        return max(
+            node.children.values(), key=lambda child: child.total / child.visits + scale / sqrt(child.visits)
+        )
+
+    def _puct(self, node: Node) -> Node | None:
+        """Give the child of largest Q + c P sqrt(N) / (1 + n), P equal for all; None where an untried one is.
+
+        Source: Silver et al., Mastering the game of Go without human knowledge (2017), methods.
+        """
+        if not node.children:
+            return None
+        scale = self._c * sqrt(node.visits) / (len(node.children) + len(node.untried))
+        best, chosen = scale if node.untried else -2.0, None
         for child in node.children.values():
-            visits = child.visits
-            bound = child.total / visits + scale / sqrt(visits)
+            bound = child.total / child.visits + scale / (1 + child.visits)
             if bound > best:
                 best, chosen = bound, child
         return chosen
@@ -90,3 +164,7 @@ class Tree:
             actions = state.legal_actions
             state = state.child(actions[int(random() * len(actions))])
         return state.returns[0]
+
+
+def _merit(node: Node) -> tuple[int, float]:
+    return node.visits, node.total / node.visits

@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from arena_plugins.hostile.memory import claim_weights
 from arena_plugins.hostile.talk import FOREVER_S, Message, act, raw, receive, send
 
 if TYPE_CHECKING:
@@ -74,15 +73,12 @@ def greet(name: str) -> None:
 
     Raises:
         SystemExit: for the bots that crash now.
-        MemoryError: for the one with the bomb.
     """
     nonce = receive()["nonce"]
     if name == "silent-start":
         time.sleep(FOREVER_S)
     if name == "crash-start":
         sys.exit(9)
-    if name == "array-bomb":
-        claim_weights()
     if name == "error-start":
         send({"type": "error", "code": "bad_option", "message": "no option of that name"})
     if name == "ready-start":

@@ -25,9 +25,10 @@ def _close_stdin(go: Message) -> None:
     time.sleep(FOREVER_S)
 
 
-def _kill_itself(number: int) -> Callable[[Message], None]:
+def _kill_itself(name: str) -> Callable[[Message], None]:
     def die(_: Message) -> None:
-        os.kill(os.getpid(), number)
+        # By its name, since not every system has each.
+        os.kill(os.getpid(), getattr(signal, name))
         time.sleep(FOREVER_S)
 
     return die
@@ -71,9 +72,9 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "exit-3": lambda _: sys.exit(3),
     "system-exit": _system_exit,
     "os-exit": lambda _: os._exit(7),
-    "segv": _kill_itself(signal.SIGSEGV),
-    "abrt": _kill_itself(signal.SIGABRT),
-    "kill": _kill_itself(signal.SIGKILL),
+    "segv": _kill_itself("SIGSEGV"),
+    "abrt": _kill_itself("SIGABRT"),
+    "kill": _kill_itself("SIGKILL"),
     "raise": _raise,
     "exception": _exception,
     "die-after-answer": _die_after_answer,

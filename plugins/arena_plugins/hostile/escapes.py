@@ -21,7 +21,8 @@ WORKED = "WORKED"
 """How the remark of a bot begins whose attack worked."""
 _CANARIES = "canaries="
 """How the argument begins that names what to reach for: `KEY:VALUE,…`."""
-_MANY = 300
+_MANY_PROCESSES, _MANY_THREADS = 2_000, 20_000
+"""So many that it takes long enough to be seen."""
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
 
 
@@ -51,7 +52,7 @@ def _attempt(attack: Callable[[], str]) -> Callable[[Message], None]:
 
 def _fork_bomb() -> str:
     num_children = 0
-    for _ in range(_MANY):
+    for _ in range(_MANY_PROCESSES):
         if os.fork() == 0:
             time.sleep(FOREVER_S)
         num_children += 1
@@ -59,9 +60,11 @@ def _fork_bomb() -> str:
 
 
 def _thread_bomb() -> str:
-    for _ in range(_MANY):
+    # Their stacks are small, or the limit on addresses would be reached first.
+    threading.stack_size(1 << 16)
+    for _ in range(_MANY_THREADS):
         threading.Thread(target=time.sleep, args=(FOREVER_S,), daemon=True).start()
-    return f"{_MANY} threads"
+    return f"{_MANY_THREADS} threads"
 
 
 def _daemon() -> str:

@@ -36,15 +36,6 @@ def _leak(_: Message) -> None:
         time.sleep(_LEAK_S)
 
 
-def claim_weights() -> None:
-    """Load weights whose header claims a terabyte.
-
-    Raises:
-        MemoryError: as it should.
-    """
-    bytearray(_TOO_MUCH)
-
-
 BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "memory-touched": _touch,
     "memory-reserved": _reserve,

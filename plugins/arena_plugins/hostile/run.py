@@ -20,19 +20,24 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     **memory.BEHAVIOURS,
     **output.BEHAVIOURS,
 }
-"""What they do instead of playing; the other names of the table differ at the start only."""
+"""What they do instead of playing; the other programs of the table differ at the start only."""
 
 
 def main(arguments: list[str]) -> None:
     """Print the list for `LIST`, or be the bot `NAME [MOVE]`: 1 is its first move, 0 every one; 2 by default.
 
     Further arguments are for those that reach for something (`canaries=…`), or to be found by.
+
+    Raises:
+        SystemExit: the bot is no program, but a plugin that a trial makes.
     """
     name, *rest = arguments or ["LIST"]
     if name == "LIST":
         for row in TABLE:
             print(row.number or "-", row.name, "|".join(row.expected), row.tier)  # noqa: T201 - asked for
         return
+    if any(row.name == name and row.is_plugin for row in TABLE):
+        raise SystemExit(f"{name} is a plugin, not a program: arena bots check --hostile --only {name}")
     escapes.read_canaries(rest)
     play(name, int(rest[0]) if rest and rest[0].isdigit() else 2)
 

@@ -25,6 +25,8 @@ class Misbehaviour(NamedTuple):
     """Whom it plays."""
     memory_bytes: int = 128 << 20
     """Its limit."""
+    is_plugin: bool = False
+    """Whether it is a plugin in a host, which the trial makes, and not one of the programs here."""
 
 
 _SHORT_MS = 300
@@ -40,6 +42,10 @@ def _all(expected: str, *bots: tuple[int, str]) -> list[Misbehaviour]:
 
 def _reaching(*bots: tuple[int, str]) -> list[Misbehaviour]:
     return [Misbehaviour(number, name, ("rules",), "T2") for number, name in bots]
+
+
+def _plugins(*bots: tuple[int, str]) -> list[Misbehaviour]:
+    return [Misbehaviour(number, name, ("init_crash", "oom"), is_plugin=True) for number, name in bots]
 
 
 TABLE: tuple[Misbehaviour, ...] = (
@@ -69,8 +75,10 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("malformed", (32, "array"), (33, "true"), (34, "float"), (35, "string"), (36, "null")),
     *_all("malformed", (37, "trailing-junk"), (40, "noise")),
     *_all("oom", (41, "memory-touched"), (42, "memory-reserved"), (43, "memory-leak"), (0, "oom")),
-    *_reaching((44, "fork-bomb"), (46, "daemon")),
-    Misbehaviour(45, "thread-bomb", ("rules", "oom"), "T3"),
+    # Where the kernel counts, or refuses, they play on; everywhere else the arena counts.
+    Misbehaviour(44, "fork-bomb", ("rules", "crash", "oom")),
+    Misbehaviour(45, "thread-bomb", ("rules", "crash", "oom")),
+    *_reaching((46, "daemon")),
     Misbehaviour(47, "disk", ("rules",)),
     Misbehaviour(48, "inodes", ("rules",)),
     Misbehaviour(49, "descriptors", ("rules",)),
@@ -84,7 +92,10 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("init_crash", (62, "crash-start"), (62, "crash-ready"), (0, "error-start")),
     *_all("no_common_protocol", (63, "no-common-protocol")),
     *_all("rules", (64, "false-name"), (68, "evil-name"), (69, "wild-info"), (70, "false-deterministic")),
-    Misbehaviour(66, "array-bomb", ("init_crash", "oom")),
+    *_plugins((65, "pickle-weights"), (65, "pickle-as-onnx"), (65, "pickle-in-arrays")),
+    *_plugins((66, "array-bomb"), (66, "array-claim"), (66, "inflating-arrays")),
+    *_plugins((67, "lambda-weights"), (67, "hdf5-weights")),
+    Misbehaviour(71, "runs-at-install", ("rules",), is_plugin=True),
     *_all("resign", (0, "resign")),
     # Pinged are only those that idled for long; it is replaced then.
     *_all("rules", (0, "dies-of-ping"), (0, "ignores-ping")),

@@ -106,13 +106,22 @@ def test_blocks_a_loss_in_one(bot: str, spec: str, actions: tuple[int, ...], blo
     ("bot", "text"),
     [
         ("random:seed=1", 'random has no option "seed" (options: none)'),
-        ("minimax:depht=3", 'minimax has no option "depht"; did you mean "depth"? (options: depth)'),
+        (
+            "minimax:depht=3",
+            'minimax has no option "depht"; did you mean "depth"? (options: depth, nodes, seconds)',
+        ),
         ("minimax:depth=0", "minimax: depth=0 is not a whole number from 1 to 99"),
         ("minimax:depth=x", "minimax: depth=x is not a whole number from 1 to 99"),
         ("mcts:playouts=0", "mcts: playouts=0 is not a whole number from 1 to 1000000000"),
         ("mcts:seconds=0", "mcts: seconds=0 is not a number from 0.001 to 3600"),
         ("mcts:c=-1", "mcts: c=-1 is not a number from 0 to 100"),
-        ("mcts:simulations=9", 'mcts has no option "simulations" (options: c, playouts, seconds)'),
+        (
+            "mcts:simulations=9",
+            (
+                'mcts has no option "simulations"; did you mean "selection"?'
+                " (options: c, playouts, rollouts, seconds, selection, solver)"
+            ),
+        ),
     ],
 )
 def test_refuses_an_option_in_plain_words(bot: str, text: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from arena_bots import minimax
 from arena_bots.minimax import MinimaxBot
 from arena_bots.search.alphabeta import AlphaBeta
 from arena_bots.search.budget import Budget
@@ -56,6 +57,13 @@ def check_against_plain(game: Game, state: State, plies: int) -> None:
         assert len(line) <= plies + 1
 
 
+def after(game: Game, *actions: int) -> State:
+    state = game.initial_state()
+    for action in actions:
+        state = state.child(action)
+    return state
+
+
 def check_line(state: State, action: int, line: tuple[int, ...]) -> None:
     assert line[0] == action
     for step in line:
@@ -89,7 +97,8 @@ def test_a_game_whose_player_may_move_again(pile: Game, plies: int) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_never_loses_tic_tac_toe_whatever_is_replied(side: int) -> None:
+def test_never_loses_tic_tac_toe_whatever_is_replied_and_drawn(side: int) -> None:
+    """Walk the whole tree: each reply there is, each action the bot may choose with any seed."""
     game = SMALL["tic-tac-toe"]
     bot = MinimaxBot(game, 1, depth=9)
     seen: set[tuple[int, ...]] = set()
@@ -102,10 +111,26 @@ def test_never_loses_tic_tac_toe_whatever_is_replied(side: int) -> None:
         assert state.returns[side] >= 0
         if state.is_terminal:
             continue
-        own = state.current_player == side
-        actions = (bot.play(state, NO_LIMIT).action,) if own else state.legal_actions
+        actions = state.legal_actions
+        if state.current_player == side:
+            policy = bot.play(state, NO_LIMIT).policy
+            assert policy is not None
+            actions = tuple(action for action, share in policy.items() if share)
         open_states += [state.child(action) for action in actions]
-    assert len(seen) > 50
+    assert len(seen) > 900
+
+
+def test_wins_as_soon_and_loses_as_late_as_can_be() -> None:
+    game = make("connect-four")
+    first = MinimaxBot(game, 1).play(after(game, 3, 0, 3, 0, 3, 6), NO_LIMIT)
+    assert (first.action, first.value, first.pv, first.text) == (3, 1, (3,), "wins in 1 ply")
+    # Two open ends: whatever is played, the other one wins.
+    lost = after(game, 2, 2, 3, 3, 4)
+    result = MinimaxBot(game, 1).play(lost, NO_LIMIT)
+    assert result.value == -1
+    assert result.text == "loses in 2 plies"
+    assert result.policy == dict.fromkeys(range(7), 1 / 7)
+    assert MinimaxBot(game, 1).play(game.initial_state(), NO_LIMIT).text is None
 
 
 def test_all_openings_of_tic_tac_toe_are_equal() -> None:
@@ -116,14 +141,18 @@ def test_all_openings_of_tic_tac_toe_are_equal() -> None:
     assert set(verdict.best) == set(range(9))
 
 
-def test_ties_are_drawn_from_all_best_actions() -> None:
-    game = SMALL["tic-tac-toe"]
-    state = game.initial_state().child(4).child(0).child(8)
+@pytest.mark.parametrize("spec", ["tic-tac-toe", "pile"])
+def test_ties_are_drawn_from_all_best_actions(spec: str, pile: Game) -> None:
+    game = pile if spec == "pile" else SMALL[spec]
+    state = game.initial_state() if spec == "pile" else after(game, 4, 0, 8)
     verdict = AlphaBeta(game).deepen(state, 9, Budget.of(NO_LIMIT))
     assert verdict is not None
-    assert len(verdict.best) > 1
+    assert len(verdict.best) > 1 or spec == "pile"
     bot = MinimaxBot(game, 1, depth=9)
-    assert {bot.play(state, NO_LIMIT).action for _ in range(40)} == set(verdict.best)
+    results = [bot.play(state, NO_LIMIT) for _ in range(40)]
+    assert {result.action for result in results} == set(verdict.best)
+    policy = {a: 1 / len(verdict.best) if a in verdict.best else 0 for a in state.legal_actions}
+    assert all(result.policy == policy for result in results)
 
 
 def test_an_answer_tells_depth_nodes_and_expected_actions() -> None:
@@ -170,3 +199,30 @@ def test_more_depth_is_not_searched_once_all_is_known() -> None:
     for action in (4, 0, 8, 2, 1, 7, 3):
         state = state.child(action)
     assert MinimaxBot(game, 1, depth=99).play(state, NO_LIMIT).depth == 1
+
+
+def test_without_a_depth_it_goes_as_deep_as_its_limits_allow() -> None:
+    game = make("connect-four")
+    state = game.initial_state()
+    by_nodes = minimax.make_bot(game, 1, {"nodes": "20000"})
+    assert by_nodes.deterministic
+    result = by_nodes.play(state, NO_LIMIT)
+    assert result.depth is not None
+    assert result.depth > 5
+    assert result.nodes is not None
+    assert result.nodes <= 20000
+    assert by_nodes.play(state, Limit(nodes=300)).depth == 2
+    by_time = minimax.make_bot(game, 1, {"seconds": "0.05"})
+    assert not by_time.deterministic
+    assert by_time.play(state, NO_LIMIT).depth is not None
+    assert minimax.make_bot(game, 1, {}).play(state, NO_LIMIT).depth == 5
+    assert minimax.make_bot(game, 1, {"depth": "2", "nodes": "20000"}).play(state, NO_LIMIT).depth == 2
+
+
+@pytest.mark.parametrize("spec", ["gomoku:k=11,size=11", "pile"])
+def test_a_game_without_kernels_is_searched_all_the_same(spec: str, pile: Game) -> None:
+    game = pile if spec == "pile" else make(spec)
+    result = MinimaxBot(game, 1, depth=1).play(game.initial_state(), NO_LIMIT)
+    assert result.depth == 1
+    assert result.pv is not None
+    assert result.action == result.pv[0]

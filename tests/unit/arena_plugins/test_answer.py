@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 
 from arena_plugins import BotError, PlayResult, wire
 from arena_plugins.answer import make_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LEGAL = (0, 2, 5)
 
@@ -40,6 +44,22 @@ def test_thoughts_come_first() -> None:
 def test_illegal_and_infinite_evaluations_are_dropped() -> None:
     result = PlayResult(7, value=math.nan, policy={0: math.inf, 1: 0.5, 5: 0.5}, visits={1: 3, 2: 4})
     assert make_answer("g", result, LEGAL) == [wire.Action("g", 7, None, [(5, 0.5)], [(2, 4)])]
+
+
+@given(
+    st.dictionaries(
+        st.integers(-1, 6) | st.sampled_from([0, 2, 5]), st.floats() | st.integers() | st.booleans()
+    ),
+    st.dictionaries(st.integers(0, 6) | st.booleans(), st.integers() | st.integers(-3, 3) | st.booleans()),
+)
+def test_plain_dicts_are_read_as_any_mapping_is(policy: dict[int, float], visits: dict[int, int]) -> None:
+    def answer(kind: Callable[[Any], Any]) -> object:
+        try:
+            return make_answer("g", PlayResult(2, policy=kind(policy), visits=kind(visits)), [*LEGAL])
+        except BotError as error:
+            return str(error)
+
+    assert answer(dict) == answer(MappingProxyType)
 
 
 def test_integers_of_numpy_are_welcome() -> None:

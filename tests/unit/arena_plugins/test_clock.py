@@ -31,6 +31,13 @@ def test_a_bank_stays_for_accidents() -> None:
     assert limit("bank", 60_000) == limit("bank", 0) == 1.0
 
 
+def test_a_bank_is_told_where_there_is_one() -> None:
+    tc = TimeControl("bank", 2000, 60_000, 0, 50, nodes=9)
+    assert make_limit(tc, Clock(1500, 0), 3) == Limit(seconds=2.0, nodes=9, bank=1.5)
+    assert make_limit(tc, Clock(-5, 0), 3).bank == 0.0
+    assert make_limit(TimeControl("move", 2000, 0, 0, 50), Clock(1500, 0), 0).bank is None
+
+
 @pytest.mark.parametrize(
     ("remaining", "inc", "moves", "played", "seconds"),
     [

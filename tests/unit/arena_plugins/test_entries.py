@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,18 @@ def test_a_name_offered_twice_is_nobodys(distribute: Distribute) -> None:
         find(BOTS, "TWIN")
     with pytest.raises(PluginError, match='no bot "other"'):
         find(BOTS, "other")
+
+
+def test_what_is_installed_later_is_seen(distribute: Distribute) -> None:
+    folder = distribute("one", "1.0", {"first": "a"})
+    assert list(list_plugins(BOTS, [str(folder)]).entries) == ["first"]
+    info = folder / "two-1.0.dist-info"
+    info.mkdir()
+    assert list(list_plugins(BOTS, [str(folder)]).entries) == ["first"]
+    os.utime(folder, ns=(0, 0))
+    (info / "METADATA").write_text("Name: two\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[arena.bots]\nsecond = b\n")
+    assert list(list_plugins(BOTS, [str(folder)]).entries) == ["first", "second"]
 
 
 def test_a_bad_name_is_a_problem(distribute: Distribute) -> None:

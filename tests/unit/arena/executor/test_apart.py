@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.entrants import Competitor, resolve
-from arena.errors import ConfigError, PluginError
+from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor import trial
 from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
 from arena.executor.seats import bot_files, bot_path, make_seat
@@ -47,6 +47,17 @@ facts = [comes_first, is_own, other in sys.path, seen(own) > 3]
 raise RuntimeError(json.dumps([*facts, seen(other), os.getpid()]))
 """
 )
+DRIVER = (
+    BOT.replace("return PlayResult(", "return PlayResult(asked(").replace("[0])", "[0]))")
+    + """
+import os
+reader, writer = map(int, os.environ["ARENA_ENGINE_FDS"].split(","))
+
+def asked(action):
+    os.write(writer, f"{action}\\n".encode())
+    return int(os.read(reader, 100))
+"""
+)
 LIAR = """
 import os
 for fd in range(3, 10):
@@ -64,7 +75,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("apart")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_HOME", str(folder / "home"))
-        for name, module in (("good", BOT), ("nosy", NOSY), ("liar", LIAR)):
+        for name, module in (("good", BOT), ("driver", DRIVER), ("nosy", NOSY), ("liar", LIAR)):
             files = {f"{name}.py": module, f"{name}_inner.py": "", "evil.pth": "import no_such_module\n"}
             install(str(make_wheel(folder, name, {name: name}, files)))
     return folder / "home"
@@ -130,6 +141,18 @@ def test_the_trial_of_a_good_one() -> None:
     assert [check.title for check in checks if not check.passed] == [
         "An option it does not have raises OptionError"
     ]
+
+
+def test_the_trial_of_one_with_an_engine(tmp_path: Path) -> None:
+    echo = tmp_path / "echo.py"
+    echo.write_text("import sys\nfor line in sys.stdin: print(line, end='', flush=True)\n")
+    checks = run_kit(f"driver:cmd={sys.executable} -I -S {echo}", "tic-tac-toe", 0.1)
+    assert len(checks) > 5
+    assert [check.title for check in checks if not check.passed] == [
+        "An option it does not have raises OptionError"
+    ]
+    with pytest.raises(OptionError, match="driver needs a program"):
+        run_kit('driver:cmd=""', "tic-tac-toe", 0.1)
 
 
 def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:

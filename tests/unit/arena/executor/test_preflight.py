@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import shlex
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 from arena.entrants import resolve
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.referee.timecontrol import TimeControl
-from arena_plugins import load_game
+from arena_plugins import Spec, load_game
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +45,16 @@ def test_a_refused_option(tier: str) -> None:
     assert fault is not None
     assert is_refused_option(fault)
     assert 'minimax has no option "dept"; did you mean "depth"?' in str(fault.detail["cause"])
+
+
+def test_a_program_that_refuses_an_option(tier: str) -> None:
+    refusal = json.dumps({"type": "error", "code": "bad_option", "message": "no level 9"})
+    program = shlex.join(["sh", "-c", f"read line; echo '{refusal}'; read line"])
+    (bot,) = resolve([str(Spec("exec", {"cmd": program}))], margin_ms=50)
+    fault = preflight(bot, GAME, LIMIT, tier=tier, init_s=30)
+    assert fault is not None
+    assert is_refused_option(fault)
+    assert "no level 9" in str(fault.detail["cause"])
 
 
 def test_a_bot_that_does_not_start(tier: str) -> None:

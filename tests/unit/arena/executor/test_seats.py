@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shlex
+import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,8 +15,8 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.tier import Tier
-from arena_plugins import load_game
+from arena.sandbox.tier import Tier, tiers_to_try
+from arena_plugins import Spec, load_game
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +73,18 @@ def test_who_is_deterministic(seats: WarmSeats, tier: Tier) -> None:
     for bot in some:
         assert seats.of(bot, GAME.name, tier).start(SETUP) is None
     assert seats.deterministic() == {"random": True, "mcts:playouts=5": True, "mcts:seconds=1": False}
+
+
+@pytest.mark.parametrize("procfs", ["on", "off"])
+def test_proc_is_open_to_those_that_ask(procfs: str) -> None:
+    tier = max(tier for tier in tiers_to_try() if tier <= Tier.T2)
+    look = "try: open('/proc/self/maps')\nexcept OSError: raise SystemExit(4)\nraise SystemExit(3)"
+    program = shlex.join([sys.executable, "-I", "-S", "-c", look])
+    (bot,) = bots(str(Spec("exec", {"cmd": program, "procfs": procfs})))
+    with closing(make_seat(bot, GAME.name, tier)) as seat:
+        fault = seat.start(SETUP)
+    assert fault is not None
+    assert fault.detail["exit_code"] == (3 if procfs == "on" or tier is Tier.T1 else 4)
 
 
 def test_a_bot_that_cannot_be_loaded() -> None:

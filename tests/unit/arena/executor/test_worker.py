@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arena.executor import worker
 from arena.executor.record import void_record, walkover_record
@@ -48,6 +50,11 @@ def test_a_batch_is_played_in_order(jobs_of: JobsOf, control: Control, told: lis
         versions = msgspec.json.decode(record.versions)
         assert versions.keys() == {"arena", "python", "platform", "isolation"}
         assert versions["isolation"]["tier"] == record.tier
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
+def test_news_survives_its_pipe(pid: int, number: int) -> None:
+    assert Began.decode(Began(pid, number).encode()) == Began(pid, number)
 
 
 def test_a_stop_comes_between_two_matches(jobs_of: JobsOf, told: list[Began]) -> None:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from arena.referee.clock import GameClock
 from arena.referee.timecontrol import TimeControl
+from arena_plugins.wire import Clock
 
 
 def clock_of(text: str) -> GameClock:
@@ -52,6 +53,20 @@ def test_a_bank_pays_for_time_beyond_a_move() -> None:
     clock.charge(0, 5.0)
     assert clock.remaining_ms(0) == 57_000
     assert (clock.limit_ms(0), clock.lateness(0)) == (59_000, "time_game")
+
+
+def test_a_bound_is_that_of_the_moment() -> None:
+    clock = clock_of("10+1")
+    shown = clock.to_wire(0), clock.to_wire(1)
+    assert clock.bound(0) == (10_000, 10.05, "time_game")
+    assert clock.bound(1) == (7000, 7.05, "time_move")
+    assert clock.bound(0) is clock.bound(0)
+    clock.charge(0, 4.0)
+    assert clock.bound(0) == (7000, 7.05, "time_game")
+    assert (clock.to_wire(0).you_ms, clock.to_wire(1).opp_ms) == (7000, 7000)
+    assert shown == (Clock(10_000, 7000), Clock(7000, 10_000))
+    clock.charge(1, 4.0)
+    assert clock.bound(1) == (7000, 7.05, "time_move")
 
 
 @given(st.lists(st.floats(0, 3), max_size=30))

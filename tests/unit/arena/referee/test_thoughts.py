@@ -31,6 +31,12 @@ def test_what_holds_is_kept() -> None:
     )
 
 
+def test_a_policy_may_come_in_any_order() -> None:
+    for actions in ([0, 1, 2, 3, 5, 6, 7, 8], [8, 1, 2, 3, 5, 6, 7, 0], [5]):
+        policy = [(action, 1 / len(actions)) for action in actions]
+        assert read(policy=policy) == Thoughts(policy=dict(policy))
+
+
 def test_the_answer_goes_before_the_info() -> None:
     info = Info(id="x", value=-1.0, policy=[(1, 1.0)], visits=[(1, 1)])
     thoughts = read(info, value=0.5, policy=[(0, 1.0)], visits=[(0, 1)])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from arena.cli.doctor import doctor
-from arena.sandbox import grade
+from arena.sandbox import grade, tier
 from arena.sandbox.attacks import NAMES
+from arena.sandbox.launch import seccomp
 from arena.sandbox.tier import Tier, tiers_to_try
 
 if TYPE_CHECKING:
@@ -59,6 +62,39 @@ def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -
     assert "no tier" in output
     assert "T1 is what --isolation auto takes" in output
     assert "T3: this system has no means for tier T3" in output
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "said"),
+    [
+        ("darwin", "posix", "darwin has no Landlock, seccomp and namespaces: no tier above T1"),
+        ("darwin", "posix", "threads and children of bots are not watched"),
+        ("win32", "nt", "win32 has no tier for processes: bots run inside the arena"),
+    ],
+)
+def test_it_says_aloud_what_is_weaker_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, platform: str, name: str, said: str
+) -> None:
+    grades = {each: _grade(each, uid_kept=False) for each in Tier}
+    monkeypatch.setattr(grade, "run_attacks", grades.__getitem__)
+    monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
+    monkeypatch.setattr(tier, "os", SimpleNamespace(name=name))
+    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    weaker = [line for line in run().splitlines() if line.startswith("weaker ")]
+    assert any(said in line for line in weaker)
+
+
+def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(tier_: Tier) -> grade.Grade:
+        return _grade(tier_, uid_kept=False)
+
+    monkeypatch.setattr(grade, "run_attacks", tell)
+    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    monkeypatch.setattr(tier, "landlock_abi", lambda: 4)
+    monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
+    told = json.loads(run("--format", "json"))["weaknesses"]
+    assert "Landlock has ABI 4 here, and tiers above T1 need 6" in told[0]
+    assert f"no filter of system calls for {os.uname().machine}" in told[1]
 
 
 @pytest.mark.parametrize(

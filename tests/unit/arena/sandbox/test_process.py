@@ -156,7 +156,7 @@ def test_memory_of_children_counts() -> None:
     seen = b""
     while seen.count(b"1") < 2:
         seen += os.read(process.stdout, 100)
-    assert process.rss() >= 1 << 27
+    assert process.usage().resident_bytes >= 1 << 27
     finish(process)
 
 
@@ -164,10 +164,36 @@ def test_memory_of_children_counts() -> None:
 def test_memory_is_measured(tier: Tier) -> None:
     process = start("hoard = b'x' * (1 << 27); print(1, flush=True); import time; time.sleep(600)", tier=tier)
     os.read(process.stdout, 100)
-    assert process.rss() >= 1 << 27
+    assert process.usage().resident_bytes >= 1 << 27
     assert process.kill().max_rss >= 1 << 27
-    assert process.rss() == 0
+    assert process.usage().resident_bytes == 0
     finish(process)
+
+
+@TIERS
+def test_threads_are_counted(tier: Tier) -> None:
+    wait = (
+        "import threading, time\nfor _ in range(9): threading.Thread(target=time.sleep, args=(600,)).start()"
+    )
+    process = start(f"{wait}\nprint(1, flush=True)", tier=tier)
+    os.read(process.stdout, 100)
+    assert process.usage().tasks == 10
+    finish(process)
+    assert process.usage().tasks == 0
+
+
+def test_children_are_counted_as_far_as_need_be() -> None:
+    fork = "import os, time\nfor _ in range(9): os.fork() or (os.write(1, b'1'), time.sleep(600))"
+    process = start(f"{fork}\ntime.sleep(600)", Resources(tasks=4))
+    seen = b""
+    while len(seen) < 9:
+        seen += os.read(process.stdout, 100)
+    assert process.max_tasks == 4
+    assert process.usage().tasks == 5
+    crowd = process.kill().max_rss
+    process.close()
+    # What children share with their parent is no memory of a crowd.
+    assert crowd < 1 << 26
 
 
 def test_t0_has_no_process() -> None:

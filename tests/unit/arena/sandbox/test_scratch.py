@@ -29,6 +29,17 @@ def test_home_is_wiped_and_cache_is_kept(tmp_path: Path) -> None:
     assert not scratch.root.exists()
 
 
+def test_an_empty_home_is_left_alone() -> None:
+    scratch = Scratch()
+    before = scratch.home.stat()
+    scratch.wipe()
+    assert scratch.home.stat() == before
+    (scratch.home / ".hidden").touch()
+    scratch.wipe()
+    assert list(scratch.home.iterdir()) == []
+    scratch.remove()
+
+
 def test_a_home_that_was_taken_away_comes_back(tmp_path: Path) -> None:
     (tmp_path / "stays").mkdir(mode=0o755)
     scratch = Scratch()

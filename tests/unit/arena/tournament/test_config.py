@@ -108,7 +108,6 @@ def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
         ({"nodes": 0}, "--nodes 0 is too small"),
         ({"srand": -1}, "--srand -1 is not a whole number"),
         ({"srand": 1 << 63}, "--srand"),
-        ({"adjudicate": "solver"}, "--adjudicate solver needs the exact solver"),
         ({"stop_when": "elo=3"}, "write error=E"),
         ({"stop_when": "error=x"}, "write error=E"),
         ({"stop_when": "error=0"}, "write error=E"),

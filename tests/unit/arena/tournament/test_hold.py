@@ -194,18 +194,23 @@ def test_an_abort_in_this_process_is_heard_between_moves(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize(("kind", "last"), [("stop", "rules"), ("abort", "aborted")])
-def test_requests_from_another_shell(begin: Begin, tmp_path: Path, kind: str, last: str) -> None:
+def test_commands_from_another_shell(begin: Begin, tmp_path: Path, kind: str, last: str) -> None:
     bot = f"strange:folder={tmp_path},wait=on"
     sitting = begin(config("random", bot, rounds=2, executor="local"))
-    sitting.store.request(sitting.tournament.id, "abort")  # left before the run, so out of date
+    outdated = sitting.store.ask(sitting.tournament.id, "abort")  # left before the run, so out of date
+    asked: list[int] = []
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchStarted):
-            sitting.store.request(sitting.tournament.id, kind)
+            asked.append(sitting.store.ask(sitting.tournament.id, kind))
 
     ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
     assert ended.state == "stopped"
     assert [match.termination for match in sitting.matches()] == [last]
+    first, *later = (sitting.store.command(number) for number in (outdated, *asked))
+    assert first is not None
+    assert first.answer == "asked before this run began"
+    assert all(command is not None and "running" in command.answer for command in later), later
 
 
 def test_one_process_runs_a_tournament(begin: Begin) -> None:

@@ -7,7 +7,7 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
-from arena.trials import suite, traces
+from arena.trials import rogues, suite, traces
 from arena.trials.suite import run_suite
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 
@@ -50,6 +50,13 @@ def test_a_ponderer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.endswith("ms of CPU while its opponent thought")
 
 
+def test_weights_that_ran_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    trusting = rogues._SOURCE.replace("{load}(", "__import__('pickle').loads(open(*[")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(rogues, "_SOURCE", trusting.replace('"weights"))', '"weights")], mode="rb").read())'))
+    found = deviations_of(ROWS["pickle-weights"], monkeypatch)
+    assert found[-1] == "store.db was changed"
+
+
 def dotted(text: str, _: int) -> str:
     return text + "."
 
@@ -67,8 +74,10 @@ def test_an_unclean_text_and_a_harmed_canary(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_survivor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "_GONE_S", 0.05)
     token = uuid.uuid4().hex
-    command = [sys.executable, "-I", "-S", "-c", "input()", token]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own code
+    command = [sys.executable, "-I", "-S", "-c", "print(flush=True); input()", token]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own code
+        assert process.stdout is not None
+        process.stdout.readline()  # just after its start a process has no arguments yet
         assert traces.surviving(token) == [process.pid]
         process.kill()
     assert traces.surviving(token) == []

@@ -30,6 +30,7 @@ GAME = load_game("tic-tac-toe")
 PROGRAM = """
 import json, os, sys
 def say(**message): print(json.dumps(message), flush=True)
+before = None
 for line in sys.stdin:
     asked = json.loads(line)
     match asked["type"]:
@@ -50,7 +51,10 @@ THOUGHTS = """
 """
 
 
-def spec(write: Write, *, hello: str = "pass", ready: bool = True, go: str = "pass") -> str:
+REFUSE = "say(type='error', code='bad_option', message='no level 9')"
+
+
+def spec(write: Write, *, hello: str = "pass", ready: object = True, go: str = "pass") -> str:
     return f"exec:cmd={sys.executable} -I -S {write(PROGRAM.format(hello=hello, ready=ready, go=go.strip()))}"
 
 
@@ -116,6 +120,30 @@ def test_a_wrong_greeting_is_refused(write: Write) -> None:
     bot = load_bot(spec(write, ready=False), GAME, seed=1)
     with pytest.raises(BotError, match=r"Pong.* out of order"):
         bot.play(GAME.initial_state(), Limit())
+
+
+def test_a_program_may_refuse_an_option(write: Write) -> None:
+    with pytest.raises(OptionError, match="no level 9"):
+        load_bot(spec(write, hello=f"{REFUSE}; continue"), GAME, seed=1)
+    bot = load_bot(spec(write, ready=REFUSE), GAME, seed=1)
+    with pytest.raises(OptionError, match="no level 9"):
+        bot.play(GAME.initial_state(), Limit())
+
+
+def test_another_error_at_the_start(write: Write) -> None:
+    with pytest.raises(PluginError, match="it reported lost: no way"):
+        load_bot(
+            spec(write, hello="say(type='error', code='lost', message='no way'); continue"), GAME, seed=1
+        )
+
+
+def test_a_bank_that_shrinks_begins_no_new_match(write: Write) -> None:
+    go = "say(type='action', id=id, action=0, visits=[[0, int(match == before)]]); before = match"
+    bot = load_bot(spec(write, go=go), GAME, seed=1)
+    state = GAME.initial_state()
+    visits = [bot.play(state, Limit(seconds=1.0, bank=bank)).visits for bank in (60.0, 59.0)]
+    visits.append(bot.play(state, Limit(seconds=2.0, bank=59.0)).visits)
+    assert visits == [{0: 0}, {0: 1}, {0: 0}]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,15 @@ def test_time_beyond_the_limit_is_taken_off_the_bank(write: Write) -> None:
     assert told(small, GAME.initial_state())[0].remainingOverageTime == 1.5
 
 
+def test_the_bank_of_the_match_is_the_true_one(write: Write) -> None:
+    bot = bot_of(write(TELLING), overage="1.5")
+    shown = [
+        told(bot, GAME.initial_state(), Limit(seconds=2.0, bank=bank))[0].remainingOverageTime
+        for bank in (60.0, 59.25, 0.0)
+    ]
+    assert shown == [60.0, 59.25, 0.0]
+
+
 def test_an_agent_may_change_what_it_is_given(write: Write) -> None:
     bot = bot_of(
         write("def agent(obs):\n  obs.board[0] += 1\n  obs.mine = 1\n  return obs['mine'] + obs.board[0]")

@@ -1,0 +1,179 @@
+"""Threats on boards of cells, kept up stone by stone, and matches played on with them in sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.cell_playouts import (
+    climbed,
+    is_landing,
+    is_line,
+    list_landings,
+    makes_line,
+    run_length,
+)
+from arena.games.kernels.cells import EMPTY, MOVER, OTHER
+from arena.games.kernels.chance import draw
+from arena.games.kernels.compiling import inline_kernel, kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.cells import CellLayout
+    from arena.games.kernels.compiling import Int
+
+NOWHERE = 0
+"""A place that is no cell."""
+_LOST = -1
+
+
+@kernel
+def find_threats(board: NDArray[np.uint8], threats: NDArray[np.uint16], layout: CellLayout) -> None:
+    """Write into `threats[stone]` the empty cells where `stone` makes a line, their number first.
+
+    `threats` is `[3, 1 + rows * columns]`; row 0 is not used.
+    """
+    for stone in (MOVER, OTHER):
+        threats[stone, 0] = 0
+        for place in layout.cells:
+            if board[place] == EMPTY and makes_line(board, np.int64(place), stone, layout):
+                _add(threats, stone, np.int64(place))
+
+
+@kernel
+def note_threats(
+    board: NDArray[np.uint8], place: Int, stone: Int, threats: NDArray[np.uint16], layout: CellLayout
+) -> bool:
+    """Add to `threats` what a new `stone` on `place` brings; tell whether it makes a line.
+
+    A cell that completes a line with the new stone is the first one without such a stone in its direction.
+    """
+    for step in (1, layout.stride - 1, layout.stride, layout.stride + 1):
+        ahead = run_length(board, place, step, stone)
+        behind = run_length(board, place, -step, stone)
+        if is_line(1 + ahead + behind, layout):
+            return True
+        gap = place + (ahead + 1) * step
+        if board[gap] == EMPTY and is_line(2 + ahead + behind + run_length(board, gap, step, stone), layout):
+            _add(threats, stone, gap)
+        gap = place - (behind + 1) * step
+        if board[gap] == EMPTY and is_line(2 + ahead + behind + run_length(board, gap, -step, stone), layout):
+            _add(threats, stone, gap)
+    return False
+
+
+@kernel
+def _add(threats: NDArray[np.uint16], stone: Int, place: Int) -> None:
+    if not _has(threats, stone, place):
+        count = np.int64(threats[stone, 0]) + 1
+        threats[stone, 0] = count
+        threats[stone, count] = place
+
+
+@inline_kernel
+def _has(threats: NDArray[np.uint16], stone: Int, place: Int) -> bool:
+    for index in range(1, 1 + np.int64(threats[stone, 0])):  # noqa: SIM110 # numba knows no generators
+        if threats[stone, index] == place:
+            return True
+    return False
+
+
+@kernel
+def urgent(
+    board: NDArray[np.uint8], stone: Int, threats: NDArray[np.uint16], layout: CellLayout
+) -> tuple[Int, Int]:
+    """Give how many cells make a line for `stone` if played now, at most 2, and one of them."""
+    found, place = 0, NOWHERE
+    index = np.int64(threats[stone, 0])
+    while index and found < 2:  # noqa: PLR2004 # two cannot be parried
+        cell = np.int64(threats[stone, index])
+        if board[cell] != EMPTY:
+            # It is taken: the last one comes into its place, which was looked at already.
+            last = np.int64(threats[stone, 0])
+            threats[stone, index] = threats[stone, last]
+            threats[stone, 0] = last - 1
+        elif is_landing(board, cell, layout) and (not layout.exact or makes_line(board, cell, stone, layout)):
+            found, place = found + 1, cell
+        index -= 1
+    return found, place
+
+
+@inline_kernel
+def _is_given(
+    board: NDArray[np.uint8], place: Int, stone: Int, threats: NDArray[np.uint16], layout: CellLayout
+) -> bool:
+    """Tell whether a stone on `place` lets `stone` make a line on top of it."""
+    above = place - layout.stride
+    return layout.gravity and board[above] == EMPTY and _has(threats, stone, above)
+
+
+@kernel
+def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    board: NDArray[np.uint8],
+    other: Int,
+    threats: NDArray[np.uint16],
+    layout: CellLayout,
+    free: NDArray[np.uint16],
+    count: Int,
+    state: np.uint64,
+) -> tuple[np.uint64, Int, Int]:
+    """Draw a place that gives `other` nothing; _LOST if all do, NOWHERE if there is none.
+
+    Gives the next state of chance, the number of places in `free`, and the place.
+    """
+    left = count
+    while left:
+        state, index = draw(state, left)
+        place = climbed(board, np.int64(free[index]), layout)
+        if board[place] != EMPTY:
+            # Nothing lands here any more.
+            free[index] = free[left - 1]
+            free[left - 1] = free[count - 1]
+            left, count = left - 1, count - 1
+        elif _is_given(board, place, other, threats, layout):
+            free[index] = free[left - 1]
+            free[left - 1] = place
+            left -= 1
+        else:
+            return state, count, place
+    return state, count, _LOST if count else NOWHERE
+
+
+@kernel
+def tactical_cell_playout(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    board: NDArray[np.uint8],
+    mover: Int,
+    threats: NDArray[np.uint16],
+    layout: CellLayout,
+    free: NDArray[np.uint16],
+    chance: NDArray[np.uint64],
+) -> Int:
+    """Play on at random but for wins, threats to parry and wins not to leave; give the result for `mover`.
+
+    As `tactical_playout` of words does. The stones stay on `board`; `threats` must be those of the board.
+    """
+    count = list_landings(board, free, layout)
+    state = chance[0]
+    stone, result = mover, 0
+    while True:
+        other = MOVER + OTHER - stone
+        if urgent(board, stone, threats, layout)[0]:
+            result = 1 if stone == mover else -1
+            break
+        forced, place = urgent(board, other, threats, layout)
+        if not forced:
+            state, count, place = _choose(board, other, threats, layout, free, count, state)
+            if place == NOWHERE:
+                break
+        elif forced > 1 or _is_given(board, place, other, threats, layout):
+            place = _LOST
+        if place == _LOST:
+            result = 1 if other == mover else -1
+            break
+        board[place] = stone
+        note_threats(board, place, stone, threats, layout)
+        stone = other
+    chance[0] = state
+    return result

@@ -1,0 +1,83 @@
+"""Two bots of this process in turn for as long as their answers are plain: what makes quick matches quick."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.stall import suspended_s
+from arena_plugins.contract import PlayResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.referee.clock import GameClock
+    from arena.referee.inprocess import Lane
+    from arena.referee.seats import Answer, Fault, Record, Resignation, Seat
+    from arena_plugins.contract import State
+
+
+def lanes_of(seats: tuple[Seat, Seat]) -> tuple[Lane, Lane] | None:
+    """Give the lanes of two seats that were started, if their bots can rally.
+
+    Both must live in this process and have the same limit for every answer.
+    """
+    first, second = seats
+    if not (isinstance(first, InProcessSeat) and isinstance(second, InProcessSeat)):
+        return None
+    one, other = first.lane, second.lane
+    return None if one is None or other is None else (one, other)
+
+
+def rally(
+    lanes: tuple[Lane, Lane], state: State, record: Record, clock: GameClock, abort: Callable[[], bool] | None
+) -> tuple[State, Answer | Resignation | Fault | None]:
+    """Ask two bots in turn and accept plain answers; any other one goes to the seat that gave it.
+
+    Plain is an answer that no rule has anything to say about: a PlayResult with nothing but an action, a
+    plain int, legal, and given at once. So here is no verdict, and a match ends the same without a rally.
+
+    Args:
+        lanes: of the two seats.
+        state: where to play on.
+        record: takes what is accepted.
+        clock: of the match; no plain answer changes it.
+        abort: asked before each action.
+
+    Returns:
+        The state that was reached, and the first answer in it that is not plain, judged but not accepted;
+        None in its place if the match is over or is to be aborted.
+    """
+    actions, now = record.actions, time.monotonic
+    asleep_s = suspended_s()
+    while not state.is_terminal:
+        if abort is not None and abort():
+            break
+        bot, limit, plain_s, seat = lanes[state.current_player]
+        legal = state.legal_actions
+        began = now()
+        try:
+            given = bot.play(state, limit)
+        except BaseException as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+            return state, seat.blame(error, now() - began, clock)
+        elapsed_s = now() - began
+        if (
+            type(given) is PlayResult
+            and type(action := given.action) is int
+            and action in legal
+            and elapsed_s <= plain_s
+            and given.resign is False
+            and given.value is None
+            and given.policy is None
+            and given.visits is None
+            and given.pv is None
+            and given.nodes is None
+            and given.depth is None
+            and given.text is None
+        ):
+            state = state.child(action)
+            actions.append(action)
+        else:
+            return state, seat.judge(given, state, elapsed_s, clock, asleep_s)
+    return state, None

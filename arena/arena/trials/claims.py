@@ -1,0 +1,169 @@
+"""What bots claim of themselves, tried on all of the arena: names, a quiet installation, determinism."""
+
+from __future__ import annotations
+
+import zipfile
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from arena.entrants import resolve
+from arena.errors import ArenaError
+from arena.executor.seats import make_seat
+from arena.shelf.install import install
+from arena.shelf.listing import list_bots
+from arena.tournament.config import config_from
+from arena.tournament.hold import hold
+from arena.tournament.plan import make_plan, store_plan
+from arena.tournament.verify import verify_match
+from arena.trials.rogues import spoils
+from arena.trials.wheels import install_bot, make_wheel, own_home
+from arena_db.store import Store
+from arena_plugins.contract import Termination
+from arena_plugins.entries import BOTS, list_plugins
+from arena_plugins.manager import game_spec
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_plugins.contract import Game
+    from arena_plugins.hostile.table import Misbehaviour
+
+NAMES = (
+    "[/]",
+    "\x1b[2J",
+    "\x1b]52;c;eA==\x07",
+    "\u202eexe",
+    "'; DROP TABLE bots;--",
+    "../../x",
+    "=cmd",
+    "a" * 10_000,
+    "nul\0",
+    "two words",
+)
+"""What no bot may be called."""
+_QUIET_SOURCE = """
+import sys
+from arena_plugins import PlayResult, hookimpl
+
+if "arena_plugins.host" not in sys.modules:
+    {harm}
+
+class Bot:
+    def play(self, state, limit):
+        return PlayResult(state.legal_actions[0])
+
+@hookimpl
+def make_bot(game, seed, options):
+    return Bot()
+"""
+_LIAR_SOURCE = """
+import secrets
+from arena_plugins import PlayResult, hookimpl
+
+class Bot:
+    deterministic = True
+
+    def play(self, state, limit):
+        return PlayResult(secrets.choice(state.legal_actions))
+
+@hookimpl
+def make_bot(game, seed, options):
+    return Bot()
+"""
+_LIAR = "liar"
+_MATCH = {
+    "type": "match", "rounds": 1, "games": 1, "openings": "none", "srand": 1, "st": 60.0,
+    "executor": "inline", "require-tier": "T1",
+}  # fmt: skip
+_REPLAYS = 8
+"""Four free moves are the same again once in a hundred times, eight times in a row never."""
+
+
+def installed_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: str) -> Seat:
+    """Install a wheel with everything that others run by themselves, and give the seat of its bot.
+
+    Args:
+        row: which one.
+        tier: how it is kept apart.
+        game: what it is to play.
+        folder: where to install it; it is made.
+        store: what its code would spoil, if it ran anywhere but in its host.
+    """
+    name, module, harm = row.name, row.name.replace("-", "_"), spoils(store)
+    sources = {
+        f"{module}.py": _QUIET_SOURCE.format(harm=harm),
+        f"{module}.pth": f"import sys; exec({harm!r})\n",
+        **dict.fromkeys(("sitecustomize.py", "usercustomize.py", "setup.py"), harm),
+    }
+    folder.mkdir()
+    with own_home(folder / "home"):
+        install_bot(name, sources, folder / "wheels")
+        return make_seat(resolve([name], margin_ms=0)[0], game.name, tier)
+
+
+def accepted_names(folder: Path) -> Iterator[str]:
+    """Offer bots by names that harm; give what was not refused, or not in clean words.
+
+    Args:
+        folder: for the wheels; it is made.
+    """
+    folder.mkdir()
+    with own_home(folder / "home"):
+        for number, name in enumerate(NAMES):
+            place = folder / str(number)
+            place.mkdir()
+            wheel = make_wheel(name, {}, place)
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(place)
+            said = [problem.reason for problem in list_plugins(BOTS, [str(place)]).problems]
+            said.append(_refusal(install, str(wheel)))
+            if len(said) == 1 or not all(said) or not _refusal(_enter, name):
+                yield f"a bot may be called {name[:80]!r}"
+            if any(clean_text(reason, len(reason)) != reason for reason in said):
+                yield f"the name {name[:80]!r} is refused in words that are not clean"
+        if listing := list_bots().entries.keys() & set(NAMES):
+            yield f"bots are listed that may not be called so: {listing}"
+
+
+def unflagged_liar(tier: Tier, game: Game, folder: Path) -> Iterator[str]:
+    """Play a bot that falsely says it is deterministic; tell if `arena verify` never finds it out.
+
+    Args:
+        tier: how it is kept apart.
+        game: what it is to play.
+        folder: for the store and the shelf; it is made.
+    """
+    folder.mkdir()
+    own = {"bots": [_LIAR, "random"], "game": game_spec(game), "isolation": tier.value}
+    config = config_from({**_MATCH, **own}, "a trial")
+    with own_home(folder / "home"), closing(Store.open(folder / "arena.db")) as store:
+        install_bot(_LIAR, {f"{_LIAR}.py": _LIAR_SOURCE}, folder / "wheels")
+        plan = make_plan(config)
+        tournament = store_plan(store, plan)
+        hold(store, tournament, plan, num_workers=1, tell=_ignore, say=_ignore)
+        (match,) = store.tournament_matches(tournament.id)
+        if match.termination != Termination.RULES:
+            yield f"its match ended in {match.termination}: {match.fault}"
+        if all(verify_match(store, match).agrees for _ in range(_REPLAYS)):
+            yield "arena verify does not find out that it is not deterministic"
+
+
+def _enter(name: str) -> None:
+    resolve([name], margin_ms=0)
+
+
+def _refusal(attempt: Callable[[str], object], what: str) -> str:
+    """Give the words of a refusal; empty if it is none."""
+    try:
+        attempt(what)
+    except ArenaError as error:
+        return str(error)
+    return ""
+
+
+def _ignore(_: object) -> None:
+    """Listen to nothing."""

@@ -1,0 +1,42 @@
+"""Scores Connect Four positions with BitBully, run by a Python that has it: JSON lines in, JSON lines out.
+
+In: `positions`, each a list of columns from 0, and `mode`. Out: `seconds` of processor, and `scores` for each
+position and column: stones the winner has left, 0 for a draw, below -100 for a full column; with the mode
+"value" one number for each position.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from typing import Any
+
+
+def main() -> None:
+    """Answer each line until there is no more."""
+    core: Any = importlib.import_module("bitbully.bitbully_core")
+    for line in sys.stdin:
+        asked = json.loads(line)
+        solver = core.BitBullyCore()
+        boards = [_board(core, actions) for actions in asked["positions"]]
+        begin = time.process_time()
+        if asked["mode"] == "value":
+            scores = [solver.mtdf(board, 0) for board in boards]
+        else:
+            scores = [solver.scoreMoves(board) for board in boards]
+        spent = time.process_time() - begin
+        sys.stdout.write(json.dumps({"seconds": spent, "scores": scores}) + "\n")
+        sys.stdout.flush()
+
+
+def _board(core: Any, actions: list[int]) -> object:  # noqa: ANN401 # the package has no types
+    board = core.BoardCore()
+    if not board.play(actions):
+        raise ValueError(f"{actions} is no position")
+    return board
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""Compiled alpha-beta: principal variation search on arrays, which can pause at any position and go on later.
+
+Sources: Marsland and Campbell, 1982 (principal variation search); Schaeffer, 1983 (history heuristic).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.compiling import kernel
+from arena_bots.search.alphabeta_board import (
+    BIG,
+    LINE,
+    WON,
+    WORTH,
+    gain_of,
+    is_line,
+    lift,
+    part,
+    put,
+    without_lines,
+)
+from arena_bots.search.alphabeta_frames import (
+    ACTION,
+    ACTION_BITS,
+    ALPHA,
+    BEST,
+    BETA,
+    CELL,
+    COUNT,
+    FLOOR,
+    FULL,
+    INDEX,
+    LEVEL,
+    LOST,
+    MAX_NODES,
+    NODES,
+    OPEN,
+    PAUSE,
+    PLIES,
+    STONES,
+    TRIED,
+    UNKNOWN,
+    WIDE,
+    num_empty,
+    pick,
+    player_at,
+    say,
+    say_line,
+)
+from arena_bots.search.alphabeta_leaves import best_leaf, frontier, last_but_one, peaks
+from arena_bots.search.alphabeta_table import keep, recall
+
+if TYPE_CHECKING:
+    from arena_bots.search.alphabeta_board import Board, Geometry
+    from arena_bots.search.alphabeta_frames import Search
+
+DONE, PAUSED, SPENT = range(3)
+"""How `run` ends: searched to the end, to be called again, more states visited than allowed."""
+SKIPPED = 2 * LOST
+"""Score of an action at the root that is not to be searched."""
+
+# Merit of a move is (2 own + other gain) * 64 + history: in Connect Four to depths 7 to 10, 8 % fewer states
+# than with own + other gain, a quarter fewer than without history.
+_OWN = 2
+_GAIN = 64
+
+
+@kernel
+def glance(geometry: Geometry, board: Board, search: Search) -> None:
+    """Score each action at the root by the position after it: depth 0."""
+    numbers = search.numbers
+    root = numbers[LEVEL]
+    player = player_at(search, root)
+    worth = -board.sums[WORTH] if player else board.sums[WORTH]
+    numbers[OPEN] = 0
+    for action in range(len(board.landing)):
+        place = board.landing[action]
+        if place < 0:
+            search.scores[action] = SKIPPED
+            continue
+        numbers[NODES] += 1
+        search.lines[len(search.frames) + action, 0] = 1
+        search.lines[len(search.frames) + action, 1] = action
+        gain = gain_of(board, np.uint64(place), player)
+        if gain >= LINE and is_line(geometry, board, place, player):
+            search.scores[action] = WON - 1
+        elif num_empty(geometry, search, root) == 1:
+            search.scores[action] = 0
+        else:
+            search.scores[action] = worth + without_lines(gain)
+            numbers[OPEN] = 1
+
+
+@kernel
+def run(geometry: Geometry, board: Board, search: Search) -> int:
+    """Go on with the search to `numbers[PLIES]` plies until it is done or has to stop; tell which."""
+    numbers = search.numbers
+    level = numbers[LEVEL]
+    entering = True
+    while True:
+        if not entering:
+            value = _leave(board, search, level)
+        elif numbers[STONES] >= numbers[PAUSE]:
+            numbers[LEVEL] = level
+            return PAUSED
+        else:
+            value = _enter(geometry, board, search, level)
+        again = False
+        if value != UNKNOWN:
+            if numbers[NODES] > numbers[MAX_NODES]:
+                return SPENT
+            if level == 0:
+                return DONE
+            level -= 1
+            again = _take(geometry, board, search, level, value)
+        entering = again or pick(search, level)
+        if entering:
+            _go_down(geometry, board, search, level, again)
+            level += 1
+
+
+@part
+def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
+    """Give the score of the position at `level`, or list its moves and give UNKNOWN."""
+    numbers = search.numbers
+    plies = numbers[PLIES] - level
+    if level == 0:
+        _list_root(search, level)
+        return UNKNOWN
+    numbers[NODES] += 1
+    numbers[STONES] += 1
+    if plies == 0:
+        # No child is entered: the bounds of the parent tell whether its line matters.
+        return frontier(geometry, board, search, level, search.frames[level - 1][WIDE] != 0)
+    player = player_at(search, level)
+    own, other, _ = peaks(geometry, board, player)
+    if own >= LINE or other >= LINE or num_empty(geometry, search, level) == 1:
+        value = _decide(geometry, board, search, level)
+        if value != UNKNOWN:
+            return value
+    elif plies == 1:
+        most = own + (-board.sums[WORTH] if player else board.sums[WORTH])
+        if most <= search.frames[level][ALPHA] and num_empty(geometry, search, level) > 2:  # noqa: PLR2004 # this move and the reply
+            numbers[OPEN] = 1
+            return most
+    rival = _list(geometry, board, search, level, other >= LINE)
+    if plies == 1:
+        return last_but_one(geometry, board, search, level, -1 if other >= LINE else rival)
+    return recall(board, search, level, plies)
+
+
+@part
+def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int:
+    """Give the score where a win, two threats of the opponent or the last cell decide, else UNKNOWN."""
+    numbers = search.numbers
+    player = player_at(search, level)
+    action, gain = best_leaf(geometry, board, player)
+    if gain == BIG:
+        numbers[NODES] += 1
+        say(search, level, action)
+        return WON - (level + 1)
+    if num_empty(geometry, search, level) == 1:
+        numbers[NODES] += 1
+        say(search, level, action)
+        return 0
+    first, second, threats = _threats(geometry, board, 1 - player)
+    if threats > 1:
+        numbers[NODES] += 2
+        search.lines[level, 0] = 2
+        search.lines[level, 1] = first
+        search.lines[level, 2] = second
+        return level + 2 - WON
+    return UNKNOWN
+
+
+@part
+def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
+    """Give the last two actions by which `player` would win, and their number."""
+    first, second, count = -1, -1, 0
+    for action in range(len(board.landing)):
+        place = board.landing[action]
+        if place < 0 or gain_of(board, np.uint64(place), player) < LINE:
+            continue
+        if is_line(geometry, board, place, player):
+            first, second = second, action
+            count += 1
+    return first, second, count
+
+
+@part
+def _list(geometry: Geometry, board: Board, search: Search, level: int, threatened: bool) -> int:  # noqa: FBT001 # kernels take no keywords
+    """List the moves that matter, and give the cell where the opponent would gain most."""
+    moves = search.moves[level]
+    player = player_at(search, level)
+    inner = search.numbers[PLIES] - level > 1
+    count, rival, most = 0, -1, -1
+    for action in range(len(board.landing)):
+        place = board.landing[action]
+        if place < 0:
+            continue
+        cell = np.uint64(place)
+        merit = without_lines(gain_of(board, cell, player))
+        other = gain_of(board, cell, 1 - player)
+        if other > most:
+            rival, most = place, other
+        if inner:
+            merit = (_OWN * merit + other) * _GAIN + search.history[player, cell]
+        if threatened and other >= LINE and is_line(geometry, board, place, 1 - player):
+            # Who does not parry loses at once.
+            moves[0] = merit << ACTION_BITS | action
+            count = 1
+            break
+        moves[count] = merit << ACTION_BITS | action
+        count += 1
+    search.frames[level, COUNT] = count
+    _begin(search, level)
+    return rival
+
+
+@part
+def _begin(search: Search, level: int) -> None:
+    frame = search.frames[level]
+    frame[INDEX] = 0
+    frame[FLOOR] = frame[ALPHA]
+    frame[BEST] = LOST
+    frame[ACTION] = -1
+    frame[WIDE] = frame[BETA] - frame[ALPHA] > 1
+    search.lines[level, 0] = 0
+
+
+@part
+def _list_root(search: Search, level: int) -> None:
+    """List the actions that are not skipped, the best of the depth before first."""
+    frame, scores = search.frames[level], search.scores
+    best, count = SKIPPED, 0
+    for action in range(len(scores)):
+        best = max(best, scores[action])
+    for action in range(len(scores)):
+        if scores[action] != SKIPPED:
+            merit = scores[action] + (2 * WON if scores[action] == best else 0)
+            search.moves[level, count] = merit << ACTION_BITS | action
+            scores[action] = LOST
+            count += 1
+    frame[ALPHA], frame[BETA], frame[COUNT] = LOST, -LOST, count
+    _begin(search, level)
+
+
+@part
+def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again: bool) -> None:  # noqa: FBT001 # kernels take no keywords
+    """Play the action tried at `level`; after the first, ask only whether it is better, until it is."""
+    frame, child = search.frames[level], search.frames[level + 1]
+    full = again or frame[INDEX] == 1 or frame[BETA] - frame[ALPHA] == 1
+    frame[FULL] = full
+    frame[CELL] = board.landing[frame[TRIED]]
+    child[BETA] = -frame[ALPHA]
+    child[ALPHA] = -frame[BETA] if full else -frame[ALPHA] - 1
+    put(geometry, board, frame[TRIED], player_at(search, level))
+
+
+@part
+def _take(geometry: Geometry, board: Board, search: Search, level: int, below: int) -> bool:
+    """Take back the action tried at `level` and note its score; True if it must be tried with both bounds."""
+    frame = search.frames[level]
+    action = frame[TRIED]
+    lift(geometry, board, action, frame[CELL], player_at(search, level))
+    value = -below
+    if not frame[FULL] and frame[ALPHA] < value < frame[BETA]:
+        return True
+    if value > frame[BEST]:
+        frame[BEST], frame[ACTION] = value, action
+    if level == 0:
+        search.scores[action] = value
+    if value > frame[ALPHA]:
+        frame[ALPHA] = value
+        if level == 0:
+            # One below the best so far: an action that equals it is then exact and not cut off.
+            frame[ALPHA] = value - 1
+            say_line(search, level + 1, len(search.frames) + action, action)
+        elif frame[WIDE]:
+            say_line(search, level + 1, level, action)
+    return False
+
+
+@part
+def _leave(board: Board, search: Search, level: int) -> int:
+    """Give the score of a position whose moves that matter have been tried, and keep it."""
+    frame = search.frames[level]
+    if level:
+        plies = search.numbers[PLIES] - level
+        if frame[BEST] >= frame[BETA]:
+            search.history[player_at(search, level), frame[CELL]] += plies * plies
+        keep(board, search, level, plies)
+    return frame[BEST]

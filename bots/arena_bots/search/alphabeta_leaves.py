@@ -1,0 +1,149 @@
+"""The last plies of compiled alpha-beta: what the leaves are worth is read off the gains of their stones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena_bots.search.alphabeta_board import (
+    BIG,
+    LINE,
+    WON,
+    WORTH,
+    gain_of,
+    is_line,
+    lift,
+    part,
+    put,
+    without_lines,
+)
+from arena_bots.search.alphabeta_frames import (
+    ACTION_BITS,
+    ALPHA,
+    CELL,
+    INDEX,
+    LOST,
+    NODES,
+    OPEN,
+    STONES,
+    TRIED,
+    WIDE,
+    num_empty,
+    pick,
+    player_at,
+    say,
+    say_line,
+)
+
+if TYPE_CHECKING:
+    from arena_bots.search.alphabeta_board import Board, Geometry
+    from arena_bots.search.alphabeta_frames import Search
+
+
+@part
+def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
+    """Give the largest gain of a stone of `player`, that of his opponent, and the number of legal actions."""
+    own, other, count = 0, 0, 0
+    if geometry.gravity:
+        for action in range(len(board.landing)):
+            if board.landing[action] >= 0:
+                cell = np.uint64(board.landing[action])
+                own = max(own, gain_of(board, cell, player))
+                other = max(other, gain_of(board, cell, 1 - player))
+                count += 1
+        return own, other, count
+    for number in range(len(board.landing)):
+        cell = np.uint64(number)
+        legal = board.landing[cell] >= 0
+        own = max(own, gain_of(board, cell, player) if legal else 0)
+        other = max(other, gain_of(board, cell, 1 - player) if legal else 0)
+        count += legal
+    return own, other, count
+
+
+@part
+def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
+    """Give the action of the largest gain, and that gain; with a gain of `BIG` it wins."""
+    chosen, best = -1, -BIG
+    for action in range(len(board.landing)):
+        place = board.landing[action]
+        if place < 0:
+            continue
+        gain = gain_of(board, np.uint64(place), player)
+        if gain >= LINE:
+            if is_line(geometry, board, place, player):
+                return action, BIG
+            gain = without_lines(gain)
+        if gain > best:
+            chosen, best = action, gain
+    return chosen, best
+
+
+@part
+def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide: bool) -> int:  # noqa: FBT001 # kernels take no keywords
+    """Give the score of a position whose children are leaves, and the best of them if it is asked for."""
+    numbers = search.numbers
+    player = player_at(search, level)
+    gain, _, count = peaks(geometry, board, player)
+    numbers[NODES] += count
+    if wide or gain >= LINE:
+        action, gain = best_leaf(geometry, board, player)
+        say(search, level, action)
+        if gain == BIG:
+            return WON - (level + 1)
+    if num_empty(geometry, search, level) == 1:
+        return 0
+    numbers[OPEN] = 1
+    return gain + (-board.sums[WORTH] if player else board.sums[WORTH])
+
+
+@part
+def are_apart(geometry: Geometry, place: int, other: int) -> bool:
+    """Tell whether no window holds both cells."""
+    down = abs(place // geometry.columns - other // geometry.columns)
+    right = abs(place % geometry.columns - other % geometry.columns)
+    return max(down, right) >= geometry.k or (down not in (right, 0) and right != 0)
+
+
+@part
+def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, rival: int) -> int:
+    """Give the score of a position whose grandchildren are leaves; its moves have their own gain as merit.
+
+    A move is worth no more than its gain, less what the best reply gains at least: nothing, or what is gained
+    on the cell `rival`, the opponent's best now, unless the two lie in one window. -1 is no cell: a reply may
+    make a line.
+    """
+    frame, moves = search.frames[level], search.moves[level]
+    player = player_at(search, level)
+    worth = -board.sums[WORTH] if player else board.sums[WORTH]
+    loss = gain_of(board, np.uint64(rival), 1 - player) if rival >= 0 else 0
+    # A reply that fills the board ends at 0, one that makes too long a row loses worth.
+    bounded = num_empty(geometry, search, level) > 2 and (rival >= 0 or not geometry.exact)  # noqa: PLR2004 # this move and the reply
+    best = LOST
+    while pick(search, level):
+        action = frame[TRIED]
+        frame[CELL] = board.landing[action]
+        if bounded:
+            most = worth + without_lines(moves[frame[INDEX] - 1] >> ACTION_BITS)
+            is_last = most <= frame[ALPHA]
+            if rival >= 0 and are_apart(geometry, frame[CELL], rival):
+                most -= loss
+            if is_last or most <= frame[ALPHA]:
+                search.numbers[OPEN] = 1
+                best = max(best, most)
+                if is_last:
+                    break
+                continue
+        put(geometry, board, action, player)
+        search.numbers[NODES] += 1
+        search.numbers[STONES] += 1
+        value = -frontier(geometry, board, search, level + 1, frame[WIDE] != 0)
+        lift(geometry, board, action, frame[CELL], player)
+        if value > best:
+            best = value
+            if value > frame[ALPHA]:
+                frame[ALPHA] = value
+                if frame[WIDE]:
+                    say_line(search, level + 1, level, action)
+    return best

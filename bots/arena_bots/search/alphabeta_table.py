@@ -1,0 +1,97 @@
+"""The positions compiled alpha-beta has met: what is known of their scores, and which action was best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena_bots.search.alphabeta_board import KEY, WON, part
+from arena_bots.search.alphabeta_frames import (
+    ACTION,
+    ACTION_MASK,
+    AGE,
+    ALPHA,
+    BEST,
+    BETA,
+    COUNT,
+    FLOOR,
+    SHIFT,
+    UNKNOWN,
+    WIDE,
+)
+
+if TYPE_CHECKING:
+    from arena_bots.search.alphabeta_board import Board
+    from arena_bots.search.alphabeta_frames import Search
+
+MAX_AGE = (1 << 12) - 1
+"""Searches that the table can tell apart."""
+
+_DECIDED = WON - (1 << 16)
+"""Scores above are wins, below its negative losses."""
+_EXACT, _LOWER, _UPPER = range(3)
+_FIRST = 1 << 60
+"""A move of more merit than all others."""
+_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
+"""2^64 divided by the golden ratio: spreads keys by multiplication (Knuth, volume 3, section 6.4)."""
+
+
+@part
+def slot_of(board: Board, search: Search) -> np.uint64:
+    """Give the place of the position in the table."""
+    return (np.uint64(board.sums[KEY]) * _MIX) >> np.uint64(search.numbers[SHIFT])
+
+
+@part
+def keep(board: Board, search: Search, level: int, plies: int) -> None:
+    """Keep the score of the position at `level`, searched to `plies`, and its best action."""
+    frame = search.frames[level]
+    score = frame[BEST]
+    bound = _EXACT
+    if score >= frame[BETA]:
+        bound = _LOWER
+    elif score <= frame[FLOOR]:
+        bound = _UPPER
+    # Ends are kept by their distance from here, for the root may move.
+    if score > _DECIDED:
+        score += level
+    elif score < -_DECIDED:
+        score -= level
+    slot = slot_of(board, search)
+    search.table[slot, 0] = board.sums[KEY]
+    search.table[slot, 1] = (
+        score << 32 | plies << 24 | bound << 22 | (frame[ACTION] + 1) << 12 | search.numbers[AGE]
+    )
+
+
+@part
+def recall(board: Board, search: Search, level: int, plies: int) -> int:
+    """Give the score if it is known well enough, else UNKNOWN; put the move first that was best before."""
+    frame, moves = search.frames[level], search.moves[level]
+    slot = slot_of(board, search)
+    entry = search.table[slot, 1]
+    if search.table[slot, 0] != board.sums[KEY] or entry & MAX_AGE != search.numbers[AGE]:
+        return UNKNOWN
+    # With both bounds open the expected actions are asked for too.
+    if not frame[WIDE]:
+        score, bound = entry >> 32, (entry >> 22) & 3
+        known = (entry >> 24) & 0xFF == plies
+        # What wins or loses within fewer plies does so within more.
+        if score > _DECIDED:
+            known = known or bound != _UPPER
+            score -= level
+        elif score < -_DECIDED:
+            known = known or bound != _LOWER
+            score += level
+        if known and (
+            bound == _EXACT
+            or (bound == _LOWER and score >= frame[BETA])
+            or (bound == _UPPER and score <= frame[ALPHA])
+        ):
+            return score
+    action = ((entry >> 12) & ACTION_MASK) - 1
+    for number in range(frame[COUNT]):
+        if moves[number] & ACTION_MASK == action:
+            moves[number] = _FIRST | action
+    return UNKNOWN

@@ -1,0 +1,141 @@
+"""UCT on boards of cells of any size: the kernel that grows the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.cell_playouts import landing, makes_line, uniform_cell_playout
+from arena.games.kernels.cell_tactics import note_threats, tactical_cell_playout, urgent
+from arena.games.kernels.cells import EMPTY, MOVER, OTHER
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena_bots.search.uct_tree import (
+    DRAW,
+    LOSS,
+    UNKNOWN,
+    WIN,
+    back_up,
+    is_end,
+    select,
+    settle,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.cells import CellLayout
+    from arena.games.kernels.compiling import Int
+    from arena_bots.search.uct_tree import Selection
+
+
+@kernel
+def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    nodes: NDArray[np.void],
+    size: Int,
+    playouts: Int,
+    is_last: bool,  # noqa: FBT001 # numba passes by position
+    boards: NDArray[np.uint8],
+    num_empty: Int,
+    threats: NDArray[np.uint16],
+    layout: CellLayout,
+    rule: Selection,
+    is_uniform: bool | None,  # noqa: FBT001
+    proves: bool,  # noqa: FBT001
+    path: NDArray[np.uint32],
+    free: NDArray[np.uint16],
+    chance: NDArray[np.uint64],
+) -> tuple[Int, Int]:
+    """Make `playouts` from the root; give nodes and playouts made, fewer if it is full or proven.
+
+    `boards[0]` is the root's board with `num_empty` empty cells, `threats[0]` what is threatened there; the
+    second ones are room for playouts.
+    Without `is_uniform` rollouts are tactical, and only those are compiled. `path` is room for
+    `[max_length + 1]`, `free` for `[num_actions]`.
+    """
+    room = len(nodes) - layout.num_actions
+    board, threat = boards[1], threats[1]
+    for made in range(playouts):
+        has_room = size <= room
+        if not (has_room or is_last) or (proves and nodes[0].proof):
+            return size, made
+        _restore(boards, threats)
+        stone = MOVER
+        node, depth = 0, 0
+        path[0] = 0
+        place = 0
+        while True:
+            if not nodes[node].count:
+                if node and (not nodes[node].visits or is_end(nodes, node) or not has_room):
+                    break
+                size = _expand(nodes, size, node, board, layout)
+            chance[0], node = select(nodes, node, rule, chance[0])
+            place = landing(board, np.int64(nodes[node].action), layout)
+            board[place] = stone
+            if not is_uniform or proves:
+                note_threats(board, place, stone, threat, layout)
+            stone = MOVER + OTHER - stone
+            depth += 1
+            path[depth] = node
+        if not nodes[node].visits:
+            settle(
+                nodes,
+                path,
+                depth,
+                _known(board, place, stone, threat, depth == num_empty, layout, proves),
+                proves,
+            )
+        if is_end(nodes, node):
+            result = DRAW - np.int64(nodes[node].proof)
+        elif is_uniform is None:
+            result = -tactical_cell_playout(board, stone, threat, layout, free, chance)
+        else:
+            result = -uniform_cell_playout(board, stone, layout, free, chance)
+        back_up(nodes, path, depth, result, rule)
+    return size, playouts
+
+
+@inline_kernel
+def _restore(boards: NDArray[np.uint8], threats: NDArray[np.uint16]) -> None:
+    """Copy the root's board and threats to where the next playout changes them."""
+    for place in range(boards.shape[1]):
+        boards[1, place] = boards[0, place]
+    for stone in (MOVER, OTHER):
+        for index in range(1 + np.int64(threats[0, stone, 0])):
+            threats[1, stone, index] = threats[0, stone, index]
+
+
+@inline_kernel
+def _expand(
+    nodes: NDArray[np.void], size: Int, node: Int, board: NDArray[np.uint8], layout: CellLayout
+) -> Int:
+    """Give `node` a child for each legal action; give the number of nodes there are then."""
+    end = size
+    for action in range(layout.num_actions):
+        if board[landing(board, action, layout)] == EMPTY:
+            nodes[end].parent = node
+            nodes[end].action = action
+            end += 1
+    nodes[node].first = size
+    nodes[node].count = end - size
+    return end
+
+
+@inline_kernel
+def _known(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    board: NDArray[np.uint8],
+    place: Int,
+    stone: Int,
+    threats: NDArray[np.uint16],
+    is_full: bool,  # noqa: FBT001
+    layout: CellLayout,
+    proves: bool,  # noqa: FBT001
+) -> Int:
+    """Give what is seen at once, for who has just played on `place`; `stone` is to move."""
+    if makes_line(board, place, MOVER + OTHER - stone, layout):
+        return WIN
+    if is_full:
+        return DRAW
+    if proves and urgent(board, stone, threats, layout)[0]:
+        return LOSS
+    return UNKNOWN

@@ -1,0 +1,126 @@
+"""The bot `solver`: perfect play as far as the exact solver reaches, careful play where its budget ends."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from arena.games.solver.find import solver_for
+from arena_bots.search.budget import Budget
+from arena_plugins.contract import PlayResult
+from arena_plugins.errors import OptionError
+from arena_plugins.hookspecs import hookimpl
+from arena_plugins.spec import OptionReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.games.solver.solved import Solved
+    from arena.games.solver.solver import Solver
+    from arena_plugins.contract import Game, Limit, State
+
+_LINE_PLIES = 10
+"""The expected actions are told so far at most."""
+_LINE_NODES = 20_000
+"""Nodes for each of them, a millisecond; the table knows most of what is asked for."""
+_LINE_SECONDS = 0.002
+
+
+class SolverBot:
+    """Wins as fast as it can, else draws, else loses as late as it can; ties are drawn at random."""
+
+    deterministic = True
+
+    def __init__(self, solver: Solver, seed: int) -> None:
+        self._solver = solver
+        self._random = Random(seed)  # noqa: S311 - play needs no secrets
+
+    def new_match(self, seed: int) -> None:
+        """Begin a match: its ties are drawn from `seed`, and nothing is left of the last one."""
+        self._random.seed(seed)
+        self._solver.clear()
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        """Choose among the best actions; where `limit` ends the search, among those that look best then."""
+        budget = Budget.of(limit)
+        seconds = None if limit.seconds is None else budget.deadline - perf_counter()
+        solved = self._solver.solve(state, nodes=limit.nodes, seconds=seconds, distances="best")
+        actions = _candidates(state, solved)
+        action = self._random.choice(actions)
+        pv = [action]
+        if solved.is_complete:
+            pv += self._continuation(state.child(action), budget)
+        outcome = solved.worth.outcome
+        return PlayResult(
+            action,
+            value=None if outcome is None else float(outcome),
+            policy={other: float(other in actions) / len(actions) for other in state.legal_actions},
+            pv=tuple(pv),
+            nodes=solved.nodes,
+            depth=solved.worth.distance,
+            text=_remark(solved),
+        )
+
+    def _continuation(self, state: State, budget: Budget) -> list[int]:
+        """Give the actions that are expected then, as far as they are found quickly."""
+        line: list[int] = []
+        while not state.is_terminal and len(line) < _LINE_PLIES and budget.nodes == math.inf:
+            left = budget.deadline - perf_counter()
+            seconds = min(left, _LINE_SECONDS)
+            solved = self._solver.solve(state, nodes=_LINE_NODES, seconds=seconds, distances="best")
+            if not solved.is_complete:
+                break
+            line.append(solved.best[0])
+            state = state.child(line[-1])
+        return line
+
+
+def _candidates(state: State, solved: Solved) -> Sequence[int]:
+    """Give the best actions as far as known: what is unknown is worse than a draw and better than a loss."""
+    known = solved.best
+    unknown = [action for action, worth in solved.actions.items() if worth.outcome is None]
+    if not unknown or (known and solved.actions[known[0]].outcome != -1):
+        return known
+    quiet = [action for action in unknown if not _wins_at_once(state.child(action))]
+    return _near_the_middle(state, quiet or unknown)
+
+
+def _wins_at_once(state: State) -> bool:
+    """Tell whether the side to move has an action that ends the match with a win."""
+    children = map(state.child, state.legal_actions)
+    return any(child.returns[state.current_player] > 0 for child in children)
+
+
+def _near_the_middle(state: State, actions: Sequence[int]) -> list[int]:
+    """Give those of `actions` that are nearest to the middle of all that there are."""
+    legal = state.legal_actions
+    middle = (legal[0] + legal[-1]) / 2
+    nearest = min(abs(action - middle) for action in actions)
+    return [action for action in actions if abs(action - middle) == nearest]
+
+
+def _remark(solved: Solved) -> str:
+    outcome, distance = solved.worth
+    if outcome is None:
+        return "not solved within the limit"
+    word = {1: "wins", 0: "draws", -1: "loses"}[outcome]
+    return word if distance is None or outcome == 0 else f"{word} in {distance} plies"
+
+
+@hookimpl
+def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> SolverBot:
+    """Make the bot; it has no options.
+
+    Raises:
+        OptionError: there is no solver for the game.
+    """
+    OptionReader("solver", options).done()
+    solver = solver_for(game)
+    if solver is None:
+        raise OptionError(
+            f"solver plays k in a row on boards of at most 63 cells, a spare one for each row counted"
+            f" (7x7 fits, 8x8 does not), not {game.name} {game.shape[0]}x{game.shape[1]}"
+        )
+    return SolverBot(solver, seed)

@@ -1,0 +1,134 @@
+"""Reads the weights of a bot: NumPy archives and ONNX models, and nothing that can carry code.
+
+A pickle runs code when it is read, a Keras archive may hold Lambda layers, and a small file may claim a
+terabyte: what a file claims is checked before any memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from arena_plugins.errors import PluginError
+
+if TYPE_CHECKING:
+    import os
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+MAX_WEIGHTS = 1 << 28
+"""Bytes a bot's weights may have, unless it says otherwise; a quarter of its memory."""
+_ZIP = b"PK\x03\x04"
+_ONNX = b"\x08"
+"""The tag of `ir_version`, the first field of every model, in the wire format of protocol buffers."""
+_KNOWN = (
+    (b"\x80", "a pickle, which runs code when it is read"),
+    (b"\x89HDF", "an HDF5 file, as Keras wrote them, which may carry code"),
+    (b"\x93NUMPY", "a single array"),
+    (_ZIP, "an archive, as NumPy, Keras and PyTorch write them"),
+)
+_ARRAY = ".npy"
+_WAY_OUT = "save weights with numpy.savez, or export the network to ONNX"
+_BROKEN = (
+    *(OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error),
+    # Of zipfile: an unknown compression, an encrypted member.
+    *(NotImplementedError, RuntimeError),
+)
+
+
+def load_arrays(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an `.npz` file by their names, all of them, and never a pickle.
+
+    Args:
+        path: the file.
+        max_bytes: how large the file, and all arrays together, may be.
+
+    Raises:
+        PluginError: it is not there, no such file, larger than allowed, or does not hold what it claims.
+    """
+    file = _checked(path, max_bytes, _ZIP)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if others := [member.filename for member in members if not member.filename.endswith(_ARRAY)]:
+                raise PluginError(f"{file} holds {others[0]!r}, which is no array; {_WAY_OUT}")
+            if (size := sum(member.file_size for member in members)) > max_bytes:
+                raise PluginError(f"{file} unpacks to {size} bytes, more than the {max_bytes} allowed")
+            return {member.filename.removesuffix(_ARRAY): _array(archive, member) for member in members}
+    except _BROKEN as error:
+        raise PluginError(f"{file} cannot be read: {error}") from error
+
+
+def load_onnx(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> bytes:
+    """Read an ONNX model as the bytes that `onnxruntime.InferenceSession` takes.
+
+    Args:
+        path: the file.
+        max_bytes: how large it may be.
+
+    Raises:
+        PluginError: it is not there, no ONNX model, or larger than allowed.
+    """
+    file = _checked(path, max_bytes, _ONNX)
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise PluginError(f"{file} cannot be read: {error}") from error
+
+
+def _checked(path: str | os.PathLike[str], max_bytes: int, start: bytes) -> Path:
+    """Give the file if it is small enough and begins as its kind does.
+
+    Raises:
+        PluginError: it does not.
+    """
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            found = opened.read(8)
+    except OSError as error:
+        raise PluginError(f"cannot read the weights {file}: {error.strerror}") from error
+    if size > max_bytes:
+        raise PluginError(f"{file} has {size} bytes, more than the {max_bytes} allowed")
+    if not found.startswith(start):
+        kind = next((name for mark, name in _KNOWN if found.startswith(mark)), "something else")
+        wanted = "an .npz file" if start == _ZIP else "an ONNX model"
+        raise PluginError(f"{file} is not {wanted} but {kind}; {_WAY_OUT}")
+    return file
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read one array, which must be exactly as large as its header says.
+
+    Raises:
+        ValueError: it is not, or holds Python objects, which only a pickle can.
+    """
+    with archive.open(member) as opened:
+        shape, by_columns, dtype = _header(opened)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename} holds Python objects, so a pickle")
+        claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - opened.tell()
+        if claimed != there:
+            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
+        flat = np.frombuffer(bytearray(opened.read()), dtype)
+    return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def _header(opened: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(opened)
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"arrays of version {version} are not read")
+    try:
+        return readers[version](opened)
+    except Exception as error:
+        # Its parser lets through whatever Python's tokenizer raises.
+        raise ValueError(f"the header of an array: {error}") from error

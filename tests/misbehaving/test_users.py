@@ -1,0 +1,125 @@
+"""A tier keeps what it promises whoever the bots are: root, users of their own, the arena's ordinary one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.sandbox.attacks import NAMES
+from arena.sandbox.tier import Tier, tiers_to_try, weaknesses
+from arena.sandbox.users import is_open_to_all
+from arena_plugins.command import host_path
+from interpreters import copy_interpreter
+
+NOBODY = 65534
+IS_ROOT = os.geteuid() == 0
+WAYS = ("root stays", "root gives up its user", "nobody") if IS_ROOT else ("who runs the tests",)
+TIER = max(tier for tier in tiers_to_try() if tier <= Tier.T2)
+PACKAGES = [
+    folder
+    for folder in host_path()
+    if not Path(folder).is_relative_to(sys.base_prefix)
+    or Path(folder).name in {"site-packages", "dist-packages"}
+]
+"""What a copy of the interpreter lacks."""
+OPEN = all(map(is_open_to_all, PACKAGES))
+"""Whether everybody may read what the arena needs; if not, its bots cannot become others."""
+SCRIPT = """
+import json, os, sys
+sys.path += json.loads(sys.argv[1])
+from arena.sandbox.canaries import try_attacks
+from arena.sandbox.process import spawn
+from arena.sandbox.resources import Resources
+from arena.sandbox.tier import Tier
+THREADS = '''
+import threading, time
+number = 1
+try:
+    while number < 40:
+        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+        number += 1
+except RuntimeError:
+    pass
+print(number, flush=True)
+time.sleep(600)
+'''
+tier = Tier(sys.argv[2])
+trial = try_attacks(tier)
+bot = spawn([sys.executable, "-I", "-S", "-c", THREADS], tier, Resources(tasks=20))
+os.set_blocking(bot.stdout, True)
+told = {
+    "worked": sorted(trial.worked), "errors": trial.errors, "arena": os.getuid(), "user": trial.user,
+    "threads": int(os.read(bot.stdout, 100)), "counted": bot.usage().tasks,
+}
+bot.kill()
+bot.close()
+print(json.dumps(told))
+"""
+
+
+DOCTOR = """
+import json, sys
+sys.path += json.loads(sys.argv[1])
+sys.argv[:] = ["arena", "doctor", "--format", "json"]
+from arena.__main__ import main
+main()
+"""
+
+
+def run_as(way: str, folder: Path, script: str) -> dict[str, Any]:
+    """Run a script with an interpreter that suits, as a user that suits; give what it prints."""
+    python = copy_interpreter(folder / "python", 0o700 if way == "root stays" else 0o755)
+    is_nobody = way == "nobody"
+    done = subprocess.run(  # noqa: S603 - our own script
+        [python, "-I", "-S", "-B", "-c", script, json.dumps(PACKAGES), TIER],
+        cwd="/",
+        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+        capture_output=True,
+        timeout=120,
+        check=False,
+        user=NOBODY if is_nobody else None,
+        group=NOBODY if is_nobody else None,
+        extra_groups=[] if is_nobody else None,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_attacks_are_blocked(way: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        if way == "nobody" and not OPEN:
+            with pytest.raises(AssertionError, match=r"PermissionError|ModuleNotFoundError"):
+                run_as(way, folder, SCRIPT)
+            return
+        told = run_as(way, folder, SCRIPT)
+
+    if TIER is Tier.T2:
+        assert told["worked"] == [], told["errors"]
+    else:
+        assert {1, 2, 3, 4, 5, 6, 7, 14, 16} <= set(told["worked"]) <= set(NAMES) - {0, 15, 17}
+    assert told["arena"] == (NOBODY if way == "nobody" else os.getuid())
+    becomes_another = way == "root gives up its user" and OPEN
+    assert (told["user"] is not None) == becomes_another
+    # The kernel keeps the limit for a user of its own alone; the arena counts the others.
+    assert (told["threads"], told["counted"]) == ((20, 20) if becomes_another else (40, 40))
+
+
+def test_the_doctor_works_for_those_who_have_no_home() -> None:
+    way = "nobody" if IS_ROOT and OPEN else WAYS[0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        told = run_as(way, folder, DOCTOR)
+    assert told["auto"] == TIER
+    assert ("who is not root" in told["user"]) == (way != WAYS[0] or not IS_ROOT)
+    assert told["weaknesses"] == weaknesses()

@@ -1,0 +1,302 @@
+"""The dashboard under test: screens and widgets in a terminal that is not there, with data at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rich.cells import cell_len
+from textual.containers import Horizontal, Vertical
+from typing_extensions import override
+
+from arena.live.events import RunState, make_event
+from arena.live.tables import MatchRow, MatrixCell, MatrixView, Point, Series, StandingRow, StandingsView
+from arena.live.wall import wall
+from arena.tui.app import ArenaApp
+from arena.tui.look import LookApp
+from arena.tui.shell.feed import Batch, Health, RecordedFeed
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.bars import ProgressPanel
+from arena.tui.widgets.match_list import MatchList
+from arena.tui.widgets.match_pages import Page
+from arena.tui.widgets.small_board import SmallBoard
+from arena.tui.widgets.standings_table import StandingsTable
+from live_samples import match_events
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from textual.app import App, ComposeResult
+    from textual.pilot import Pilot
+    from textual.widget import Widget
+
+    from arena.tui.glyphs import GlyphName
+    from arena.tui.shell.feed import Change, Feed, Model
+    from arena.tui.widgets.match_pages import PageRequest
+
+_Result = TypeVar("_Result")
+NAMES = ("az", "mm5", "mcts", "td", "keras", "random")
+ELO = (1913, 1757, 1690, 1359, 1323, 957)
+ERRORS = (104, 89, 85, 87, 89, 143)
+POINTS = (92.0, 77.0, 70.0, 36.0, 32.5, 4.5)
+SCORES = (
+    (None, 67, 79, 100, 98, 100),
+    (33, None, 62, 88, 88, 100),
+    (21, 38, None, 95, 86, 98),
+    (0, 12, 5, None, 60, 95),
+    (2, 12, 14, 40, None, 86),
+    (0, 0, 2, 5, 14, None),
+)
+"""Percent of row against column, of the design's example."""
+
+
+def piloted(
+    app: App[None], act: Callable[[Pilot[None]], Awaitable[_Result]], size: tuple[int, int] = (80, 24)
+) -> _Result:
+    """Run an app in a terminal of `size`, and `act` on it."""
+
+    async def run() -> _Result:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await settle(pilot)
+            return await act(pilot)
+
+    return asyncio.run(run())
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until threads have given what they were asked for, and all of it is shown."""
+    await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
+    await pilot.pause()
+
+
+class Host(LookApp):
+    """Shows widgets one below the other, none of them with the focus."""
+
+    AUTO_FOCUS = None
+
+    def __init__(self, *widgets: Widget, glyphs: GlyphName = "ascii", theme: str = "") -> None:
+        super().__init__(glyphs=glyphs, theme=theme, reduce_motion=True)
+        self._hosted = widgets
+
+    @override
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield from self._hosted
+
+
+def lines_of(widget: Widget) -> list[str]:
+    """Give what a widget paints, each line as wide as the widget in cells."""
+    lines = [widget.render_line(y).text for y in range(widget.size.height)]
+    assert {cell_len(line) for line in lines} <= {widget.size.width, widget.scrollable_content_region.width}
+    return lines
+
+
+def screen_lines(app: App[Any]) -> list[str]:
+    """Give the whole screen as text."""
+    strips = app.screen._compositor.render_strips(app.size)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # what a terminal would show
+    return [strip.text for strip in strips]
+
+
+def standings(names: Sequence[str] = NAMES) -> StandingsView:
+    """Give the standings of the design's example."""
+    rows = tuple(
+        StandingRow(
+            rank=place + 1,
+            name=name,
+            label=name,
+            elo=ELO[place % 6],
+            error=ERRORS[place % 6],
+            games=104,
+            wins=90 - place,
+            draws=4,
+            losses=10 + place,
+            points=POINTS[place % 6],
+            score_first=0.9,
+            score_second=0.8,
+            faults=place,
+            los=0.95,
+            trend=(1.0, 2.0, 3.0, 2.0, 5.0),
+        )
+        for place, name in enumerate(names)
+    )
+    return StandingsView(title="rr-42", rows=rows)
+
+
+def matrix(names: Sequence[str] = NAMES) -> MatrixView:
+    """Give the crosstable of the design's example."""
+    return MatrixView(names=tuple(names), labels=tuple(names), cells=tuple(map(_matrix_row, SCORES)))
+
+
+def _matrix_row(scores: Sequence[int | None]) -> tuple[MatrixCell | None, ...]:
+    return tuple(
+        None
+        if score is None
+        else MatrixCell(games=100, wins=score, losses=100 - score, elo=4.0 * (score - 50))
+        for score in scores
+    )
+
+
+def lines_over_time(names: Sequence[str] = NAMES[:3]) -> list[Series]:
+    """Give ratings that part ways."""
+    return [
+        Series(name, tuple(Point(10.0 * x, 1500 + (1 - place) * 13.0 * x) for x in range(31)))
+        for place, name in enumerate(names)
+    ]
+
+
+def stored_matches(total: int, names: tuple[str, str] = ("az", "mcts:playouts=1000")) -> Provider:
+    """Give a provider of `total` matches."""
+    return Provider(total, names)
+
+
+class Provider:
+    """Gives pages of matches, newest first, and remembers what it was asked for."""
+
+    def __init__(self, total: int, names: tuple[str, str]) -> None:
+        self.total = total
+        self.asked: list[PageRequest] = []
+        self._names = names
+
+    def __call__(self, request: PageRequest) -> Page:
+        """Give a page; the rows of an ascending order count up."""
+        self.asked.append(request)
+        end = min(self.total, request.offset + request.limit)
+        numbers = range(request.offset, end)
+        return Page(
+            rows=tuple(self._row(self.total - n if request.descending else n + 1) for n in numbers),
+            total=self.total,
+        )
+
+    def _row(self, number: int) -> MatchRow:
+        return MatchRow(
+            stored=number,
+            names=self._names,
+            outcome="first",
+            termination="rules",
+            plies=number % 42,
+            t=0.0,
+            tournament="rr-42",
+            game="connect-four",
+        )
+
+
+class LiveLike(ArenaScreen):
+    """Boards, standings and progress, as a screen of the dashboard would show them."""
+
+    NAME = "live"
+    KEY = "1"
+    LABEL = "Live"
+    FILTER_HINT = "bot:az"
+    HELP = "The wall of boards."
+    CSS = """
+    #wall { width: 54; layout: grid; grid-size: 3 2; grid-rows: 10; }
+    #side { width: 26; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Change | None] = []
+        self.filters: list[str] = []
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Horizontal():
+            with Vertical(id="wall"):
+                for place in range(6):
+                    yield SmallBoard(id=f"board-{place}")
+            with Vertical(id="side"):
+                yield StandingsTable()
+                yield ProgressPanel()
+
+    def on_mount(self) -> None:
+        for panel in (self.query_one(StandingsTable), self.query_one(ProgressPanel)):
+            panel.has_frame = False
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        self.shown.append(change)
+        boards = [*wall(model.view).boards, *([None] * 6)]
+        for widget, board in zip(self.query(SmallBoard), boards, strict=False):
+            widget.show(board, 100.0)
+        table = model.facts.get("standings")
+        if isinstance(table, StandingsView):
+            self.query_one(StandingsTable).show(table)
+        self.query_one(ProgressPanel).show(model.view.progress)
+
+    @override
+    def tick(self, now: float) -> None:
+        for board in self.query(SmallBoard):
+            board.tick(now)
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self.filters.append(text)
+
+    @override
+    def text_to_copy(self) -> str:
+        return "[b]#313[/] az v mcts"
+
+
+class MatchesLike(ArenaScreen):
+    """A list of matches."""
+
+    NAME = "matches"
+    KEY = "3"
+    LABEL = "Matches"
+    provider = stored_matches(1000)
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        yield MatchList(self.provider)
+
+
+RUN = RunState(
+    state="running",
+    planned=600,
+    done=312,
+    name="rr-42",
+    game="connect-four",
+    tc="10+0.1",
+    workers=8,
+    rate=7.8,
+)
+"""A tournament that runs."""
+RUN_EVENTS = [
+    make_event(1, RUN, t=99.0),
+    *(
+        make_event(event.seq + 1, event.body(), t=99.5, match=313, ply=event.ply)
+        for event in match_events("connect-four", ["4", "4"])
+    ),
+]
+"""The tournament, and a match of two plies."""
+
+
+class Bare(ArenaScreen):
+    """A screen with one empty board."""
+
+    NAME = "standings"
+    KEY = "2"
+    LABEL = "Standings"
+    SHORT_LABEL = "Stand"
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        yield SmallBoard()
+
+
+def sample_app(feed: Feed | None = None, **options: Any) -> ArenaApp:  # noqa: ANN401 # of the app
+    """Give the shell with three screens and a running match; its clock goes on by a second at every look."""
+    ticks = itertools.count(100)
+    feed = feed or RecordedFeed(
+        [Batch(events=RUN_EVENTS, facts={"standings": standings()}, health=Health(store="a.db"))]
+    )
+    options = {"glyphs": "ascii", "clock": lambda: float(next(ticks)), "reduce_motion": True, **options}
+    return ArenaApp(feed, [LiveLike, Bare, MatchesLike], **options)
+
+
+def live_screen(app: ArenaApp) -> LiveLike:
+    """Give the current screen, which is the one of boards."""
+    screen = app.current
+    assert isinstance(screen, LiveLike)
+    return screen

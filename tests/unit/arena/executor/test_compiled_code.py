@@ -1,0 +1,90 @@
+"""What a bot compiled in the preflight its later processes find; what one bot compiled no other does."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from arena.entrants import Competitor
+from arena.executor.preflight import preflight
+from arena.executor.seats import compiled_folder, make_seat
+from arena.referee.clock import GameClock
+from arena.referee.seats import Answer, SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.tier import Tier, tiers_to_try
+from arena_db.records import BotRecord
+from arena_plugins.manager import load_game
+
+GAME = load_game("tic-tac-toe")
+CONTROL = TimeControl(mode="move", move_ms=60_000)
+PLUGIN = """
+import numba
+from arena_plugins import PlayResult, hookimpl
+
+@numba.njit(cache=True)
+def double(number):
+    return 2 * number
+
+class Bot:
+    def play(self, state, limit):
+        double(21)
+        hits, misses = (sum(count.values()) for count in (double.stats.cache_hits, double.stats.cache_misses))
+        return PlayResult(state.legal_actions[0], text=f"{hits} hits, {misses} misses")
+
+@hookimpl
+def make_bot(game, seed, options):
+    return Bot()
+"""
+
+
+@pytest.fixture
+def competitor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Competitor:
+    monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "doubler.py").write_text(PLUGIN)
+    monkeypatch.setattr(sys, "path", [str(modules), *sys.path])
+    record = BotRecord(
+        identity="x", name="doubler", spec="doubler", distribution="doubler", version="1", files="{}"
+    )
+    return Competitor(label="doubler", record=record, spec="doubler", entry="doubler", options={}, limit=None)
+
+
+def said(competitor: Competitor, tier: Tier) -> str | None:
+    setup = SeatSetup(match="m", game=GAME, player=0, seed=0, control=CONTROL, init_s=60.0)
+    with closing(make_seat(competitor, GAME.name, tier)) as seat:
+        assert seat.start(setup) is None
+        answer = seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))
+    assert isinstance(answer, Answer)
+    return answer.thoughts.text
+
+
+@pytest.mark.parametrize("tier", sorted({Tier.T1, max(tier for tier in tiers_to_try() if tier <= Tier.T2)}))
+def test_the_preflight_compiles_for_all(tier: Tier, competitor: Competitor) -> None:
+    assert said(competitor, tier) == "0 hits, 1 misses"
+    assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps anything
+    assert preflight(competitor, GAME, CONTROL, tier=tier, init_s=60.0) is None
+    assert said(competitor, tier) == "1 hits, 0 misses"
+
+
+def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
+    def of(**changes: str) -> Competitor:
+        return msgspec.structs.replace(competitor, record=dataclasses.replace(competitor.record, **changes))
+
+    others = [
+        of(version="2"),
+        of(distribution="other"),
+        of(name="other"),
+        of(files=json.dumps({"file": "0" * 64})),
+        msgspec.structs.replace(competitor, options={"cmd": "python -m another"}),
+        msgspec.structs.replace(competitor, entry="arena_bots.random"),
+        msgspec.structs.replace(competitor, folder="/shelf/doubler/lib"),
+    ]
+    assert len({compiled_folder(other) for other in [competitor, *others]}) == 8
+    assert compiled_folder(of(identity="y", spec="doubler:depth=3")) == compiled_folder(competitor)

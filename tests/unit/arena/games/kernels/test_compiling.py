@@ -1,0 +1,156 @@
+"""Compiled code is kept on disk, and never used when a source that it was made of has changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from arena.games.kernels import compiling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALLEE = """
+from arena.games.kernels.compiling import kernel
+
+@kernel
+def inner(number):
+    return number + {added}
+"""
+CALLER = """
+from callee import inner
+from arena.games.kernels.compiling import kernel
+
+@kernel
+def outer(number):
+    return 10 * inner(number)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of two modules, one calling the other, and the usual place for their code."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "source"), *sys.path])
+    source = tmp_path / "source"
+    source.mkdir()
+    write(source, added=1)
+    return source
+
+
+def write(folder: Path, *, added: int) -> None:
+    (folder / "callee.py").write_text(CALLEE.format(added=added), encoding="utf-8")
+    (folder / "caller.py").write_text(CALLER, encoding="utf-8")
+
+
+def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 # numba has no types
+    """Give `outer` as a fresh process has it."""
+    compiling._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
+    modules: dict[str, Any] = {}
+    for name in ("callee", "caller"):
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+        assert spec
+        assert spec.loader
+        modules[name] = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, modules[name])
+        spec.loader.exec_module(modules[name])
+    return modules["caller"].outer
+
+
+def loads(kernel: Any) -> int:  # noqa: ANN401 # numba has no types
+    """Give how often the code came from the disk."""
+    return sum(kernel.stats.cache_hits.values())
+
+
+def refuse(_path: object, _mode: int) -> bool:
+    return False
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*.nb[ci]")}
+
+
+def test_code_is_kept_beside_the_source(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(folder, monkeypatch)
+    assert first(4) == 50
+    assert loads(first) == 0
+    second = load(folder, monkeypatch)
+    assert second(4) == 50
+    assert loads(second) == 1
+    assert {name.partition("-")[0] for name in files(folder / "__pycache__")} == {
+        "callee.inner",
+        "caller.outer",
+    }
+
+
+def test_a_change_of_what_is_called_compiles_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    kept = files(folder)
+    write(folder, added=2)
+    changed = load(folder, monkeypatch)
+    assert changed(4) == 60
+    assert loads(changed) == 0
+    # What is old is replaced.
+    assert files(folder) == kept
+
+
+def test_a_change_of_the_kernels_compiles_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    monkeypatch.setattr(compiling, "_KERNELS", tmp_path)
+    (tmp_path / "rules.py").write_text("", encoding="utf-8")
+    changed = load(folder, monkeypatch)
+    assert changed(4) == 50
+    assert loads(changed) == 0
+
+
+def test_a_sandboxed_process_reads_what_others_wrote(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
+    inside = load(folder, monkeypatch)
+    assert inside(4) == 50
+    assert loads(inside) == 1
+    # What it compiles itself goes to its own place.
+    assert inside(4.5) == 55.0
+    assert len(files(tmp_path / "own")) == 4
+    again = load(folder, monkeypatch)
+    assert again(4.5) == 55.0
+    assert loads(again) == 1
+
+
+def test_where_the_source_lies_out_of_reach_the_cache_of_the_arena_serves(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", refuse)
+    assert load(folder, monkeypatch)(4) == 50
+    assert len(files(tmp_path / "cache")) == 4
+    assert not files(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80", b"not a pickle"])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_damaged_files_are_compiled_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, kind: str
+) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    for path in folder.rglob(f"*.{kind}"):
+        path.write_bytes(content)
+    damaged = load(folder, monkeypatch)
+    assert damaged(4) == 50
+    assert loads(damaged) == 0
+    repaired = load(folder, monkeypatch)
+    assert repaired(4) == 50
+    assert loads(repaired) == 1
+
+
+def test_a_full_disk_costs_the_code_not_the_move(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "__pycache__").write_text("a file where the folder should be", encoding="utf-8")
+    assert load(folder, monkeypatch)(4) == 50
