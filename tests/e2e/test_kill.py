@@ -24,3 +24,14 @@ def test_kill_9(tmp_path: Path) -> None:
     assert figures["kills"] >= 5
     failures = ("orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
     assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)
+
+
+@pytest.mark.slow
+def test_killed_workers_and_bots(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "worker_kills.py", "--kills", "4", "--rounds", "200"]
+    figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
+
+    assert figures["matches"] == 400
+    assert figures["workers"] + figures["hosts"] >= 4
+    failures = ("unexplained", "orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
+    assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)

@@ -24,6 +24,7 @@ class _Facts(NamedTuple):
     kernel: str
     landlock: int
     user: str
+    weaknesses: list[str]
     pth: list[str]
     sqlite: str
     single_writer: bool
@@ -66,6 +67,7 @@ def _verdict(grade: Grade, number: int) -> str:
 
 def _facts(grades: list[Grade]) -> _Facts:
     from arena.sandbox.grade import default_tier
+    from arena.sandbox.tier import weaknesses
     from arena_db.engine import find_driver
 
     driver = find_driver()
@@ -76,6 +78,7 @@ def _facts(grades: list[Grade]) -> _Facts:
         kernel=grades[0].kernel,
         landlock=grades[0].landlock,
         user=_user(grades[0]),
+        weaknesses=weaknesses(),
         pth=_pth_files(),
         sqlite=driver.module.sqlite_version,
         single_writer=driver.single_writer,
@@ -114,6 +117,8 @@ def _print_facts(facts: _Facts) -> None:
     say(f"tier      {facts.auto} is what --isolation auto takes")
     for tier, cause in facts.causes.items():
         say(f"          {tier}: {cause}")
+    for weakness in facts.weaknesses:
+        say(f"weaker    {weakness}")
     say(f"kernel    {facts.kernel}, Landlock ABI {facts.landlock}")
     say(f"user      {facts.user}")
     say(f"startup   {len(facts.pth) or 'no'} .pth files run code at every start of this Python")

@@ -7,7 +7,7 @@ import os
 import click
 from rich_click import rich_click as look
 
-from arena.cli import bots, db, doctor, matches, results, resume, tournament
+from arena.cli import bots, db, doctor, matches, results, resume, tournament, watch
 from arena.cli.exits import ArenaGroup
 from arena.errors import ConfigError
 
@@ -40,11 +40,12 @@ for command in (
     tournament.match,
     resume.resume,
     resume.stop,
+    watch.watch,
     results.leaderboard,
     results.crosstable,
     matches.games,
     matches.show,
-    matches.replay,
+    watch.replay,
     matches.verify,
     bots.bots,
     db.db,

@@ -1,4 +1,4 @@
-"""`arena games`, `show`, `replay` and `verify`: stored matches."""
+"""`arena games`, `show` and `verify`: stored matches."""
 
 from __future__ import annotations
 
@@ -89,22 +89,6 @@ def show(what: str, *, form: str, db: str | None, config: bool) -> None:
             click.echo(record.config, nl=False)
         else:
             show_tournament(store, record, form)
-
-
-@click.command(cls=RichCommand)
-@click.argument("match", type=int)
-@click.option(
-    "--plain", is_flag=True, help="Print every position, one below the other (the only way for now)."
-)
-@db_option
-def replay(match: int, *, db: str | None, plain: bool) -> None:
-    """Go through a stored match, position by position."""
-    from arena.cli.showing import replay_match
-    from arena.home import open_store
-
-    del plain  # a screen to step through comes with the dashboard
-    with open_store(db, read_only=True) as store:
-        replay_match(find_match(store, match))
 
 
 @click.command(cls=RichCommand)

@@ -78,5 +78,5 @@ def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
         if record.state != "running":
             click.echo(f"{record.name} is {record.state}; nothing runs", err=True)
             return
-        store.request(record.id, "abort" if now else "stop")
+        store.ask(record.id, "abort" if now else "stop")
         click.echo(f"asked {record.name} to stop; to go on later: arena resume {record.name}")

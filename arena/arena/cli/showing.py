@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_standings
-from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
+from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.leaderboard.views import standings
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
+    from arena.analysis import Analysis, Ply
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game, State
@@ -26,7 +28,7 @@ _COLUMNS = {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Valu
 def show_match(match: StoredMatch, form: str) -> None:
     """Print one match: who, when, how it ended, its last board and all moves."""
     if form != "table":
-        emit_one("match", stored_match_object(match), form)
+        emit_one("match", stored_match_object(match) | {"analysis": analysis_object(_analysis(match))}, form)
         return
     game = load_game(match.game)
     states = _states(game, match)
@@ -51,6 +53,9 @@ def show_match(match: StoredMatch, form: str) -> None:
         ],
         _COLUMNS,
     )
+    analysis = _analysis(match)
+    if analysis is not None:
+        _print_analysis(game, states, match, analysis)
     if match.fault:
         click.echo("Evidence of the fault:")
         evidence: dict[str, object] = msgspec.json.decode(match.fault)
@@ -92,6 +97,51 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record), "table")
+
+
+def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
+    """Give what an exact solver says about a match; None where there is none for the game."""
+    if analysis is None:
+        return None
+    sides = [
+        {
+            **side._asdict(),
+            "first_blunder": side.first_blunder and side.first_blunder.ply,
+            "accuracy": side.accuracy,
+        }
+        for side in analysis.sides
+    ]
+    plies = [{**ply._asdict(), "best": list(ply.best), "loss": ply.loss} for ply in analysis.plies]
+    return {"first": sides[0], "second": sides[1], "plies": plies}
+
+
+def _analysis(match: StoredMatch) -> Analysis | None:
+    """Judge a match; None where its game has no solver or is not installed, or the match is damaged."""
+    try:
+        game = load_game(match.game)
+        if has_solver(game):
+            return analyse_match(game, match.actions, num_opening=match.num_opening)
+    except (PluginError, IllegalMoveError, InvalidMoveError):
+        pass
+    return None
+
+
+def _print_analysis(game: Game, states: list[State], match: StoredMatch, analysis: Analysis) -> None:
+    """Print how well each side played, by the exact solver."""
+    for label, side in zip((match.first_label, match.second_label), analysis.sides, strict=True):
+        share = "-" if side.accuracy is None else f"{side.accuracy:.1%}"
+        known = [f"{side.optimal} of {side.judged} moves give nothing away"] if side.judged else []
+        unknown = [f"{side.unknown} not solved"] if side.unknown else []
+        say(f"{label}: accuracy {share} ({', '.join(known + unknown) or 'no moves'})")
+        if side.first_blunder is not None:
+            say(f"  first blunder: {_blunder(game, states, side.first_blunder)}")
+
+
+def _blunder(game: Game, states: list[State], blunder: Ply) -> str:
+    state = states[blunder.ply]
+    better = ", ".join(game.move(state, action) for action in blunder.best)
+    lost = "win" if blunder.value_before == 1 else "draw"
+    return f"ply {blunder.ply + 1}, {game.move(state, blunder.action)} gives a {lost} away; best: {better}"
 
 
 def _headline(match: StoredMatch) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typing_extensions import override
 
-from arena.cli.board import draw_board, edges
+from arena.cli.board import draw_board
+from arena.live.geometry import edges
 from arena_plugins import Game, State, load_game
 
 if TYPE_CHECKING:

@@ -262,8 +262,8 @@ def test_stop_leaves_a_request_for_whoever_runs_it(arena: CommandLine) -> None:
     arena("stop", "--now")
     assert arena("stop", "done").stderr == "done is finished; nothing runs\n"
     with Store.open(arena.db) as store:
-        assert store.take_requests(running.id) == ["stop", "abort"]
-        assert store.take_requests(2) == []
+        assert [command.kind for command in store.take_commands(running.id)] == ["stop", "abort"]
+        assert store.take_commands(2) == []
 
 
 def test_warnings_go_to_stderr_and_are_counted(arena: CommandLine) -> None:

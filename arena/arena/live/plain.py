@@ -1,0 +1,117 @@
+"""Events as plain lines, for screen readers, pipes and terminals that draw nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from arena.live.events import Event
+    from arena.live.views import FinishedMatch, LiveView, MatchView, ProgressView
+
+SIDES = ("first", "second")
+_MAX_LINE = 400
+
+
+def line_of(event: Event, view: LiveView) -> str | None:
+    """Say in a line what `event` told, given the view after it; None where there is nothing to say."""
+    match = None if event.match is None else view.matches.get(event.match)
+    text: str | None = None
+    if event.kind == "state":
+        text = progress_line(view.progress)
+    elif event.kind == "fault":
+        newest = view.notices[0] if view.notices else None
+        if newest is not None:
+            parts = [newest.label, newest.termination, newest.text]
+            about = "" if newest.number is None else f"match {newest.number}: "
+            text = f"{about}fault: {', '.join(part for part in parts if part)}"
+    elif match is not None and match.attempt == event.attempt:
+        if event.kind == "started":
+            text = started_line(match)
+        elif event.kind == "move" and match.moves and match.ply == event.ply:
+            text = move_line(match)
+        elif event.kind == "finished":
+            text = over_line(match)
+    return None if text is None else clean_text(text, _MAX_LINE)
+
+
+def started_line(match: MatchView) -> str:
+    """Say who plays: `match 313 begins: first az against second mcts, connect-four 10+0.1`."""
+    first, second = match.seats
+    opening = " ".join(move.text for move in match.moves)
+    about = f"{match.game} {match.tc}".strip() + (f", opening {opening}" if opening else "")
+    return f"match {match.number} begins: first {first.name} against second {second.name}, {about}"
+
+
+def move_line(match: MatchView) -> str:
+    """Say the last move: `match 313 ply 7: first az plays 3, X wins 71 %, clock 12.4 s`."""
+    if not match.moves:
+        return f"match {match.number}: no move yet"
+    move = match.moves[-1]
+    seat = match.seats[move.player]
+    parts = [f"{SIDES[move.player]} {seat.name} plays {move.text}"]
+    if move.eval is not None:
+        parts.append(eval_text(move.eval))
+    if seat.clock_ms is not None:
+        parts.append(f"clock {seat.clock_ms / 1000:.1f} s")
+    return f"match {match.number} ply {move.ply}: {', '.join(parts)}"
+
+
+def over_line(match: MatchView) -> str:
+    """Say how a match ended: `match 308 over: first mm5 beats second td, time_game`."""
+    names = (match.seats[0].name, match.seats[1].name)
+    return _over(match.number, names, match.outcome, match.termination)
+
+
+def finished_line(match: FinishedMatch) -> str:
+    """Say how a match ended whose moves are not at hand, in the same words."""
+    return _over(match.number, match.names, match.outcome, match.termination)
+
+
+def _over(number: int, names: tuple[str, str], outcome: str, termination: str) -> str:
+    sides = [f"{side} {name}" for side, name in zip(SIDES, names, strict=True)]
+    if outcome == "second":
+        sides.reverse()
+    verb = {"first": "beats", "second": "beats", "draw": "draws with"}.get(outcome, "against")
+    void = "void, " if outcome == "void" else ""
+    return f"match {number} over: {void}{sides[0]} {verb} {sides[1]}, {termination}"
+
+
+def progress_line(progress: ProgressView) -> str:
+    """Say how far it is: `rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go`."""
+    text = f"{progress.name or 'tournament'} {progress.state}: {progress.done} of {progress.planned} matches"
+    parts = [text, f"{100 * progress.share:.0f} %"]
+    if progress.rate is not None:
+        parts.append(f"{progress.rate:.1f} a minute")
+    if progress.eta_s is not None:
+        parts.append(f"{duration_text(progress.eta_s)} to go")
+    if progress.reason:
+        parts.append(progress.reason)
+    return ", ".join(parts)
+
+
+def eval_text(percent: float, mark: str = "X") -> str:
+    """Say an eval: `X wins 71 %`."""
+    return f"{mark} wins {percent:.0f} %"
+
+
+def duration_text(seconds: float) -> str:
+    """Say a duration in its largest unit: `40 s`, `37 min`, `5 h 10 min`."""
+    if seconds < 90:  # noqa: PLR2004 # up to a minute and a half, seconds say more
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004 # so do minutes
+
+
+def clock_text(milliseconds: int) -> str:
+    """Show a clock: `0:12`, `1:02:03` from an hour on; 0:00 is the last second."""
+    seconds = milliseconds // 1000
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def long_clock_text(milliseconds: int) -> str:
+    """Show a clock with tenths: `0:12.4`."""
+    return f"{clock_text(milliseconds)}.{milliseconds % 1000 // 100}"

@@ -1,0 +1,174 @@
+"""The reducer: view-model and event in, view-model out; the same for every viewer and from any point on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from arena.errors import ArenaError, ProtocolError
+from arena.live import playing
+from arena.live.events import Fault, Finished, Move, RunState, Started
+from arena.live.labels import show_name
+from arena.live.views import (
+    MAX_FINISHED,
+    MAX_NOTICES,
+    MAX_RECENT,
+    FinishedMatch,
+    LiveView,
+    MatchView,
+    Notice,
+)
+from arena_plugins.contract import Termination
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.live.events import Event, Payload
+
+MAX_TEXT = 200
+"""Characters of a text from outside that are kept."""
+_FAULTS = frozenset(termination.value for termination in Termination if termination.is_fault)
+
+
+def reduce(view: LiveView, event: Event) -> LiveView:
+    """Give the view after `event`; an event that is already in it changes nothing, a damaged one is noted."""
+    if event.seq <= view.seq:
+        return view
+    view = replace(view, seq=event.seq)
+    try:
+        return _after(view, event, event.body())
+    except ArenaError as error:
+        return _note(view, Notice(t=event.t, number=event.match, text=clean_text(str(error), MAX_TEXT)))
+
+
+def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
+    """Give the view after all `events`, oldest first."""
+    for event in events:
+        view = reduce(view, event)
+    return view
+
+
+def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
+    """Give the numbers of the matches that look different, came or went."""
+    numbers = before.matches.keys() | after.matches.keys()
+    return frozenset(n for n in numbers if before.matches.get(n) is not after.matches.get(n))
+
+
+def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
+    if event.match is None and not isinstance(body, RunState | Fault):
+        raise ProtocolError(f"event {event.seq} of kind {event.kind} names no match")
+    match = None if event.match is None else view.matches.get(event.match)
+    if match is not None and match.attempt != event.attempt:
+        match = None
+    if isinstance(body, RunState):
+        view = _run_state(view, event, body)
+    elif isinstance(body, Fault):
+        view = _note(view, _fault_notice(event, body, match))
+    elif isinstance(body, Started):
+        view = _place(view, playing.begin(event, body))
+    elif isinstance(body, Finished):
+        view = _finish(view, event, body, match)
+    # Moves of a match whose beginning was not heard cannot be placed; a snapshot brings it.
+    elif match is not None and not match.is_over:
+        after = (
+            playing.move(match, event, body) if isinstance(body, Move) else playing.think(match, event, body)
+        )
+        view = _show(view, after)
+    return view
+
+
+def _show(view: LiveView, match: MatchView) -> LiveView:
+    return replace(view, matches={**view.matches, match.number: match})
+
+
+def _place(view: LiveView, match: MatchView) -> LiveView:
+    """Put a new match where the one that has been over for the longest stood, else behind all."""
+    if match.number in view.matches:
+        return _show(view, match)
+    over = [number for number in view.places if view.matches[number].is_over]
+    if not over:
+        return replace(_show(view, match), places=(*view.places, match.number))
+    oldest = min(over, key=lambda number: (view.matches[number].last_t, number))
+    places = tuple(match.number if number == oldest else number for number in view.places)
+    matches = {number: known for number, known in view.matches.items() if number != oldest}
+    return replace(view, matches={**matches, match.number: match}, places=places)
+
+
+def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | None) -> LiveView:
+    if match is None:
+        return _count(view, event, body)
+    if match.is_over:
+        return view
+    match = playing.end(match, event, body)
+    view = _count(_show(view, match), event, body)
+    row = FinishedMatch(
+        number=match.number,
+        attempt=match.attempt,
+        stored=match.stored,
+        names=(match.seats[0].name, match.seats[1].name),
+        labels=(match.seats[0].label, match.seats[1].label),
+        outcome=body.outcome,
+        termination=match.termination,
+        reason=match.reason,
+        plies=body.plies,
+        t=event.t,
+    )
+    view = replace(view, finished=(row, *view.finished)[:MAX_FINISHED])
+    if body.outcome in ("first", "second") and body.termination in _FAULTS:
+        return _blame(view, match.seats[body.outcome == "first"].name, body.termination)
+    return view
+
+
+def _count(view: LiveView, event: Event, body: Finished) -> LiveView:
+    """Count a match that is over; of one whose beginning was not heard there is no more to tell."""
+    progress = replace(view.progress, heard_t=max(view.progress.heard_t, event.t))
+    if body.is_final:
+        recent = (*progress.recent, event.t)[-MAX_RECENT:]
+        progress = replace(progress, done=progress.done + 1, recent=recent)
+    return replace(view, progress=progress)
+
+
+def _blame(view: LiveView, name: str, termination: str) -> LiveView:
+    known = view.faults.get(name, {})
+    counts = {**known, termination: known.get(termination, 0) + 1}
+    return replace(view, faults={**view.faults, name: counts})
+
+
+def _fault_notice(event: Event, body: Fault, match: MatchView | None) -> Notice:
+    label = "" if match is None or body.player not in (0, 1) else match.seats[body.player].label
+    return Notice(
+        t=event.t,
+        number=event.match,
+        label=label,
+        termination=clean_text(body.termination, MAX_TEXT),
+        text=clean_text(body.text, MAX_TEXT),
+    )
+
+
+def _note(view: LiveView, notice: Notice) -> LiveView:
+    return replace(view, notices=(notice, *view.notices)[:MAX_NOTICES])
+
+
+def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
+    before = view.progress
+    progress = replace(
+        before,
+        name=show_name(body.name) if body.name else before.name,
+        game=clean_text(body.game, MAX_TEXT) or before.game,
+        tc=clean_text(body.tc, MAX_TEXT) or before.tc,
+        state=body.state,
+        reason=clean_text(body.reason, MAX_TEXT),
+        planned=body.planned,
+        done=body.done,
+        workers=body.workers,
+        given_rate=body.rate,
+        heard_t=max(before.heard_t, event.t),
+    )
+    view = replace(view, progress=progress)
+    if body.state != "ended":
+        return view
+    # Whatever still runs then was left behind by a run that was killed.
+    left = {n: playing.abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
+    return replace(view, matches={**view.matches, **left})

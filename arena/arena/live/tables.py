@@ -1,0 +1,118 @@
+"""View-models of tables that the store gives: standings, crosstable, matches."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from arena.live.views import RESULTS
+
+
+class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot in the standings."""
+
+    rank: int
+    name: str
+    label: str
+    elo: float
+    error: float
+    """Half of the 95 % interval, Elo."""
+    rests_on_prior: bool = False
+    """No chain of results bounds the rating on both sides; shown as `?`."""
+    games: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    points: float = 0.0
+    score_first: float | None = None
+    """Points per match when moving first, 0 to 1."""
+    score_second: float | None = None
+    faults: int = 0
+    los: float | None = None
+    """Likelihood of being stronger than the next."""
+    trend: tuple[float, ...] = ()
+    """Elo over time, oldest first."""
+
+
+class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
+    """A rating table, best first."""
+
+    title: str = ""
+    rows: tuple[StandingRow, ...] = ()
+    seq: int = 0
+    """The newest result that is in it, so that a viewer knows whether it is behind."""
+
+
+class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
+    """The matches of the bot of a row against that of a column."""
+
+    games: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    first_score: float | None = None
+    """Points per match of the row's bot when it moved first."""
+    second_score: float | None = None
+    elo: float | None = None
+    """Elo difference, row minus column."""
+    error: float | None = None
+    """Half of its 95 % interval."""
+
+    @property
+    def score(self) -> float | None:
+        """Points per match, 0 to 1; None without matches."""
+        return (self.wins + self.draws / 2) / self.games if self.games else None
+
+
+class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
+    """A crosstable, in the order of the standings."""
+
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
+    """`[bots, bots]`; None on the diagonal."""
+    title: str = ""
+
+    @property
+    def games_text(self) -> str:
+        """The least and the greatest number of matches of a cell: `n 20-21`."""
+        games = [cell.games for row in self.cells for cell in row if cell is not None]
+        if not games:
+            return "n 0"
+        return f"n {min(games)}" if min(games) == max(games) else f"n {min(games)}-{max(games)}"
+
+
+class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored match in a list."""
+
+    stored: int
+    """The store's number."""
+    names: tuple[str, str]
+    outcome: Literal["first", "second", "draw", "void"]
+    termination: str
+    plies: int
+    t: float
+    """When it began, UTC seconds."""
+    tournament: str = ""
+    game: str = ""
+
+    @property
+    def result(self) -> str:
+        """1-0, 0-1, 1/2 or void."""
+        return RESULTS[self.outcome]
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A point of a line chart."""
+
+    x: float
+    y: float
+
+
+class Series(msgspec.Struct, frozen=True):
+    """A line of a chart."""
+
+    name: str
+    points: tuple[Point, ...]
+    """By ascending x."""

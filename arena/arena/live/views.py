@@ -1,0 +1,243 @@
+"""View-models: what a viewer shows of matches and of a tournament; frozen data that goes through JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from arena.live.events import Thoughts
+
+MAX_FINISHED = 200
+MAX_NOTICES = 100
+MAX_RECENT = 50
+"""Finished matches from whose times the rate is reckoned."""
+
+Mark = Literal["", "#", "?", "~"]
+"""Of a ply in Replay: the end, a result given away, a swing in the opponent's eyes."""
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two bots of a match."""
+
+    name: str
+    """In full, cleaned."""
+    label: str
+    """At most 7 characters, unique in the tournament."""
+    clock_ms: int | None = None
+    """What its clock showed at `MatchView.clock_t`."""
+    thoughts: Thoughts | None = None
+    """What it said about its last move."""
+    thoughts_ply: int = 0
+    """The ply of that move, from 1; 0 before."""
+    thinking: Thoughts | None = None
+    """What it says while it thinks; None once it has moved."""
+    eval: float | None = None
+    """What it last said: 50 * (1 + value for the first player), in percent; None if it said nothing."""
+
+
+class MoveView(msgspec.Struct, frozen=True, kw_only=True):
+    """One ply of a match."""
+
+    ply: int
+    """From 1, opening included."""
+    player: int
+    action: int
+    text: str
+    """The move as people write it."""
+    cell: int | None = None
+    """The cell that it filled; None where a move does something else."""
+    is_opening: bool = False
+    elapsed_ms: int | None = None
+    eval: float | None = None
+    """What the mover said, in percent for the first player."""
+    mark: Mark = ""
+
+
+class MatchView(msgspec.Struct, frozen=True, kw_only=True):
+    """One match at one moment."""
+
+    number: int
+    """Within the tournament, from 1."""
+    attempt: int = 0
+    stored: int | None = None
+    """The store's number, once it has one."""
+    tournament: int = 1
+    game: str
+    """Spec of the game."""
+    tc: str = ""
+    rows: int = 0
+    columns: int = 0
+    """0 where the game is not installed here: there is no board then."""
+    cells: tuple[int, ...] = ()
+    """Row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    seats: tuple[Seat, Seat]
+    actions: tuple[int, ...] = ()
+    """From the initial position, opening included."""
+    moves: tuple[MoveView, ...] = ()
+    to_move: int = 0
+    """0 or 1; -1 once nobody can move."""
+    clock_t: float = 0.0
+    """When the clocks were as they say, UTC seconds; that of `to_move` runs from then."""
+    free_ms: int = 0
+    """Milliseconds of every move that cost the clock nothing."""
+    started_t: float = 0.0
+    last_t: float = 0.0
+    """When something last happened, UTC seconds."""
+    outcome: Literal["", "first", "second", "draw", "void"] = ""
+    """Empty while it is played."""
+    termination: str = ""
+    reason: str = ""
+    trouble: str = ""
+    """Why the board stands still although the match goes on; empty when all is well."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the match has ended."""
+        return self.outcome != ""
+
+    @property
+    def ply(self) -> int:
+        """How many actions it has."""
+        return len(self.actions)
+
+    @property
+    def last_cell(self) -> int | None:
+        """The cell that was filled last."""
+        return self.moves[-1].cell if self.moves else None
+
+    @property
+    def title(self) -> str:
+        """Who plays: `az v mcts`."""
+        return f"{self.seats[0].label} v {self.seats[1].label}"
+
+    @property
+    def id_text(self) -> str:
+        """The store's number as `#313`; the number within the tournament before there is one."""
+        return f"#{self.number if self.stored is None else self.stored}"
+
+    @property
+    def result(self) -> str:
+        """1-0, 0-1, 1/2, void, or empty while it is played."""
+        return RESULTS.get(self.outcome, "")
+
+    def remaining_ms(self, player: int, now: float) -> int | None:
+        """Give what the clock of `player` shows at `now` (UTC seconds), milliseconds, never below 0."""
+        clock = self.seats[player].clock_ms
+        if clock is None or self.is_over or player != self.to_move:
+            return clock
+        return max(0, clock - max(0, round((now - self.clock_t) * 1000) - self.free_ms))
+
+    def last_thoughts(self) -> tuple[int, Thoughts] | None:
+        """Give player and thoughts of the last move; None where it has none."""
+        if not self.moves or self.moves[-1].is_opening:
+            return None
+        player = self.moves[-1].player
+        thoughts = self.seats[player].thoughts
+        return None if thoughts is None else (player, thoughts)
+
+
+RESULTS: Mapping[str, str] = {"first": "1-0", "second": "0-1", "draw": "1/2", "void": "void"}
+"""How outcomes are shown."""
+
+
+class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A match that is over, in one line."""
+
+    number: int
+    attempt: int = 0
+    stored: int | None = None
+    names: tuple[str, str]
+    labels: tuple[str, str]
+    outcome: Literal["first", "second", "draw", "void"]
+    termination: str
+    reason: str
+    plies: int
+    t: float
+
+    @property
+    def id_text(self) -> str:
+        """`#` and the store's number, or that within the tournament."""
+        return f"#{self.number if self.stored is None else self.stored}"
+
+    @property
+    def result(self) -> str:
+        """1-0, 0-1, 1/2 or void."""
+        return RESULTS[self.outcome]
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something the host should see."""
+
+    t: float
+    number: int | None = None
+    """The match it is about."""
+    label: str = ""
+    """The bot that is to blame."""
+    termination: str = ""
+    text: str = ""
+
+
+class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a tournament is."""
+
+    name: str = ""
+    game: str = ""
+    tc: str = ""
+    state: Literal["", "running", "paused", "stopping", "ended"] = ""
+    """Empty before the first word of it."""
+    reason: str = ""
+    planned: int = 0
+    done: int = 0
+    workers: int = 0
+    given_rate: float | None = None
+    recent: tuple[float, ...] = ()
+    """When the last matches finished, UTC seconds, oldest first."""
+    heard_t: float = 0.0
+    """When something was last heard of it, UTC seconds."""
+
+    @property
+    def share(self) -> float:
+        """What part is done, 0 to 1."""
+        return min(1.0, self.done / self.planned) if self.planned else 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """Matches per minute; None before two have finished."""
+        if self.given_rate is not None:
+            return self.given_rate
+        span = self.recent[-1] - self.recent[0] if self.recent else 0.0
+        return 60 * (len(self.recent) - 1) / span if span > 0 else None
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds until all are done at this rate; None where nobody knows."""
+        if self.state == "ended" or not self.rate:
+            return None
+        return 60 * max(0, self.planned - self.done) / self.rate
+
+
+class LiveView(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that events tell of a tournament."""
+
+    seq: int = 0
+    """The newest event that is in it; older ones change nothing."""
+    matches: Mapping[int, MatchView] = {}
+    """Those on the wall, by number."""
+    places: tuple[int, ...] = ()
+    """Numbers in the order of their places: a new match takes the place of one that is over."""
+    progress: ProgressView = ProgressView()
+    finished: tuple[FinishedMatch, ...] = ()
+    """Newest first."""
+    notices: tuple[Notice, ...] = ()
+    """Newest first."""
+    faults: Mapping[str, Mapping[str, int]] = {}
+    """By name of a bot and termination: how often it forfeited."""
+
+
+def percent_for_first(value: float | None, player: int) -> float | None:
+    """Turn what `player` expects, in [-1, 1], into percent for the first player."""
+    if value is None:
+        return None
+    return 50 * (1 + (value if player == 0 else -value))

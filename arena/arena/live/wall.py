@@ -1,0 +1,164 @@
+"""The wall: which boards a page shows, in what order, and the row of numbers above each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.live.geometry import geometry
+from arena.live.views import MatchView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.live.events import Thoughts
+    from arena.live.geometry import Geometry
+    from arena.live.views import LiveView
+
+_Number = TypeVar("_Number", int, float)
+Sort = Literal["place", "activity", "number", "ply"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
+"""`place`: boards stay, a new match takes the place of one that is over; `activity`: last event first."""
+
+
+class WallView(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of the wall."""
+
+    boards: tuple[MatchView, ...]
+    page: int
+    """From 0."""
+    num_pages: int
+    """At least 1."""
+    start: int
+    """Index of its first board among all, from 0."""
+    total: int
+    sort: Sort
+
+    @property
+    def caption(self) -> str:
+        """Which boards these are: `boards 1-6 of 8`."""
+        if not self.boards:
+            return "no boards"
+        return f"boards {self.start + 1}-{self.start + len(self.boards)} of {self.total}"
+
+
+def wall(
+    view: LiveView, *, sort: Sort = "place", page: int = 0, size: int = 6, keep: int | None = None
+) -> WallView:
+    """Give a page of `size` boards; with `keep` the page that has this match, if there is one."""
+    boards = sorted_boards(view, sort)
+    size = max(1, size)
+    num_pages = max(1, -(-len(boards) // size))
+    numbers = [board.number for board in boards]
+    page = numbers.index(keep) // size if keep in numbers else min(max(page, 0), num_pages - 1)
+    start = page * size
+    return WallView(
+        boards=tuple(boards[start : start + size]),
+        page=page,
+        num_pages=num_pages,
+        start=start,
+        total=len(boards),
+        sort=sort,
+    )
+
+
+def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
+    """Give all matches of the wall in order; those that are over come last, but for `place`."""
+    boards = [view.matches[number] for number in view.places]
+    if sort == "activity":
+        boards.sort(key=lambda board: (board.is_over, -board.last_t))
+    elif sort == "number":
+        boards.sort(key=lambda board: (board.is_over, board.number))
+    elif sort == "ply":
+        boards.sort(key=lambda board: (board.is_over, -board.ply))
+    return boards
+
+
+class SearchTable(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bot thinks of its moves: columns in the order of the board, else the best moves first."""
+
+    player: int
+    moves: tuple[str, ...]
+    actions: tuple[int, ...]
+    visits: tuple[int | None, ...] | None
+    """None where the bot reports none; an entry is None where it reports none for that move."""
+    shares: tuple[float | None, ...] | None
+    """Of all visits, 0 to 1."""
+    policy: tuple[float | None, ...] | None
+
+
+def tenths(match: MatchView) -> tuple[str, ...]:
+    """Give, by column, the visits of the last move in tenths, else its policy, else `-`.
+
+    The digit 9 is nine tenths or more. Where an action is one cell, a column shows the sum over its cells.
+    """
+    found = match.last_thoughts()
+    weights = None if found is None else _weights(found[1])
+    shape = _shape(match)
+    if weights is None or shape is None or shape.kind == "other":
+        return ("-",) * match.columns
+    sums = [0.0] * shape.columns
+    for action, weight in weights.items():
+        if 0 <= action < len(shape.targets):
+            sums[shape.targets[action] % shape.columns] += weight
+    total = sum(sums)
+    if total <= 0:
+        return ("-",) * match.columns
+    return tuple(str(min(9, round(10 * weight / total))) for weight in sums)
+
+
+def search_table(match: MatchView, size: int, *, live: bool = False) -> SearchTable | None:
+    """Give what was thought of the last move, or with `live` what the bot to move thinks now.
+
+    At most `size` moves; None where nothing was said about any.
+    """
+    found = match.last_thoughts()
+    if live and match.to_move in (0, 1) and match.seats[match.to_move].thinking is not None:
+        thinking = match.seats[match.to_move].thinking
+        found = None if thinking is None else (match.to_move, thinking)
+    shape = _shape(match)
+    if found is None or shape is None or (found[1].visits is None and found[1].policy is None):
+        return None
+    player, thoughts = found
+    visits, policy = _mapping(thoughts.visits), _mapping(thoughts.policy)
+    if shape.kind == "columns":
+        actions = sorted(range(len(shape.targets)), key=lambda action: shape.targets[action] % shape.columns)
+    else:
+        weights = _weights(thoughts) or {}
+        actions = sorted(weights, key=lambda action: (-weights[action], action))
+    actions = actions[:size]
+    total = sum(visits.values()) if visits else 0
+    return SearchTable(
+        player=player,
+        moves=tuple(_move_name(shape, action) for action in actions),
+        actions=tuple(actions),
+        visits=None if visits is None else tuple(visits.get(action) for action in actions),
+        shares=None
+        if visits is None or total <= 0
+        else tuple(None if action not in visits else visits[action] / total for action in actions),
+        policy=None if policy is None else tuple(policy.get(action) for action in actions),
+    )
+
+
+def _move_name(shape: Geometry, action: int) -> str:
+    if not 0 <= action < len(shape.targets):
+        return str(action)
+    row, column = divmod(shape.targets[action], shape.columns)
+    return shape.column_names[column] + (shape.row_names[row] if shape.kind == "cells" else "")
+
+
+def _shape(match: MatchView) -> Geometry | None:
+    try:
+        return geometry(match.game) if match.columns else None
+    except ArenaError:
+        return None
+
+
+def _weights(thoughts: Thoughts) -> Mapping[int, float] | None:
+    return _mapping(thoughts.visits) or _mapping(thoughts.policy)
+
+
+def _mapping(pairs: tuple[tuple[int, _Number], ...] | None) -> dict[int, _Number] | None:
+    return None if pairs is None else dict(pairs)

@@ -1,0 +1,1 @@
+"""The dashboard: shows what the store holds; it referees nothing, computes nothing and loads no bot."""

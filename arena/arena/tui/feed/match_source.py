@@ -1,0 +1,127 @@
+"""Pages of stored matches for the list: by ranges of numbers, or from a look through the newest ones."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+from arena.home import open_store
+from arena.live.views import RESULTS
+from arena.tui.feed.condition import read_condition
+from arena.tui.feed.stored import row_of
+from arena.tui.widgets.match_pages import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from arena.live.tables import MatchRow
+    from arena.tui.feed.condition import Condition
+    from arena.tui.widgets.match_pages import PageRequest
+    from arena_db.records import MatchFilter
+    from arena_db.store import Store
+
+MAX_LOOKED_AT: Final = 20_000
+"""Newest matches that are looked through where the store cannot answer itself."""
+_CHUNK: Final = 1000
+_KEYS: Final[dict[str, Callable[[MatchRow], Any]]] = {
+    "number": lambda row: row.stored,
+    "plies": lambda row: row.plies,
+    "termination": lambda row: row.termination,
+    "result": lambda row: RESULTS[row.outcome],
+    "first": lambda row: row.names[0],
+    "second": lambda row: row.names[1],
+}
+
+
+class MatchSource:
+    """Gives pages of the matches of a store; one call at a time, in any thread."""
+
+    def __init__(self, option: str | None) -> None:
+        """Take the store: a path, or None for the usual place."""
+        self._option = option
+        self._wanted: tuple[str, str, bool] | None = None
+        self._total = 0
+        self._rows: list[MatchRow] | None = None
+        self._keys: dict[int, int | None] = {}
+        self._newest = 0
+        self._is_whole = False
+        self.is_cut = False
+        """Whether older matches were not looked at."""
+
+    def renew(self) -> None:
+        """Forget what is known; the next call sees new matches."""
+        self._wanted = None
+
+    def __call__(self, request: PageRequest) -> Page:
+        """Give a page.
+
+        Raises:
+            ConfigError: the condition cannot be read.
+            StoreError: the store cannot be read.
+        """
+        condition = read_condition(request.condition)
+        with open_store(self._option, read_only=True, create=False) as store:
+            wanted = (request.condition, request.sort, request.descending)
+            if wanted != self._wanted:
+                self._prepare(store, condition, request)
+                self._wanted = wanted
+            rows = self._slice(store, condition.to_store(), request)
+        return Page(rows=tuple(rows), total=self._total)
+
+    def _prepare(self, store: Store, condition: Condition, request: PageRequest) -> None:
+        where = condition.to_store()
+        newest = store.matches(where, limit=1)
+        self._newest = newest[0].id if newest else 0
+        self._total = sum(tally.num_matches for tally in store.tallies(where))
+        # Numbers have no gaps where nothing is left out: then every page can be found by counting.
+        self._is_whole = condition.is_empty and self._total == self._newest
+        self._keys = {0: None if self._newest == 0 else self._newest + 1}
+        self._rows = None
+        self.is_cut = False
+        is_by_number = request.sort == "number" and condition.rest().is_empty
+        if not is_by_number or not (request.descending or self._is_whole):
+            self._rows = self._looked_through(store, condition)
+            self._rows.sort(key=_KEYS[request.sort], reverse=request.descending)
+            self._total = len(self._rows)
+
+    def _looked_through(self, store: Store, condition: Condition) -> list[MatchRow]:
+        """Give all rows that fit, of the newest ones; newest first."""
+        where, rest = condition.to_store(), condition.rest()
+        found: list[MatchRow] = []
+        before: int | None = None
+        looked_at = 0
+        while page := store.matches(where, before=before, limit=_CHUNK):
+            found += [row for row in map(row_of, page) if rest.fits(row)]
+            before = page[-1].id
+            looked_at += len(page)
+            if looked_at >= MAX_LOOKED_AT:
+                self.is_cut = looked_at < sum(tally.num_matches for tally in store.tallies(where))
+                break
+        return found
+
+    def _slice(self, store: Store, where: MatchFilter, request: PageRequest) -> Sequence[MatchRow]:
+        begin, limit = request.offset, request.limit
+        if self._rows is not None:
+            return self._rows[begin : begin + limit]
+        limit = max(0, min(limit, self._total - begin))
+        if not request.descending:
+            found = store.matches(where, before=begin + limit + 1, limit=limit)
+            return [row_of(match) for match in reversed(found)]
+        if self._is_whole:
+            before: int | None = self._newest - begin + 1
+        else:
+            before = self._before(store, where, request)
+        return [row_of(match) for match in store.matches(where, before=before, limit=limit)]
+
+    def _before(self, store: Store, where: MatchFilter, request: PageRequest) -> int | None:
+        """Give the number that a page lies below, found from the nearest page that is known."""
+        known = sorted(self._keys)
+        page = known[bisect_right(known, request.page) - 1]
+        while page < request.page:
+            found = store.matches(where, before=self._keys[page], limit=request.limit)
+            if not found:
+                break
+            page += 1
+            self._keys[page] = found[-1].id
+        return self._keys[page]

@@ -1,0 +1,236 @@
+"""The feed of the dashboard: one read-only connection of the store, asked whether anything has changed."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from arena.errors import ArenaError
+from arena.home import open_store, store_errors
+from arena.live.events import Event, unpack
+from arena.live.reducer import reduce_all
+from arena.tui.feed.facts import Facts
+from arena.tui.feed.stored import past_view
+from arena.tui.shell.feed import Batch, Health
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from arena.live.views import LiveView
+    from arena_db.records import LiveEvent, TournamentRecord
+    from arena_db.store import Store
+
+_FAST_S: Final = 0.05
+_SLOW_S: Final = 1.0
+"""Seconds between two looks while a match runs, and while none does."""
+_FACTS_S: Final = 2.0
+"""Seconds from one making of tables to the next, at least."""
+_LEASE_S: Final = 60.0
+"""For how long a coordinator holds a tournament after it was last heard of."""
+_LIMIT: Final = 500
+_MOST_LOOKS: Final = 3
+"""Attempts to read the past and the present of one moment."""
+_UNKNOWN: Final = -1
+"""The version of a store that was not asked for it."""
+_KINDS: Final = {"started", "move", "info", "finished", "fault", "state"}
+
+
+class StoreFeed:
+    """Follows one tournament of a store; errors of it are raised, and the next `poll` reopens it."""
+
+    def __init__(
+        self,
+        option: str | None,
+        tournament: int,
+        *,
+        is_read_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what to follow; nothing is opened yet.
+
+        Args:
+            option: path of the store; None for the usual place.
+            tournament: its id.
+            is_read_only: whether commands are refused.
+            clock: gives seconds; tells when tables may be made again.
+        """
+        self._option = option
+        self._tournament = tournament
+        self._is_read_only = is_read_only
+        self._clock = clock
+        self._stack = ExitStack()
+        self._store: Store | None = None
+        self._version = _UNKNOWN
+        self._seq = 0
+        self._running: set[int] = set()
+        self._heard_t: float | None = None
+        self._has_events = False
+        self._facts: Facts | None = None
+        self._facts_key: tuple[object, ...] = ()
+        self._facts_at = -_FACTS_S
+        self._facts_are_due = True
+
+    @property
+    def interval(self) -> float:
+        """Seconds to wait before the next `poll`."""
+        if self._store is not None and self._version == _UNKNOWN:
+            return 0.0
+        return _FAST_S if self._running or (self._facts_are_due and not self._facts_key) else _SLOW_S
+
+    def poll(self) -> Batch | None:
+        """Give what is new; first where things stand, then the tables.
+
+        Raises:
+            StoreError: the store cannot be read.
+            ArenaError: the tournament is gone.
+        """
+        try:
+            with store_errors():
+                return self._poll()
+        except ArenaError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store = None
+        self._version = _UNKNOWN
+        self._stack.close()
+
+    def _poll(self) -> Batch | None:
+        if self._store is None:
+            self._store = self._stack.enter_context(open_store(self._option, read_only=True, create=False))
+            self._version = self._store.data_version()
+            return self._beginning(self._store)
+        store = self._store
+        version = store.data_version()
+        if version != self._version:
+            self._version = version
+            self._facts_are_due = True
+            batch = self._following(store)
+            if batch is not None:
+                return batch
+        if self._facts_are_due and self._clock() - self._facts_at >= _FACTS_S:
+            return self._tables(store)
+        return None
+
+    def _beginning(self, store: Store) -> Batch:
+        """Give where things stand: the past, then what is being played, of one moment."""
+        view, seq, events = self._moment(store)
+        self._seq = seq
+        self._running = set()
+        self._heard_t = None
+        self._hear(events)
+        self._facts_are_due = True
+        self._facts_key = ()
+        self._has_events = bool(events)
+        return Batch(view=view, health=self._health(store))
+
+    def _moment(self, store: Store) -> tuple[LiveView, int, list[Event]]:
+        """Read past and present together: a match that ended in between would count twice, or not at all."""
+        for _ in range(_MOST_LOOKS - 1):
+            found = self._look(store)
+            if self._record(store).num_done == found[0].progress.done:
+                return found
+        return self._look(store)
+
+    def _look(self, store: Store) -> tuple[LiveView, int, list[Event]]:
+        record = self._record(store)
+        snapshot = store.snapshot(record.id)
+        events = list(_translated(snapshot.events))
+        view = reduce_all(past_view(store, record), events)
+        progress = replace(view.progress, done=record.num_done, planned=record.num_planned)
+        return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
+
+    def _following(self, store: Store) -> Batch | None:
+        page = store.events_after(self._seq, _LIMIT, tournament=self._tournament)
+        if page.has_gap:
+            return self._beginning(store)
+        if len(page.events) == _LIMIT:
+            # There is more: look again at once.
+            self._version = _UNKNOWN
+        self._seq = page.seq
+        events = list(_translated(page.events))
+        if events:
+            self._has_events = True
+            self._hear(events)
+            return Batch(events=events, health=self._health(store))
+        return None
+
+    def _tables(self, store: Store) -> Batch | None:
+        self._facts_are_due = False
+        self._facts_at = self._clock()
+        record = self._record(store)
+        key = self._key(store, record)
+        if key == self._facts_key:
+            return None
+        is_first, self._facts_key = self._facts_key == (), key
+        if self._facts is None:
+            self._facts = Facts(store, record)
+        tables = self._facts.make(store, record)
+        # Where nobody tells of matches, results alone show how far it is.
+        if is_first or self._has_events:
+            return Batch(facts=tables, health=self._health(store))
+        view, self._seq, events = self._moment(store)
+        self._hear(events)
+        return Batch(view=view, facts=tables, health=self._health(store))
+
+    @staticmethod
+    def _key(store: Store, record: TournamentRecord) -> tuple[object, ...]:
+        from arena_db.records import MatchFilter
+
+        newest = store.matches(MatchFilter(rated_only=False), limit=1)
+        return (newest[0].id if newest else 0, record.num_done, record.num_planned, record.state)
+
+    def _record(self, store: Store) -> TournamentRecord:
+        record = store.tournament(self._tournament)
+        if record is None:
+            raise ArenaError(f"tournament {self._tournament} is no longer in {store.path}")
+        return record
+
+    def _hear(self, events: Iterable[Event]) -> None:
+        """Remember what runs, and when the coordinator was last heard of."""
+        for event in events:
+            self._heard_t = max(event.t, self._heard_t or 0.0)
+            if event.match is not None and event.kind == "started":
+                self._running.add(event.match)
+            elif event.match is not None and event.kind == "finished":
+                self._running.discard(event.match)
+            elif event.kind == "state" and event.payload.get("state") == "ended":
+                self._running.clear()
+                self._heard_t = None
+
+    def _health(self, store: Store) -> Health:
+        is_expected = self._heard_t is not None
+        return Health(
+            store=store.path.name,
+            heartbeat_t=self._heard_t,
+            lease_until=self._heard_t + _LEASE_S if is_expected and self._heard_t else None,
+            is_read_only=self._is_read_only,
+        )
+
+
+def _translated(events: Sequence[LiveEvent]) -> Iterable[Event]:
+    for event in events:
+        if event.kind in _KINDS:
+            yield Event(
+                seq=event.seq,
+                tournament=event.tournament,
+                match=event.number,
+                attempt=event.attempt,
+                ply=event.ply,
+                kind=event.kind,  # pyright: ignore[reportArgumentType] # checked above
+                payload=_payload(event.payload),
+                t=event.t,
+            )
+
+
+def _payload(text: str) -> Mapping[str, object]:
+    """Read a payload; of a damaged one nothing, which the reducer takes note of."""
+    try:
+        return unpack(text)
+    except ArenaError:
+        return {}

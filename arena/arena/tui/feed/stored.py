@@ -1,0 +1,168 @@
+"""Stored matches and tournaments as view-models: what a viewer sees of the past."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Literal, cast
+
+from arena.errors import ConfigError
+from arena.live.events import Thoughts
+from arena.live.labels import MAX_NAME, short_labels
+from arena.live.replay import Recorded, Replay
+from arena.live.tables import MatchRow
+from arena.live.views import (
+    MAX_FINISHED,
+    MAX_RECENT,
+    FinishedMatch,
+    LiveView,
+    MatchView,
+    ProgressView,
+)
+from arena.referee.timecontrol import TimeControl
+from arena_plugins.contract import Termination
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+NUM_BOARDS = 6
+"""Matches that are over and still stand on the wall when a viewer comes."""
+_MAX_TEXT = 200
+
+_Outcome = Literal["first", "second", "draw", "void"]
+_STATES: Mapping[str, Literal["running", "ended"]] = {
+    "running": "running",
+    "stopped": "ended",
+    "finished": "ended",
+}
+
+
+def clock_text_of(pool: str) -> str:
+    """Give the limit of a pool, whose name ends with how bots were run: `5/move` of `5/move hosted`."""
+    return pool.rpartition(" ")[0] or pool
+
+
+def labels_of(store: Store, tournament: int) -> dict[int, str]:
+    """Give the short label of each seat of a tournament."""
+    entrants = store.entrants(tournament)
+    labels = short_labels([entrant.label for entrant in entrants])
+    return {entrant.seat: label for entrant, label in zip(entrants, labels, strict=True)}
+
+
+def recorded_of(match: StoredMatch, labels: Mapping[int, str], pool: str = "") -> Recorded:
+    """Give a stored match as what a replay is made of; the store keeps values, not visits or policies."""
+    clock_ms, inc_ms = _clocks(pool)
+    return Recorded(
+        number=match.number,
+        stored=match.id,
+        tournament=match.tournament,
+        game=match.game,
+        bots=(match.first_label, match.second_label),
+        labels=(labels.get(match.first_seat, ""), labels.get(match.second_seat, "")),
+        actions=match.actions,
+        num_opening=match.num_opening,
+        times_ms=match.times_ms,
+        thoughts=tuple(None if value is None else Thoughts(value=value) for value in match.values),
+        outcome=cast("_Outcome", match.outcome),
+        termination=match.termination,
+        reason=match.reason,
+        tc=clock_text_of(pool),
+        clock_ms=clock_ms,
+        inc_ms=inc_ms,
+        started_t=match.started_at,
+    )
+
+
+def row_of(match: StoredMatch) -> MatchRow:
+    """Give a stored match as a row of a list."""
+    return MatchRow(
+        stored=match.id,
+        names=(match.first_label, match.second_label),
+        outcome=cast("_Outcome", match.outcome),
+        termination=match.termination,
+        plies=len(match.actions),
+        t=match.started_at,
+        tournament=match.tournament_name,
+        game=match.game,
+    )
+
+
+def finished_of(match: StoredMatch, labels: Mapping[int, str]) -> FinishedMatch:
+    """Give a stored match as a line of the news."""
+    return FinishedMatch(
+        number=match.number,
+        attempt=match.attempt,
+        stored=match.id,
+        names=(clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME)),
+        labels=(labels.get(match.first_seat, "?"), labels.get(match.second_seat, "?")),
+        outcome=cast("_Outcome", match.outcome),
+        termination=match.termination,
+        reason=clean_text(match.reason, _MAX_TEXT),
+        plies=len(match.actions),
+        t=match.started_at + match.duration_ms / 1000,
+    )
+
+
+def past_view(store: Store, record: TournamentRecord) -> LiveView:
+    """Give what the store tells without any event: results, and the boards of the last matches."""
+    from arena_db.records import MatchFilter
+
+    labels = labels_of(store, record.id)
+    where = MatchFilter(tournament=record.name, rated_only=False)
+    matches = store.matches(where, limit=MAX_FINISHED)
+    finished = tuple(finished_of(match, labels) for match in matches)
+    boards = _boards(matches[:NUM_BOARDS], labels, record.pool)
+    times = sorted(match.t for match in finished[:MAX_RECENT])
+    return LiveView(
+        matches=boards,
+        places=tuple(boards),
+        progress=ProgressView(
+            name=clean_text(record.name, MAX_NAME),
+            game=clean_text(record.game, _MAX_TEXT),
+            tc=clock_text_of(record.pool),
+            state=_STATES[record.state],
+            reason=record.state if record.state == "stopped" else "",
+            planned=record.num_planned,
+            done=record.num_done,
+            recent=tuple(times) if record.state == "running" else (),
+        ),
+        finished=finished,
+        faults=_faults(store, record),
+    )
+
+
+def _boards(matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: str) -> dict[int, MatchView]:
+    """Give the last position of each match by its number; of several attempts that of the newest."""
+    boards: dict[int, MatchView] = {}
+    for match in matches:
+        if match.number not in boards:
+            replay = Replay(recorded_of(match, labels, pool))
+            boards[match.number] = replay.at(replay.num_plies)
+    return boards
+
+
+def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]:
+    """Count forfeits by name of the bot and termination."""
+    from arena_db.records import MatchFilter
+
+    names = {entrant.seat: clean_text(entrant.label, MAX_NAME) for entrant in store.entrants(record.id)}
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for tally in store.tallies(MatchFilter(tournament=record.name, rated_only=False)):
+        if tally.outcome in ("first", "second") and Termination(tally.termination).is_fault:
+            loser = tally.second_seat if tally.outcome == "first" else tally.first_seat
+            found[names[loser]][tally.termination] += tally.num_matches
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+def _clocks(pool: str) -> tuple[tuple[int, int] | None, int]:
+    """Give both clocks at the start and the increment, ms; no clocks where each move has its own time."""
+    try:
+        control = TimeControl.from_text(clock_text_of(pool))
+    except ConfigError:
+        return None, 0
+    if control.mode == "fischer":
+        return (control.base_ms, control.base_ms), control.inc_ms
+    return None, 0

@@ -1,0 +1,114 @@
+"""The two sets of glyphs: one for terminals that show Unicode, one of ASCII alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GlyphName = Literal["unicode", "ascii"]
+
+
+class Border(NamedTuple):
+    """The pieces of a frame."""
+
+    top_left: str
+    top: str
+    top_right: str
+    side: str
+    bottom_left: str
+    bottom_right: str
+
+
+# Compared by identity, so that what is drawn can be remembered by it.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Glyphs:
+    """Every glyph that is not text; each is one cell wide."""
+
+    name: GlyphName
+    players: tuple[str, str]
+    """First, second."""
+    ghosts: tuple[str, str]
+    """A stone that would lie there."""
+    empty: str
+    light: Border
+    heavy: Border
+    """Of what has the focus."""
+    grid_side: str
+    grid_top: tuple[str, str, str, str]
+    """Left corner, line, joint, right corner."""
+    grid_bottom: tuple[str, str, str, str]
+    bar: tuple[str, str]
+    """Done, to do."""
+    shades: str
+    """Four shades, lightest first."""
+    levels: str
+    """Heights of a trend, lowest first."""
+    series: str
+    """One for each line of a chart."""
+    interval: tuple[str, str, str, str]
+    """Left end, line, middle, right end."""
+    dot: str
+    plus_minus: str
+    arrow: str
+    """Marks a row."""
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether nothing but ASCII may be shown."""
+        return self.name == "ascii"
+
+
+UNICODE = Glyphs(
+    name="unicode",
+    players=("●", "○"),
+    ghosts=("x", "o"),
+    empty="·",
+    light=Border("┌", "─", "┐", "│", "└", "┘"),
+    heavy=Border("┏", "━", "┓", "┃", "┗", "┛"),
+    grid_side="│",
+    grid_top=("┌", "─", "┬", "┐"),
+    grid_bottom=("└", "─", "┴", "┘"),
+    bar=("█", "░"),
+    shades="▁▃▅█",
+    levels="▁▂▃▄▅▆▇█",
+    series="●○■□▲△◆◇",
+    interval=("├", "─", "●", "┤"),
+    dot="●",
+    plus_minus="±",
+    arrow="▶",
+)
+ASCII = Glyphs(
+    name="ascii",
+    players=("X", "O"),
+    ghosts=("x", "o"),
+    empty=".",
+    light=Border("+", "-", "+", "|", "+", "+"),
+    heavy=Border("#", "=", "#", "#", "#", "#"),
+    grid_side="|",
+    grid_top=("+", "-", "+", "+"),
+    grid_bottom=("+", "-", "+", "+"),
+    bar=("#", "."),
+    shades=".-*#",
+    levels="_.:-=+*#",
+    series="*o+x#@%&",
+    interval=("[", "-", "o", "]"),
+    dot="o",
+    plus_minus="+/-",
+    arrow=">",
+)
+SETS: Mapping[GlyphName, Glyphs] = {"unicode": UNICODE, "ascii": ASCII}
+
+
+def choose_glyphs(wanted: GlyphName | None = None, environ: Mapping[str, str] = os.environ) -> Glyphs:
+    """Give the set that is wanted, else the one that the terminal can show."""
+    if wanted is not None:
+        return SETS[wanted]
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    # The console of Linux has 256 glyphs of its own, and of these stones are none.
+    can_show = encoding in ("utf8", "utf8sig") and environ.get("TERM", "") not in ("linux", "dumb")
+    return UNICODE if can_show else ASCII

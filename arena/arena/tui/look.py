@@ -1,0 +1,79 @@
+"""An app that looks like the dashboard: its themes, its glyphs, its motion; without any data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import App
+from textual.keys import key_to_character
+from typing_extensions import override
+
+from arena.tui.glyphs import choose_glyphs
+from arena.tui.themes import THEMES, arena_variables
+
+if TYPE_CHECKING:
+    from textual.binding import Binding
+    from textual.message_pump import MessagePump
+
+    from arena.tui.glyphs import GlyphName, Glyphs
+
+DEFAULT_THEME = "textual-dark"
+
+
+class LookApp(App[None]):
+    """The base of the dashboard, and the host that its widgets are tested in."""
+
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [  # pyright: ignore[reportIncompatibleVariableOverride] # meant to be overridden
+        (0, "-narrow"),
+        (40, "-single"),
+        (60, "-pair"),
+        (80, "-usual"),
+        (120, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [  # pyright: ignore[reportIncompatibleVariableOverride] # meant to be overridden
+        (0, "-shallow"),
+        (12, "-flat"),
+        (16, "-low"),
+        (24, "-reference"),
+        (40, "-tall"),
+    ]
+    glyphs: Glyphs
+    """What widgets draw with."""
+
+    def __init__(
+        self, *, glyphs: GlyphName | None = None, theme: str = "", reduce_motion: bool = False
+    ) -> None:
+        """Make the app.
+
+        Args:
+            glyphs: the set of glyphs; None chooses by the terminal.
+            theme: name of the theme; empty for the usual one.
+            reduce_motion: nothing slides, fades or blinks.
+        """
+        super().__init__()
+        self.glyphs = choose_glyphs(glyphs)
+        self.reduce_motion = reduce_motion
+        if reduce_motion:
+            self.animation_level = "none"
+        for own in THEMES:
+            self.register_theme(own)
+        self.theme = theme if theme in self.available_themes else DEFAULT_THEME
+
+    @override
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return arena_variables(self.current_theme)
+
+    @override
+    def get_key_display(self, binding: Binding) -> str:
+        """Name a key by a word or by its own character, never by a picture of it."""
+        if binding.key_display:
+            return binding.key_display
+        *modifiers, key = binding.key.split("+")
+        character = key_to_character(key)
+        shown = character if character and character.isprintable() and character != " " else key
+        return "".join("^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers) + shown
+
+
+def app_of(node: MessagePump) -> App[object]:
+    """Give the app of a widget or a screen, with a type."""
+    return cast("App[object]", node.app)

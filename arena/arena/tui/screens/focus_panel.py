@@ -1,0 +1,81 @@
+"""One running match, large: board, search, both evals, clocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal, Vertical
+from typing_extensions import override
+
+from arena.live.plain import long_clock_text
+from arena.tui.widgets.bars import EvalStrip
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.panel import LinesPanel
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.live.views import MatchView
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.text import Line
+
+_MAX_PV = 8
+
+
+class FocusPanel(Horizontal):
+    """The match that is looked at."""
+
+    DEFAULT_CSS = """
+    FocusPanel { height: 1fr; width: 1fr; }
+    FocusPanel LargeBoard { height: 1fr; }
+    FocusPanel EvalStrip { height: 4; }
+    FocusPanel LinesPanel { height: 1fr; }
+    FocusPanel > Vertical { width: 1fr; }
+    """
+
+    @override
+    def compose(self) -> ComposeResult:
+        yield LargeBoard()
+        with Vertical():
+            yield EvalStrip()
+            yield LinesPanel("search")
+
+    def show(self, match: MatchView | None, now: float) -> None:
+        """Show a match at `now`, UTC seconds; None is no match."""
+        board = self.query_one(LargeBoard)
+        board.title = f"focus {match.id_text} {match.title}" if match else "focus"
+        board.show(match, live=True)
+        self.query_one(EvalStrip).show(match)
+        self.tick(match, now)
+
+    def tick(self, match: MatchView | None, now: float) -> None:
+        """Let the clocks run."""
+        panel = self.query_one(LinesPanel)
+        panel.show([] if match is None else search_lines(match, now, panel.glyphs))
+
+
+def search_lines(match: MatchView, now: float, glyphs: Glyphs) -> list[Line]:
+    """Give moves, clocks and what was last said of the search, each where it is known."""
+    texts = [f" moves {' '.join(move.text for move in match.moves[-_MAX_PV:])}"]
+    if match.is_over:
+        texts.append(f" {match.result} {match.termination}")
+        texts.append(f" {match.reason}")
+    elif match.to_move in (0, 1):
+        texts.append(f" {glyphs.players[match.to_move]} to move")
+    for player, seat in enumerate(match.seats):
+        mark, glyph = "*" if match.to_move == player else " ", glyphs.players[player]
+        clock = match.remaining_ms(player, now)
+        time = "" if clock is None else f"  clock {long_clock_text(clock)}"
+        texts.append(f"{mark}{glyph} {seat.name}{time}")
+    found = match.last_thoughts()
+    if found is not None:
+        player, thoughts = found
+        facts = (("nodes", thoughts.nodes), ("depth", thoughts.depth))
+        known = [f"{name} {value}" for name, value in facts if value is not None]
+        if known:
+            texts.append(f" {glyphs.players[player]} {'  '.join(known)}")
+        if thoughts.text:
+            texts.append(f" {thoughts.text}")
+    if match.trouble:
+        texts.append(f" {match.trouble}")
+    return [((text, ""),) for text in texts]

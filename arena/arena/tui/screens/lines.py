@@ -1,0 +1,39 @@
+"""Lines of text between other widgets, without a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.tui.text import Line
+
+
+class BareLines(Canvas):
+    """One line, or as many as the style gives it."""
+
+    DEFAULT_CSS = """
+    BareLines { height: 1; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__(id=id, classes=classes)
+        self._said: list[Line] = []
+
+    def say(self, text: str, style: str = "") -> None:
+        """Show one line."""
+        self.show([((text, style),)])
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show other lines."""
+        self._said = list(lines)
+        self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        return self._said[:height]

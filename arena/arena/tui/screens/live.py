@@ -1,0 +1,228 @@
+"""Screen 1: the wall of boards, standings, progress, what has finished, and the match in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from typing_extensions import override
+
+from arena.errors import ConfigError
+from arena.live.tables import MatrixView, StandingsView
+from arena.live.wall import sorted_boards
+from arena.tui.feed.condition import Condition, read_condition
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.focus_panel import FocusPanel
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.bars import ProgressPanel
+from arena.tui.widgets.charts import RatingPlot
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.matrix import Matrix
+from arena.tui.widgets.news import fault_lines, finished_line, finished_text, notice_line
+from arena.tui.widgets.panel import LinesPanel
+from arena.tui.widgets.small_board import SmallBoard
+from arena.tui.widgets.standings_table import StandingsTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.live.views import LiveView, MatchView
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.text import Line
+
+_NUM_NEWS = 40
+
+
+class LiveScreen(ArenaScreen):
+    """What is being played now."""
+
+    NAME = "live"
+    KEY = "1"
+    LABEL = "Live"
+    FILTER_HINT = "bot:az vs:mcts* ply<20"
+    HELP = "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "follow", "Follow", id="live.follow"),
+        Binding("e", "evals", "Evals", id="live.evals"),
+        Binding("s", "sort", "Sort", show=False, id="live.sort"),
+        Binding("left_square_bracket", "page(-1)", "Page back", show=False, id="live.page-back"),
+        Binding("right_square_bracket", "page(1)", "Page", key_display="[ ]", id="live.page"),
+        Binding("plus", "zoom(1)", "Larger boards", show=False, id="live.larger"),
+        Binding("minus", "zoom(-1)", "Smaller boards", show=False, id="live.smaller"),
+    ]
+    CSS = """
+    LiveScreen #wall-row { height: 1fr; }
+    LiveScreen #side { width: 26; height: 1fr; }
+    LiveScreen #side StandingsTable { width: 1fr; max-height: 9; }
+    LiveScreen #side ProgressPanel { height: 3; }
+    LiveScreen #side #finished { height: 1fr; }
+    LiveScreen #side Matrix { height: auto; display: none; }
+    LiveScreen #caption { height: 1; }
+    LiveScreen #below { display: none; height: 12; }
+    LiveScreen #events { display: none; height: 4; }
+    LiveScreen.-pair #side, LiveScreen.-single #side, LiveScreen.-flat #side { display: none; }
+    LiveScreen.-wide.-tall #side { width: 48; }
+    LiveScreen.-wide.-tall #side StandingsTable { max-height: 12; }
+    LiveScreen.-wide.-tall #side Matrix { display: block; max-height: 11; }
+    LiveScreen.-wide.-tall #below, LiveScreen.-wide.-tall #events { display: block; }
+    LiveScreen.-wide.-tall #below FocusPanel { width: 72; }
+    LiveScreen.-wide.-tall #below RatingPlot { width: 1fr; height: 1fr; }
+    LiveScreen.-open #wall-row, LiveScreen.-open #events { display: none; }
+    LiveScreen.-open #below { display: block; height: 1fr; }
+    LiveScreen.-open #below RatingPlot { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._focus: int | None = None
+        self._follows = False
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            with Horizontal(id="wall-row"):
+                yield WallPanel(id="wall")
+                with Vertical(id="side"):
+                    yield StandingsTable()
+                    yield Matrix()
+                    yield ProgressPanel()
+                    yield LinesPanel("finished", id="finished")
+            with Horizontal(id="below"):
+                yield FocusPanel()
+                yield RatingPlot()
+            yield LinesPanel("events", id="events")
+            yield BareLines(id="caption")
+
+    def on_mount(self) -> None:
+        """Give up frames where there is no room for them."""
+        for panel in (self.query_one(ProgressPanel), self.query_one("#finished", LinesPanel)):
+            panel.has_frame = False
+        self.query_one(StandingsTable).has_frame = False
+
+    @property
+    def _wall(self) -> WallPanel:
+        return self.query_one(WallPanel)
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        now = dashboard_of(self).clock()
+        view = model.view
+        if self._follows:
+            self._focus = self._most_active(view)
+            self._wall.keep = self._focus
+        self._wall.show(view, now)
+        self.query_one(ProgressPanel).show(view.progress)
+        self._show_news(view)
+        standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
+        if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
+            self.query_one(StandingsTable).show(standings)
+            self.query_one(RatingPlot).show(standings.rows)
+        if isinstance(matrix, MatrixView) and (change is None or "matrix" in change.facts):
+            self.query_one(Matrix).show(matrix)
+        self.query_one(FocusPanel).show(self._focused(view), now)
+        self._show_caption()
+
+    def _show_news(self, view: LiveView) -> None:
+        finished = self.query_one("#finished", LinesPanel)
+        finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
+        alerts: list[tuple[float, Line]] = [(n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]]
+        news = [(m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
+        ordered = [line for _, line in sorted([*alerts, *news], key=lambda item: -item[0])]
+        games: dict[str, int] = {}
+        standings = dashboard_of(self).model.facts.get("standings")
+        if isinstance(standings, StandingsView):
+            games = {row.name: row.games for row in standings.rows}
+        self.query_one("#events", LinesPanel).show([*fault_lines(view.faults, games)[:1], *ordered])
+
+    @override
+    def tick(self, now: float) -> None:
+        self._wall.tick(now)
+        self.query_one(FocusPanel).tick(self._focused(dashboard_of(self).model.view), now)
+
+    def _show_caption(self) -> None:
+        follow = "on" if self._follows else "off"
+        self.query_one("#caption", BareLines).say(f" {self._wall.caption()}   follow: {follow}", "dim")
+
+    @staticmethod
+    def _most_active(view: LiveView) -> int | None:
+        boards = sorted_boards(view, "activity")
+        return boards[0].number if boards else None
+
+    def _focused(self, view: LiveView) -> MatchView | None:
+        number = self._focus if self._focus in view.matches else self._most_active(view)
+        return None if number is None else view.matches.get(number)
+
+    def _paint(self) -> None:
+        self.show_model(dashboard_of(self).model, None)
+
+    def on_small_board_opened(self, message: SmallBoard.Opened) -> None:
+        """Open a match: one that is stored in the replay, a running one large."""
+        message.stop()
+        match = dashboard_of(self).model.view.matches.get(message.number)
+        if match is None:
+            return
+        if match.is_over and match.stored is not None:
+            dashboard_of(self).push_screen(ReplayScreen(match.stored))
+            return
+        self._follows, self._focus = False, match.number
+        self._wall.keep = match.number
+        self.add_class("-open")
+        self.query_one(LargeBoard).focus()
+        self._paint()
+
+    @override
+    def go_back(self) -> bool:
+        if not self.has_class("-open"):
+            return False
+        self.remove_class("-open")
+        self.call_after_refresh(self._focus_board)
+        return True
+
+    def _focus_board(self) -> None:
+        for board in self.query(SmallBoard):
+            if board.match is not None and board.match.number == self._focus:
+                board.focus()
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        try:
+            self._wall.condition = read_condition(text)
+        except ConfigError as error:
+            self._wall.condition = Condition()
+            self.notify(str(error), severity="warning", markup=False)
+        self._paint()
+
+    @override
+    def text_to_copy(self) -> str:
+        match = self._wall.focused_match
+        return "" if match is None else f"{match.id_text} {match.seats[0].name} v {match.seats[1].name}"
+
+    def action_follow(self) -> None:
+        """Keep the match in focus that was active last, or stay where it is."""
+        self._follows = not self._follows
+        self._wall.keep = None
+        self._paint()
+
+    def action_evals(self) -> None:
+        """Show what searches say above the boards, or not."""
+        self._wall.switch_evals()
+        self._show_caption()
+
+    def action_sort(self) -> None:
+        """Sort the boards by the next thing."""
+        self._wall.next_sort()
+        self._show_caption()
+
+    def action_page(self, step: int) -> None:
+        """Show other boards."""
+        self._wall.turn(step)
+        self._show_caption()
+
+    def action_zoom(self, step: int) -> None:
+        """Show fewer and wider boards, or more."""
+        self._wall.change_zoom(step)
+        self._show_caption()

@@ -1,0 +1,175 @@
+"""Screen 3: all stored matches, filtered; one of them can be seen beside the list."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.live.replay import Replay
+from arena.tui.feed.condition import HINT
+from arena.tui.feed.match_source import MAX_LOOKED_AT, MatchSource
+from arena.tui.feed.one_match import load_match
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_texts import about_lines
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.match_list import MatchList
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.live.replay import Recorded
+
+
+class MatchesScreen(ArenaScreen):
+    """The matches of the store."""
+
+    NAME = "matches"
+    KEY = "3"
+    LABEL = "Matches"
+    FILTER_HINT = HINT
+    HELP = (
+        "All stored matches, void ones too, newest first. A filter is made of bot: vs: result: end:"
+        " tournament: game: and ply<20; * stands for any text. Enter opens the replay, o shows the match"
+        " beside the list."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "split", "Split", id="matches.split")]
+    CSS = """
+    MatchesScreen MatchList { width: 1fr; height: 1fr; }
+    MatchesScreen #beside { display: none; width: 40; height: 1fr; }
+    MatchesScreen #beside LargeBoard { height: 1fr; width: 1fr; }
+    MatchesScreen #beside BareLines { height: 3; }
+    MatchesScreen.-split #beside { display: block; }
+    MatchesScreen.-single #beside, MatchesScreen.-pair #beside { width: 26; }
+    MatchesScreen #asked { height: 1; }
+    """
+
+    class Shown(Message):
+        """A match to show beside the list has come."""
+
+        def __init__(self, recorded: Recorded | None, trouble: str) -> None:
+            super().__init__()
+            self.recorded = recorded
+            self.trouble = trouble
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._source: MatchSource | None = None
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        self._source = MatchSource(dashboard_of(self).store)
+        with Vertical():
+            with Horizontal():
+                yield MatchList(self._source)
+                with Vertical(id="beside"):
+                    yield LargeBoard("match")
+                    yield BareLines()
+            yield BareLines(id="asked")
+
+    @property
+    def _list(self) -> MatchList:
+        return self.query_one(MatchList)
+
+    def show_condition(self, text: str) -> None:
+        """Show the matches that a filter leaves, as if it had been typed."""
+        self.filter_text = text
+        self.filter_changed(text)
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self._renew()
+        self._list.reload(condition=text)
+        self._tell()
+
+    @override
+    def reload(self) -> None:
+        self._renew()
+        self._list.reload()
+
+    def _renew(self) -> None:
+        if self._source is not None:
+            self._source.renew()
+
+    def on_match_list_counted(self) -> None:
+        """Say how many there are."""
+        self._tell()
+
+    def _tell(self) -> None:
+        matches, source = self._list, self._source
+        asked = f"filter {self.filter_text}   " if self.filter_text else ""
+        cut = ""
+        if source is not None and source.is_cut:
+            cut = f"   of the newest {MAX_LOOKED_AT}"
+        self.query_one("#asked", BareLines).say(
+            f" {matches.cursor + 1 if matches.total else 0}/{matches.total}{cut}   {asked}", "dim"
+        )
+
+    def on_match_list_selected(self, message: MatchList.Selected) -> None:
+        """Open the replay of a match."""
+        message.stop()
+        dashboard_of(self).push_screen(ReplayScreen(message.row.stored, self._neighbour))
+
+    def on_match_list_moved(self, message: MatchList.Moved) -> None:
+        """Show the match beside the list."""
+        message.stop()
+        self._tell()
+        self._look_at(message.row.stored)
+
+    def _neighbour(self, step: int) -> int | None:
+        """Move the cursor; give the number of the match it comes to."""
+        index = self._list.cursor + step
+        row = self._list.row(index) if 0 <= index < self._list.total else None
+        if row is None:
+            return None
+        self._list.go_to(index)
+        return row.stored
+
+    def action_split(self) -> None:
+        """Show the match of the cursor beside the list, or not."""
+        self.toggle_class("-split")
+        row = self._list.row(self._list.cursor)
+        if row is not None:
+            self._look_at(row.stored)
+
+    def _look_at(self, number: int) -> None:
+        if self.has_class("-split"):
+            self.run_worker(
+                partial(self._loading, dashboard_of(self).store, number),
+                name="beside",
+                group="beside",
+                exclusive=True,
+                thread=True,
+            )
+
+    def _loading(self, store: str | None, number: int) -> None:
+        """Read the match, in a thread."""
+        try:
+            self.post_message(self.Shown(load_match(store, number).recorded, ""))
+        except ArenaError as error:
+            self.post_message(self.Shown(None, str(error)))
+
+    def on_matches_screen_shown(self, message: Shown) -> None:
+        """Show the last position of a match."""
+        message.stop()
+        board, below = (
+            self.query_one("#beside LargeBoard", LargeBoard),
+            self.query_one("#beside BareLines", BareLines),
+        )
+        if message.recorded is None:
+            board.show(None)
+            below.say(f" {message.trouble}", "alert")
+            return
+        replay = Replay(message.recorded)
+        match = replay.at(replay.num_plies)
+        board.title = f"{match.id_text} {match.title}"
+        board.show(match)
+        below.show(about_lines(replay))

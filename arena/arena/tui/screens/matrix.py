@@ -1,0 +1,95 @@
+"""Screen 4: every bot against every other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+from typing_extensions import override
+
+from arena.live.tables import MatrixView
+from arena.tui.feed.condition import word
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.opening import show_matches
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.matrix import Matrix
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.live.tables import MatrixCell
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.text import Line
+
+
+class MatrixScreen(ArenaScreen):
+    """The crosstable."""
+
+    NAME = "matrix"
+    KEY = "4"
+    LABEL = "Matrix"
+    HELP = "Each row against each column, best bots first. Enter opens the matches of the cell."
+    CSS = """
+    MatrixScreen Matrix { height: 1fr; }
+    MatrixScreen #details { height: 3; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._view = MatrixView()
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            yield Matrix()
+            yield BareLines(id="details")
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        view = model.facts.get("matrix")
+        if isinstance(view, MatrixView):
+            self._view = view
+            self.query_one(Matrix).show(view)
+        self._describe()
+
+    def _describe(self) -> None:
+        row, column = self.query_one(Matrix).cursor
+        names = self._view.names
+        cell = self._view.cells[row][column] if max(row, column) < len(names) else None
+        lines: list[Line] = []
+        if cell is not None:
+            lines = [((f" {names[row]} v {names[column]}", "title"),), *_cell_lines(cell)]
+        self.query_one("#details", BareLines).show(lines)
+
+    def on_matrix_moved(self, message: Matrix.Moved) -> None:
+        """Tell more of a cell."""
+        message.stop()
+        self._describe()
+
+    async def on_matrix_selected(self, message: Matrix.Selected) -> None:
+        """Show the matches of a cell."""
+        message.stop()
+        names = self._view.names
+        words = [word("bot", names[message.row]), word("vs", names[message.column])]
+        await show_matches(self, [word("tournament", dashboard_of(self).tournament), *words])
+
+    @override
+    def text_to_copy(self) -> str:
+        return " ".join(" ".join(self.query_one("#details", BareLines).text_lines()).split())
+
+
+def _cell_lines(cell: MatrixCell) -> list[Line]:
+    if cell.score is None:
+        return [((" never met", ""),)]
+    sides = [
+        f"{name} {100 * score:.0f}%"
+        for name, score in (("moving first", cell.first_score), ("moving second", cell.second_score))
+        if score is not None
+    ]
+    score = f" {100 * cell.score:.0f}% of {cell.games}, {cell.wins}-{cell.draws}-{cell.losses}"
+    result = "   ".join([score, *sides])
+    elo = (
+        "" if cell.elo is None or cell.error is None else f" Elo {cell.elo:+.0f} +/- {cell.error:.0f} (95 %)"
+    )
+    return [((result, ""),), ((elo, ""),)]

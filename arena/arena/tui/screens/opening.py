@@ -1,0 +1,21 @@
+"""Opens the list of matches from other screens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.matches import MatchesScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.message_pump import MessagePump
+
+
+async def show_matches(node: MessagePump, words: Sequence[str]) -> None:
+    """Show the list of matches with a filter of these words."""
+    app = dashboard_of(node)
+    await app.open_screen(MatchesScreen.NAME)
+    if isinstance(app.current, MatchesScreen):
+        app.current.show_condition(" ".join(words))

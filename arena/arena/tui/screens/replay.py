@@ -1,0 +1,286 @@
+"""A stored match, step by step: board, moves, evals of both bots, timeline with marks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.tui.feed.one_match import OneMatch, load_match, replay_of
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.replay_texts import about_lines, header_of, search_texts
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import safe
+from arena.tui.widgets.charts import EvalChart
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.moves import MoveList, Timeline
+from arena.tui.widgets.panel import LinesPanel
+from arena.tui.widgets.row_list import LIST_BINDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from arena.live.replay import Replay
+    from arena.tui.shell.lines import Part
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Plies a second."""
+NARROWED = frozenset({"replay.run"})
+"""Bindings that hide a global one on purpose."""
+
+
+class PlyList(MoveList, inherit_bindings=False):
+    """The moves; home, end, left and right are the screen's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in Binding.make_bindings(LIST_BINDINGS)
+        if binding.id not in ("list.home", "list.end")
+    ]
+
+
+class ReplayScreen(ArenaScreen):
+    """One stored match."""
+
+    NAME = "replay"
+    HELP = (
+        "A stored match. Left and right go by plies, b and B by marks: # is the end, ~ a move after which"
+        " the opponent saw itself 20 points better off. The bots differ where their evals lie over 30"
+        " points apart."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
+        Binding("right,l", "step(1)", "Ply", key_display="left/right", id="replay.next"),
+        Binding("home,g", "to_end(-1)", "Start", show=False, id="replay.start"),
+        Binding("end,G", "to_end(1)", "End", show=False, id="replay.end"),
+        Binding("space", "run", "Run", id="replay.run"),
+        Binding("plus", "speed(1)", "Faster", show=False, id="replay.faster"),
+        Binding("minus", "speed(-1)", "Slower", show=False, id="replay.slower"),
+        Binding("left_square_bracket", "match(-1)", "Match before", show=False, id="replay.match-before"),
+        Binding("right_square_bracket", "match(1)", "Match", key_display="[ ]", id="replay.match-after"),
+        Binding("b", "mark(1)", "Mark", id="replay.mark"),
+        Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
+        Binding("x", "flip", "Flip", id="replay.flip"),
+        Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
+    ]
+    CSS = """
+    ReplayScreen #panels { height: 1fr; }
+    ReplayScreen LargeBoard { height: 1fr; width: 38; }
+    ReplayScreen MoveList { height: 1fr; }
+    ReplayScreen #numbers { width: 1fr; }
+    ReplayScreen EvalChart { height: 8; width: 1fr; }
+    ReplayScreen #search { height: 1fr; }
+    ReplayScreen #about { height: 2; }
+    ReplayScreen.-pair #numbers, ReplayScreen.-single #numbers { display: none; }
+    ReplayScreen.-single MoveList { display: none; }
+    ReplayScreen.-pair MoveList { width: 1fr; }
+    ReplayScreen.-single LargeBoard, ReplayScreen.-wide LargeBoard { width: 1fr; }
+    ReplayScreen.-wide MoveList { width: 26; }
+    ReplayScreen.-wide #numbers { width: 46; }
+    ReplayScreen.-tall EvalChart { height: 14; }
+    ReplayScreen.-tall #about { height: 3; }
+    ReplayScreen.-flat #about { display: none; }
+    """
+
+    class Loaded(Message):
+        """A match has come, or none could."""
+
+        def __init__(self, match: OneMatch | None, replay: Replay | None, trouble: str) -> None:
+            super().__init__()
+            self.match = match
+            self.replay = replay
+            self.trouble = trouble
+
+    def __init__(self, number: int = 0, neighbour: Callable[[int], int | None] | None = None) -> None:
+        """Take the match.
+
+        Args:
+            number: of the store; 0 takes the one that the app was started for.
+            neighbour: gives the number of the next (1) or previous (-1) match of a list, None where there is
+                none; without it, that of the store.
+        """
+        super().__init__()
+        self._number = number
+        self._neighbour = neighbour
+        self._match: OneMatch | None = None
+        self._replay: Replay | None = None
+        self._trouble = "loading"
+        self.ply = 0
+        """The ply that is shown, from 0."""
+        self._speed = SPEEDS.index(1.0)
+        self._timer: Timer | None = None
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            with Horizontal(id="panels"):
+                yield LargeBoard()
+                yield PlyList()
+                with Vertical(id="numbers"):
+                    yield EvalChart()
+                    yield LinesPanel("search", id="search")
+            yield BareLines(id="transport")
+            yield Timeline()
+            yield BareLines(id="about")
+
+    def on_mount(self) -> None:
+        """Load the match."""
+        self._number = self._number or dashboard_of(self).match
+        self._load(self._number, 0)
+
+    def _load(self, number: int, step: int) -> None:
+        self.run_worker(
+            partial(self._loading, dashboard_of(self).store, number, step),
+            name="match",
+            group="match",
+            exclusive=True,
+            thread=True,
+        )
+
+    def _loading(self, store: str | None, number: int, step: int) -> None:
+        """Read the match and make its views, in a thread."""
+        try:
+            match = load_match(store, number, step)
+            self.post_message(self.Loaded(match, replay_of(match), ""))
+        except ArenaError as error:
+            self.post_message(self.Loaded(None, None, str(error)))
+
+    def on_replay_screen_loaded(self, message: Loaded) -> None:
+        """Show the match that came; where none did, what was shown stays."""
+        message.stop()
+        if message.match is None or message.replay is None:
+            self._trouble = message.trouble
+            if self._replay is not None:
+                self.notify(message.trouble, severity="warning", markup=False)
+        else:
+            self._match, self._replay, self._trouble = message.match, message.replay, ""
+            self._number = message.match.recorded.stored or self._number
+            self._stop()
+            self.ply = min(message.match.recorded.num_opening, message.replay.num_plies)
+            self.query_one(MoveList).focus()
+        self._show()
+
+    def go_to(self, ply: int) -> None:
+        """Show the match after so many plies, as near as there is one."""
+        if self._replay is not None:
+            self.ply = min(max(0, ply), self._replay.num_plies)
+            self._show()
+
+    def _show(self) -> None:
+        self.repaint_lines()
+        replay, board = self._replay, self.query_one(LargeBoard)
+        if replay is None:
+            board.show(None)
+            self.query_one("#transport", BareLines).say(f" {safe(self._trouble)}", "alert")
+            return
+        match, last = replay.at(self.ply), replay.at(replay.num_plies)
+        board.show(match)
+        self.query_one(MoveList).show(last.moves, self.ply)
+        self.query_one(EvalChart).show(replay.evals, [move.player for move in last.moves], self.ply)
+        glyphs = board.glyphs
+        self.query_one("#search", LinesPanel).show(search_texts(match, glyphs))
+        self.query_one(Timeline).show(replay.marks, self.ply)
+        state = "pause" if self._timer is not None else "run"
+        where = f"speed {SPEEDS[self._speed]:g}x     ply {self.ply} / {replay.num_plies}"
+        self.query_one("#transport", BareLines).say(f" |< <   space {state}   > >|     {where}")
+        self.query_one("#about", BareLines).show(about_lines(replay))
+
+    @override
+    def header_parts(self, width: int) -> Sequence[Part] | None:
+        return header_of(self._match, self._number, dashboard_of(self).glyphs)
+
+    @override
+    def text_to_copy(self) -> str:
+        return str(self._number)
+
+    def action_copy_moves(self) -> None:
+        """Copy the moves of the match."""
+        if self._replay is not None:
+            moves = " ".join(move.text for move in self._replay.at(self._replay.num_plies).moves)
+            dashboard_of(self).copy_to_clipboard(moves)
+            self.notify(f"copied: {safe(moves)}", markup=False)
+
+    def action_step(self, step: int) -> None:
+        """Go by plies."""
+        self.go_to(self.ply + step)
+
+    def action_to_end(self, step: int) -> None:
+        """Go to the first or the last position."""
+        self.go_to(0 if step < 0 or self._replay is None else self._replay.num_plies)
+
+    def action_mark(self, step: int) -> None:
+        """Go to the next or previous mark."""
+        if self._replay is not None:
+            self.go_to(self._replay.next_mark(self.ply, step))
+
+    def action_flip(self) -> None:
+        """Show the board from the other side."""
+        self.query_one(LargeBoard).flip()
+
+    def action_match(self, step: int) -> None:
+        """Show the next or previous match."""
+        if self._neighbour is None:
+            self._load(self._number, step)
+            return
+        number = self._neighbour(step)
+        if number is None:
+            self.notify("the list ends here", markup=False)
+        else:
+            self._load(number, 0)
+
+    def action_run(self) -> None:
+        """Let the match run, or stop it; from its end it starts anew."""
+        if self._timer is not None:
+            self._stop()
+        elif self._replay is not None:
+            if self.ply >= self._replay.num_plies:
+                self.ply = 0
+            self._start()
+        self._show()
+
+    def action_speed(self, step: int) -> None:
+        """Run faster or slower."""
+        self._speed = min(max(0, self._speed + step), len(SPEEDS) - 1)
+        if self._timer is not None:
+            self._stop()
+            self._start()
+        self._show()
+
+    def _start(self) -> None:
+        self._timer = self.set_interval(1 / SPEEDS[self._speed], self.run_on, name="run")
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def run_on(self) -> None:
+        """Go on by a ply; at the end the run stops."""
+        self.go_to(self.ply + 1)
+        if self._replay is None or self.ply >= self._replay.num_plies:
+            self._stop()
+            self._show()
+
+    def on_row_list_moved(self, message: MoveList.Moved) -> None:
+        """Go to the ply of a move."""
+        message.stop()
+        self.go_to(message.row + 1)
+
+    def on_row_list_selected(self, message: MoveList.Selected) -> None:
+        """Go to the ply of a move."""
+        message.stop()
+        self.go_to(message.row + 1)
+
+    def on_timeline_sought(self, message: Timeline.Sought) -> None:
+        """Go to the ply that was clicked."""
+        message.stop()
+        self.go_to(message.ply)

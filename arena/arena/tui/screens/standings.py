@@ -1,0 +1,141 @@
+"""Screen 2: the standings of the tournament, or a leaderboard over all, with a plot and details of a bot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from typing_extensions import override
+
+from arena.live.tables import StandingsView
+from arena.tui.feed.condition import word
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.opening import show_matches
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.charts import LineChart, RatingPlot
+from arena.tui.widgets.standings_table import StandingsTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.live.tables import Series, StandingRow
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.text import Line
+    from arena.tui.widgets.row_list import RowList
+
+
+class StandingsScreen(ArenaScreen):
+    """Who leads, and how sure that is."""
+
+    NAME = "standings"
+    KEY = "2"
+    LABEL = "Standings"
+    SHORT_LABEL = "Stand"
+    HELP = (
+        "Ratings with half of their 95 % intervals. a shows the leaderboard over all tournaments of this game"
+        " and limit, g those of other games and limits. Enter opens the matches of a bot."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "all", "All", id="standings.all"),
+        Binding("g", "game", "Game", id="standings.game"),
+    ]
+    CSS = """
+    StandingsScreen StandingsTable { width: 1fr; max-height: 60%; }
+    StandingsScreen #details { height: 2; }
+    StandingsScreen RatingPlot { height: 1fr; }
+    StandingsScreen LineChart { display: none; height: 14; }
+    StandingsScreen.-tall LineChart { display: block; }
+    StandingsScreen.-flat RatingPlot { display: none; }
+    StandingsScreen.-flat StandingsTable { max-height: 1fr; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._board: int | None = None
+        self._view = StandingsView()
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            yield StandingsTable()
+            yield BareLines(id="details")
+            yield RatingPlot()
+            yield LineChart("rating over matches")
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        boards = self._boards(model)
+        view = model.facts.get("standings") if self._board is None else None
+        if boards and self._board is not None:
+            view = boards[self._board % len(boards)]
+        if isinstance(view, StandingsView):
+            what = "" if self._board is None else "leaderboard "
+            self._view = StandingsView(title=f"{what}{view.title}", rows=view.rows, seq=view.seq)
+            self.query_one(StandingsTable).show(self._view)
+            self.query_one(RatingPlot).show(view.rows)
+        trend = model.facts.get("trend")
+        if trend is not None:
+            self.query_one(LineChart).show([] if self._board else cast("list[Series]", trend))
+        self._describe()
+
+    @staticmethod
+    def _boards(model: Model) -> tuple[StandingsView, ...]:
+        return cast("tuple[StandingsView, ...]", model.facts.get("leaderboards", ()))
+
+    def _describe(self) -> None:
+        table, details = self.query_one(StandingsTable), self.query_one("#details", BareLines)
+        if not table.num_rows:
+            details.say(" no results yet", "dim")
+            return
+        details.show(_details(table.row(table.cursor)))
+
+    def on_row_list_moved(self, message: RowList.Moved) -> None:
+        """Tell more of a bot."""
+        message.stop()
+        self._describe()
+
+    async def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Show the matches of a bot."""
+        message.stop()
+        name = self.query_one(StandingsTable).row(message.row).name
+        words = [word("bot", name)]
+        if self._board is None and dashboard_of(self).tournament:
+            words.insert(0, word("tournament", dashboard_of(self).tournament))
+        await show_matches(self, words)
+
+    @override
+    def text_to_copy(self) -> str:
+        table = self.query_one(StandingsTable)
+        return table.row(table.cursor).name if table.num_rows else ""
+
+    def action_all(self) -> None:
+        """Show the leaderboard over all tournaments, or the standings of this one."""
+        self._board = 0 if self._board is None else None
+        self._again()
+
+    def action_game(self) -> None:
+        """Show the leaderboard of the next game and limit."""
+        num = len(self._boards(dashboard_of(self).model))
+        self._board = 0 if self._board is None else (self._board + 1) % max(1, num)
+        self._again()
+
+    def _again(self) -> None:
+        self.show_model(dashboard_of(self).model, None)
+
+
+def _details(row: StandingRow) -> list[Line]:
+    low, high = row.elo - row.error, row.elo + row.error
+    prior = "   rests on the prior alone" if row.rests_on_prior else ""
+    sides = [
+        f"{name} {100 * score:.0f}%"
+        for name, score in (("first", row.score_first), ("second", row.score_second))
+        if score is not None
+    ]
+    los = "" if row.los is None else f"   LOS {100 * row.los:.0f}%"
+    faults = f"   faults {row.faults}"
+    return [
+        ((f" {row.rank} {row.name}", "title"),),
+        ((f"   {row.elo:.0f} ({low:.0f} to {high:.0f}){prior}   {' '.join(sides)}{los}{faults}", ""),),
+    ]

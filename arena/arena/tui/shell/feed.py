@@ -1,0 +1,138 @@
+"""How data arrives: what a feed gives, and the model that screens show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from arena.live.events import Event
+from arena.live.reducer import changed_matches, reduce_all
+from arena.live.views import LiveView
+
+HEARTBEAT_S = 10.0
+"""Seconds between two heartbeats of a coordinator."""
+_MISSED = 2
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """What the feed knows of where the data comes from."""
+
+    store: str = ""
+    """Name of the store, short."""
+    heartbeat_t: float | None = None
+    """When the coordinator was last alive, UTC seconds; None where there is none to expect."""
+    lease_until: float | None = None
+    """Until when somebody holds the tournament, UTC seconds; None where nobody ever did."""
+    is_read_only: bool = True
+    """Whether commands are refused."""
+
+    def warning(self, now: float) -> str:
+        """Say what is wrong at `now`: `STALE 25s`, `no coordinator`; empty when all is well."""
+        if self.lease_until is not None and self.lease_until < now:
+            return "no coordinator"
+        if self.heartbeat_t is not None and now - self.heartbeat_t > _MISSED * HEARTBEAT_S:
+            return f"STALE {now - self.heartbeat_t:.0f}s"
+        return ""
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a feed gives at once; what has not changed is left out."""
+
+    view: LiveView | None = None
+    """Replaces all that was known, before `events`: at the beginning, and after a gap."""
+    events: Sequence[Event] = ()
+    """Oldest first."""
+    facts: Mapping[str, object] = {}
+    """Further view-models by name (`standings`, `matrix`, `bots`, …); each replaces the one of its name."""
+    health: Health | None = None
+    is_last: bool = False
+    """Whether nothing will follow; the feed is closed then."""
+
+
+class Feed(Protocol):
+    """Where data comes from. All methods are called in one thread, which is not that of the screen."""
+
+    @property
+    def interval(self) -> float:
+        """Seconds to wait before the next `poll`."""
+        ...
+
+    def poll(self) -> Batch | None:
+        """Give what is new, without waiting for it; None where nothing is.
+
+        Raises:
+            ArenaError: shown as a banner; `poll` is called again after a while and reopens what it needs.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        ...
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that screens show."""
+
+    view: LiveView = LiveView()
+    facts: Mapping[str, object] = {}
+    health: Health = Health()
+    trouble: str = ""
+    """Why nothing new comes; empty when it does."""
+    newest_t: float | None = None
+    """When the newest event happened, UTC seconds."""
+    is_over: bool = False
+    """Whether the feed has ended."""
+
+
+def advance(model: Model, batch: Batch) -> Model:
+    """Give the model after a batch."""
+    view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
+    return msgspec.structs.replace(
+        model,
+        view=view,
+        facts={**model.facts, **batch.facts} if batch.facts else model.facts,
+        health=batch.health or model.health,
+        trouble="",
+        newest_t=batch.events[-1].t if batch.events else model.newest_t,
+        is_over=batch.is_last,
+    )
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What differs between what is shown and what is known."""
+
+    matches: frozenset[int]
+    """Numbers of matches that look different, came or went."""
+    facts: frozenset[str]
+    """Names of facts that are new."""
+
+
+def change_between(before: Model, after: Model) -> Change:
+    """Compare two models by identity, which is quick."""
+    return Change(
+        matches=changed_matches(before.view, after.view),
+        facts=frozenset(name for name, fact in after.facts.items() if before.facts.get(name) is not fact),
+    )
+
+
+class RecordedFeed:
+    """A feed of batches that are at hand: for tests, pictures and demonstrations."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self._batches = list(batches)
+        self.is_closed = False
+
+    @property
+    def interval(self) -> float:
+        """No wait at all."""
+        return 0.0
+
+    def poll(self) -> Batch | None:
+        """Give the next batch; the one that ends it after the last."""
+        return self._batches.pop(0) if self._batches else Batch(is_last=True)
+
+    def close(self) -> None:
+        """Remember it."""
+        self.is_closed = True

@@ -1,0 +1,57 @@
+"""The usual header: what runs, how far it is, and whether what is shown is fresh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from arena.live.plain import duration_text
+from arena.tui.shell.lines import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.shell.feed import Model
+
+_STATES = {"": "WAITING", "running": "LIVE", "paused": "PAUSED", "stopping": "STOPPING", "ended": "ENDED"}
+_WIDE = 120
+
+
+class Shown(Protocol):
+    """What the header tells of."""
+
+    model: Model
+    is_frozen: bool
+    lag: float | None
+    glyphs: Glyphs
+    clock: Callable[[], float]
+
+
+def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
+    """Give state, tournament, progress and health; the latter stays longest where there is little room."""
+    model, progress = shown.model, shown.model.view.progress
+    state = _STATES[progress.state]
+    name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
+    parts = [
+        Part("arena", "title"),
+        Part(f"{state}{name}", "focus" if state == "LIVE" else "alert"),
+    ]
+    if shown.is_frozen:
+        parts.append(Part("FROZEN", "alert"))
+    if warning := model.health.warning(shown.clock()):
+        parts.append(Part(warning, "alert"))
+    parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
+    if width >= _WIDE and progress.planned:
+        parts.append(Part(f"{progress.done}/{progress.planned} matches {100 * progress.share:.0f}%", "", 5))
+        if progress.rate is not None:
+            parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
+        if progress.eta_s is not None:
+            parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
+    if progress.workers:
+        parts.append(Part(f"{progress.workers} workers", "", 7))
+    if model.health.store:
+        parts.append(Part(f"store {model.health.store}", "", 3))
+    if shown.lag is not None:
+        parts.append(Part(f"lag {shown.lag:.2f}s", "", 1))
+    parts.append(Part(f"seq {model.view.seq}", "", 8))
+    return [part for part in parts if part.text]

@@ -1,0 +1,69 @@
+"""What the widget in focus is for, and what every key does here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+from typing_extensions import override
+
+from arena.tui.look import app_of
+from arena.tui.text import safe
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.screen import Screen
+
+_KEYS = 14
+"""Cells for the keys."""
+
+
+class HelpScreen(ModalScreen[None]):
+    """A page over the screen; escape closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1", "dismiss", "Close", id="help.close")
+    ]
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; }
+    HelpScreen > VerticalScroll {
+        width: 76; max-width: 100%; height: auto; max-height: 100%;
+        background: $arena-surface; color: $arena-text; border: heavy $arena-focus; padding: 0 1;
+    }
+    HelpScreen Static { width: 100%; height: auto; }
+    """
+
+    def __init__(self, text: Text) -> None:
+        super().__init__()
+        self.text = text
+        """What it says."""
+
+    @override
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(self.text)
+
+
+def help_text(screen: Screen[Any]) -> Text:
+    """Tell of the widget in focus, of the screen, and of all keys that work now."""
+    text = Text()
+    about = [getattr(node, "HELP", None) for node in (screen.focused, screen) if node is not None]
+    for paragraph in about:
+        if paragraph:
+            text.append(f"{safe(paragraph)}\n\n")
+    by_action: dict[str, tuple[list[str], str]] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if binding.description and not binding.system:
+            keys, _ = by_action.setdefault(binding.action, ([], binding.description))
+            shown = app_of(screen).get_key_display(binding)
+            if shown not in keys:
+                keys.append(shown)
+    for keys, description in by_action.values():
+        text.append(f"{' '.join(keys):<{_KEYS}} ", style="bold")
+        text.append(f"{safe(description)}\n")
+    return text

@@ -1,0 +1,60 @@
+"""The keys that work everywhere, and which keys are bound twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from textual.binding import Binding, BindingType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from textual.screen import Screen
+
+TAB_KEYS = "12345678"
+
+APP_BINDINGS: list[BindingType] = [
+    *(Binding(key, f"tab({key})", f"Screen {key}", show=False, id=f"screen.{key}") for key in TAB_KEYS),
+    Binding("space", "freeze", "Freeze", id="app.freeze"),
+    Binding("slash", "filter", "Filter", key_display="/", id="app.filter"),
+    Binding("ctrl+p", "command_palette", "Commands", key_display="^p", id="app.palette"),
+    Binding("question_mark,f1", "help", "Help", key_display="?", id="app.help"),
+    Binding("q", "quit", "Quit", id="app.quit"),
+    Binding("escape", "back", "Back", show=False, id="app.back"),
+    Binding("m", "maximise", "Maximise", show=False, id="app.maximise"),
+    Binding("r", "reload", "Refresh", show=False, id="app.refresh"),
+    Binding("T", "change_theme", "Theme", show=False, id="app.theme"),
+    Binding("y", "copy", "Copy", show=False, id="app.copy"),
+    Binding("E", "open('export')", "Export", show=False, id="app.export"),
+    Binding("p", "open('play')", "Play", show=False, id="app.play"),
+]
+"""Global keys; those with `show` may stand in the footer."""
+
+
+def keymap_clashes(keymap: Mapping[str, str], bindings: Iterable[BindingType]) -> dict[str, list[str]]:
+    """Give the keys that a keymap gives to more than one of `bindings`, with the ids of these.
+
+    Textual tells of few of them: it drops a binding whose key is taken by another one.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for binding in Binding.make_bindings(bindings):
+        name = binding.id or binding.action
+        for key in keymap.get(name, binding.key).split(","):
+            if name not in found[key]:
+                found[key].append(name)
+    return {key: names for key, names in found.items() if len(names) > 1}
+
+
+def clashes(screen: Screen[Any], narrowed: Collection[str] = ()) -> dict[str, list[str]]:
+    """Give the keys that more than one of the bindings active together has, with the ids of these.
+
+    Bindings of Textual have no id and do not count; nor do those in `narrowed`, which hide a global one on
+    purpose (Play's digits, Replay's `space` and `p`).
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    chain: list[tuple[Any, Any]] = screen._modal_binding_chain  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # no public way tells all
+    for _, bindings in chain:
+        for key, of_key in bindings.key_to_bindings.items():
+            found[key] += [b.id for b in of_key if b.id is not None and b.id not in narrowed]
+    return {key: ids for key, ids in found.items() if len(ids) > 1}

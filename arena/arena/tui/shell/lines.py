@@ -1,0 +1,219 @@
+"""The lines around every screen: header, tabs, footer, and the message where there is no room for more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from rich.cells import cell_len
+from typing_extensions import override
+
+from arena.tui.look import app_of
+from arena.tui.text import clip
+from arena.tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.screen import Screen
+
+    from arena.tui.text import Line
+
+MIN_WIDTH, MIN_HEIGHT = 40, 12
+"""The least terminal that anything can be shown on."""
+_WIDE = 120
+_MAX_KEYS = {False: 7, True: 12}
+"""Keys in the footer of a usual and of a wide terminal."""
+_LAST_KEYS = ("app.palette", "app.help", "app.quit")
+"""Bindings that close the footer, in this order, the quit key only where there is room."""
+
+
+class Part(NamedTuple):
+    """A piece of the header."""
+
+    text: str
+    style: str = ""
+    rank: int = 0
+    """What has a higher rank is left out first where there is no room; 0 always stays."""
+
+
+@runtime_checkable
+class Headed(Protocol):
+    """A screen or app that says what stands in the header and in the tabs."""
+
+    def header_parts(self, width: int) -> Sequence[Part]:
+        """Give the pieces of the header, from left to right."""
+        ...
+
+    def tabs(self) -> Sequence[tuple[str, str, str, bool]]:
+        """Give the tabs: key, name, short name, and whether it is the current one."""
+        ...
+
+    def tab_note(self) -> str:
+        """Give what stands behind the tabs, as `1-7 column` while digits mean columns."""
+        ...
+
+    def pick_tab(self, key: str) -> None:
+        """Show the screen of a tab."""
+        ...
+
+
+class HeaderLine(Canvas):
+    """Name, state, tournament, health."""
+
+    DEFAULT_CSS = """
+    HeaderLine { height: 1; }
+    """
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        app = app_of(self)
+        parts = list(app.header_parts(width)) if isinstance(app, Headed) else []
+        # A blank before the first, two between two.
+        while sum(cell_len(part.text) + 2 for part in parts) - 1 > width:
+            last = max(parts, key=lambda part: part.rank)
+            if last.rank == 0:
+                break
+            parts.remove(last)
+        spans = [span for part in parts for span in ((part.text, part.style), ("  ", ""))]
+        return [((" ", ""), *spans)]
+
+
+class TabRow(Canvas):
+    """The screens by their keys, the current one in brackets; a click goes there."""
+
+    DEFAULT_CSS = """
+    TabRow { height: 1; }
+    """
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        spans = [(text, style) for text, style, _ in self._tabs(width)]
+        app = app_of(self)
+        note = app.tab_note() if isinstance(app, Headed) else ""
+        return [((" ", ""), *spans, (f" {note}", "alert"))]
+
+    def _tabs(self, width: int) -> list[tuple[str, str, str]]:
+        """Give text, style and key of each tab; short names, then keys alone where there is no room."""
+        app = app_of(self)
+        tabs = app.tabs() if isinstance(app, Headed) else ()
+        for names, gap in (
+            ([f"{key} {name}" for key, name, _, _ in tabs], "  "),
+            ([f"{key} {short}" for key, _, short, _ in tabs], " "),
+            ([f"{key} {short}" if current else key for key, _, short, current in tabs], " "),
+        ):
+            texts = [f"[{text}]" if tab[3] else text for text, tab in zip(names, tabs, strict=True)]
+            if sum(len(text) + len(gap) for text in texts) <= width:
+                break
+        else:
+            texts, gap = [], ""
+        return [
+            (text + gap, "title" if tab[3] else "dim", tab[0]) for text, tab in zip(texts, tabs, strict=False)
+        ]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the tab that was clicked."""
+        app = app_of(self)
+        edge = 1
+        for text, _, key in self._tabs(self.size.width):
+            edge += len(text)
+            if event.x < edge and isinstance(app, Headed):
+                event.stop()
+                app.pick_tab(key)
+                return
+
+
+class FooterLine(Canvas):
+    """What keys do here: first those of the widget, then of the screen, then of all; a click presses one."""
+
+    DEFAULT_CSS = """
+    FooterLine { height: 1; }
+    """
+
+    def on_mount(self) -> None:
+        """Follow what keys do."""
+        self.screen.bindings_updated_signal.subscribe(self, self._on_bindings)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
+
+    def _on_bindings(self, screen: Screen[object]) -> None:
+        if self.is_attached and screen is self.screen:
+            self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        spans = [
+            span for key, text, _ in self._keys(width) for span in ((f" {key} ", "focus"), (text + " ", ""))
+        ]
+        return [tuple(spans)]
+
+    def _keys(self, width: int) -> list[tuple[str, str, str]]:
+        """Give display, description and key of what is shown."""
+        by_id = {
+            active.binding.id or active.binding.action: active
+            for active in reversed(self.screen.active_bindings.values())
+            if active.binding.show and active.enabled
+        }
+        last = [name for name in _LAST_KEYS if name in by_id]
+        names = [name for name in reversed(by_id) if name not in last]
+        most = _MAX_KEYS[width >= _WIDE]
+        if len(names) + len(last) > most:
+            last = last[:-1] if last and last[-1] == "app.quit" else last
+        names = [*names[: most - len(last)], *last]
+        keys = [
+            (
+                app_of(self).get_key_display(by_id[name].binding),
+                by_id[name].binding.description,
+                by_id[name].binding.key,
+            )
+            for name in names
+        ]
+        while keys and sum(cell_len(key) + cell_len(text) + 3 for key, text, _ in keys) > width:
+            del keys[max(0, len(keys) - len(last) - 1)]
+        return keys
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that was clicked."""
+        edge = 0
+        for display, text, key in self._keys(self.size.width):
+            edge += cell_len(display) + cell_len(text) + 3
+            if event.x < edge:
+                event.stop()
+                app_of(self).simulate_key(key)
+                return
+
+
+class Banner(Canvas):
+    """What is wrong, in one line; gone when nothing is."""
+
+    DEFAULT_CSS = """
+    Banner { height: 1; display: none; }
+    Banner.-shown { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = ""
+
+    def show(self, text: str) -> None:
+        """Show a text; an empty one takes the banner away."""
+        if text != self._text:
+            self._text = text
+            self.set_class(bool(text), "-shown")
+            self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [((f" ! {clip(self._text, width - 4)}", "alert"),)]
+
+
+class TooSmall(Canvas):
+    """The message on a terminal that is too small for anything else."""
+
+    DEFAULT_CSS = """
+    TooSmall { display: none; width: 100%; height: 1fr; }
+    """
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        size = app_of(self).size
+        texts = (f"This terminal is {size.width}x{size.height};", f"{MIN_WIDTH}x{MIN_HEIGHT} is the least.")
+        return [((clip(text, width), "alert"),) for text in texts]

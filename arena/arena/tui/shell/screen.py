@@ -1,0 +1,160 @@
+"""The base of all screens: what surrounds them, their sizes, and how they hear of new data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Input
+from typing_extensions import override
+
+from arena.tui.look import app_of
+from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.shell.lines import Part
+
+
+@runtime_checkable
+class Painter(Protocol):
+    """An app that shows its model on the current screen."""
+
+    def paint(self, *, everything: bool = False) -> None:
+        """Show what is known."""
+        ...
+
+
+class FilterLine(Input):
+    """The line that `/` opens; enter applies it, escape leaves all as it was."""
+
+    DEFAULT_CSS = """
+    FilterLine { height: 1; border: none; padding: 0 1; display: none; }
+    FilterLine:focus { border: none; }
+    FilterLine.-open { display: block; }
+    """
+
+
+class ArenaScreen(Screen[None]):
+    """Subclass it: name it, compose its body, and show the model when told.
+
+    By size one class of `-single` (below 60 columns), `-pair`, `-usual` (from 80), `-wide` (from 120) and one
+    of `-flat` (below 16 lines), `-low`, `-reference` (from 24), `-tall` (from 40) are set, for CSS and
+    `has_class`.
+    """
+
+    NAME: ClassVar[str] = ""
+    """By which the app opens it."""
+    KEY: ClassVar[str] = ""
+    """Its digit in the row of tabs; empty for none."""
+    LABEL: ClassVar[str] = ""
+    """Its name in the row of tabs."""
+    SHORT_LABEL: ClassVar[str] = ""
+    """The same where there is little room; empty for `LABEL`."""
+    FILTER_HINT: ClassVar[str] = ""
+    """What a filter may say, shown in the empty line; without it `/` does nothing here."""
+    HELP = ""
+    DEFAULT_CSS = """
+    ArenaScreen { background: $arena-surface; color: $arena-text; }
+    ArenaScreen > #body { height: 1fr; width: 100%; background: $arena-surface; }
+    ArenaScreen.-narrow > *, ArenaScreen.-shallow > * { display: none; }
+    ArenaScreen.-narrow > TooSmall, ArenaScreen.-shallow > TooSmall { display: block; }
+    ArenaScreen.-flat > TabRow { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name=self.NAME or None)
+        self.filter_text = ""
+        """The filter that holds."""
+
+    def compose_body(self) -> ComposeResult:
+        """Give the widgets between tabs and footer."""
+        yield from ()
+
+    def show_model(self, model: Model, change: Change | None) -> None:
+        """Show new data; `change` is what differs from before, None where anything may."""
+
+    def tick(self, now: float) -> None:
+        """Let clocks run; called some twelve times a second while a match is on, `now` in UTC seconds."""
+
+    def header_parts(self, width: int) -> Sequence[Part] | None:
+        """Give the header; None for the usual one of the tournament."""
+
+    def tab_note(self) -> str:
+        """Give what stands behind the tabs; empty for nothing."""
+        return ""
+
+    def filter_changed(self, text: str) -> None:
+        """Show what a filter leaves; `filter_text` holds it, too."""
+
+    def reload(self) -> None:
+        """Ask anew for what the screen shows, where it asks itself."""
+
+    def go_back(self) -> bool:
+        """Leave what the screen itself has opened; say whether there was anything."""
+        return False
+
+    def text_to_copy(self) -> str:
+        """Give what `y` copies; empty for nothing."""
+        return ""
+
+    @override
+    def compose(self) -> ComposeResult:
+        yield HeaderLine()
+        yield TabRow()
+        yield Banner()
+        with Container(id="body"):
+            yield from self.compose_body()
+        yield TooSmall()
+        if self.FILTER_HINT:
+            yield FilterLine(placeholder=self.FILTER_HINT, select_on_focus=False)
+        yield FooterLine()
+
+    def open_filter(self) -> None:
+        """Open the line for the filter."""
+        for line in self.query(FilterLine):
+            line.add_class("-open")
+            line.value = self.filter_text
+            line.focus()
+
+    def close_filter(self) -> bool:
+        """Close the line, or where it is closed take the filter away; say whether anything was to do."""
+        for line in self.query(FilterLine):
+            if line.has_class("-open"):
+                line.remove_class("-open")
+                self.focus_next()
+                return True
+        if self.filter_text:
+            self._apply("")
+            return True
+        return False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Apply the filter."""
+        if isinstance(event.input, FilterLine):
+            event.stop()
+            self._apply(event.value)
+            self.close_filter()
+
+    def on_screen_resume(self) -> None:
+        """Show what has come while something else was shown."""
+        self.call_after_refresh(self._catch_up)
+
+    def _catch_up(self) -> None:
+        app = app_of(self)
+        if isinstance(app, Painter):
+            app.paint(everything=True)
+
+    def repaint_lines(self) -> None:
+        """Draw header and tabs anew."""
+        self.query_one(HeaderLine).repaint()
+        self.query_one(TabRow).repaint()
+
+    def _apply(self, text: str) -> None:
+        self.filter_text = text.strip()
+        self.filter_changed(self.filter_text)

@@ -1,0 +1,95 @@
+"""Text in cells of the terminal: cut, padded and put together from styled pieces."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from arena_plugins.text import clean_text
+
+Span: TypeAlias = tuple[str, str]
+"""Text and the name of its style (`first`, `dim`, …; empty is plain)."""
+Line: TypeAlias = tuple[Span, ...]
+
+_GAP = ".."
+_MAX = 1000
+
+
+def safe(text: str) -> str:
+    """Give text that steers no terminal; nearly all text is so already, which is quickly seen."""
+    return text if text.isprintable() else clean_text(text, _MAX)
+
+
+def clip(text: str, width: int) -> str:
+    """Cut a name in the middle, so that it takes at most `width` cells."""
+    text = safe(text)
+    if cell_len(text) <= width:
+        return text
+    if width <= len(_GAP) + 1:
+        return set_cell_size(text, max(0, width)).rstrip() if width > 0 else ""
+    tail_width = (width - len(_GAP)) // 2
+    head = set_cell_size(text, width - len(_GAP) - tail_width)
+    tail = ""
+    for character in reversed(text):
+        if cell_len(character + tail) > tail_width:
+            break
+        tail = character + tail
+    return head + _GAP + tail
+
+
+def left(text: str, width: int) -> str:
+    """Give text cut and padded to exactly `width` cells, flush left."""
+    return set_cell_size(clip(text, width), max(0, width))
+
+
+def right(text: str, width: int) -> str:
+    """Give text cut and padded to exactly `width` cells, flush right."""
+    cut = clip(text, width)
+    return " " * (width - cell_len(cut)) + cut
+
+
+def line_width(line: Line) -> int:
+    """Give the cells that a line takes."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def join(*parts: Line | str) -> Line:
+    """Put lines and plain text together."""
+    spans: list[Span] = []
+    for part in parts:
+        if isinstance(part, str):
+            spans.append((part, ""))
+        else:
+            spans += part
+    return tuple(spans)
+
+
+def merge(characters: list[str], styles: list[str]) -> Line:
+    """Put single characters together, neighbours of one style into one span."""
+    spans: list[Span] = []
+    begin = 0
+    for place in range(1, len(characters) + 1):
+        if place == len(characters) or styles[place] != styles[begin]:
+            spans.append(("".join(characters[begin:place]), styles[begin]))
+            begin = place
+    return tuple(spans)
+
+
+@lru_cache(maxsize=4096)
+def fit(line: Line, width: int) -> Line:
+    """Cut or pad a line to exactly `width` cells."""
+    spans: list[Span] = []
+    room = width
+    for text, style in line:
+        shown = safe(text)
+        cells = cell_len(shown)
+        if cells > room:
+            shown, cells = set_cell_size(shown, room), room
+        if cells:
+            spans.append((shown, style))
+        room -= cells
+        if room <= 0:
+            return tuple(spans)
+    return (*spans, (" " * room, ""))

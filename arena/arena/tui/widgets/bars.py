@@ -1,0 +1,119 @@
+"""Bars: how sure a bot is of winning, and how far a tournament is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.live.plain import duration_text
+from arena.live.views import ProgressView
+from arena.tui.text import join, left
+from arena.tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from arena.live.views import MatchView
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.text import Line
+
+_MAX_BAR = 40
+
+
+def bar(share: float, width: int, glyphs: Glyphs) -> Line:
+    """Draw a part of a whole, 0 to 1, in `width` cells with its brackets."""
+    inner = max(0, width - 2)
+    done = round(min(1.0, max(0.0, share)) * inner)
+    return (
+        ("[", "border"),
+        (glyphs.bar[0] * done, "eval"),
+        (glyphs.bar[1] * (inner - done), "dim"),
+        ("]", "border"),
+    )
+
+
+class EvalStrip(Panel):
+    """What both bots expect of a match: `X az    71%  [#######---]`; percent are for the first player."""
+
+    HELP = "What each bot last said, as the first player's chance to win; absent where it said nothing."
+    DEFAULT_CSS = """
+    EvalStrip { height: 4; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__(id=id, classes=classes)
+        self._match: MatchView | None = None
+
+    def show(self, match: MatchView | None) -> None:
+        """Show the evals of a match."""
+        self._match = match
+        self.title = f"eval ({self.glyphs.players[0]} wins)"
+        self.repaint()
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        return [] if self._match is None else eval_lines(self._match, width, self.glyphs)
+
+
+def eval_lines(match: MatchView, width: int, glyphs: Glyphs) -> list[Line]:
+    """Draw the evals of both bots, a line each."""
+    lines: list[Line] = []
+    for seat, glyph, style in zip(match.seats, glyphs.players, ("first", "second"), strict=True):
+        name = left(seat.label, 7)
+        if seat.eval is None:
+            lines.append(join(((f" {glyph}", style),), f" {name}   -"))
+        else:
+            share = bar(seat.eval / 100, min(_MAX_BAR, width - 17), glyphs)
+            lines.append(join(((f" {glyph}", style),), f" {name} {seat.eval:3.0f}%  ", share))
+    return lines
+
+
+class ProgressPanel(Panel):
+    """How far a tournament is, its rate, and when it will be done."""
+
+    HELP = "Matches that are done, of all; how many are finished in a minute; how long the rest will take."
+    DEFAULT_CSS = """
+    ProgressPanel { height: 5; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__(id=id, classes=classes)
+        self._progress = ProgressView()
+
+    def show(self, progress: ProgressView) -> None:
+        """Show where a tournament stands."""
+        self._progress = progress
+        self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        self.title = "progress"
+        if not self.has_frame:
+            progress = self._progress
+            self.title += f"   {progress.done}/{progress.planned}   {100 * progress.share:.0f}%"
+        return super().draw(width, height)
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        lines = progress_lines(self._progress, width, self.glyphs)
+        return lines if self.has_frame else lines[-2:]
+
+
+def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[Line]:
+    """Draw three lines: count and percent, a bar, rate and time to go."""
+    if not progress.planned:
+        return [((" nothing is planned yet", "dim"),)]
+    count = f" {progress.done}/{progress.planned}"
+    percent = f"{100 * progress.share:.0f}% "
+    gap = max(1, width - len(count) - len(percent))
+    rate = "rate unknown" if progress.rate is None else f"{progress.rate:.1f} matches/min"
+    if progress.state == "ended":
+        rest = "ended" + (f": {progress.reason}" if progress.reason else "")
+    else:
+        rest = "" if progress.eta_s is None else f" ETA {duration_text(progress.eta_s).replace(' ', '')}"
+        rest = f"{rate}{rest}"
+    state = f"{progress.state.upper()} " if progress.state in ("paused", "stopping") else ""
+    return [
+        ((count + " " * gap + percent, "title"),),
+        join(" ", bar(progress.share, min(_MAX_BAR, width - 2), glyphs)),
+        join(" ", ((state, "alert"),), rest),
+    ]

@@ -1,0 +1,156 @@
+"""The base of all widgets: lines of styled text, of which only those that changed are painted again."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+from typing_extensions import override
+
+from arena.tui.glyphs import UNICODE
+from arena.tui.look import LookApp, app_of
+from arena.tui.text import fit, line_width, safe
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.text import Line
+
+STYLES = ("dim", "first", "second", "last", "eval", "border", "focus", "alert", "title", "cursor")
+"""Names of the styles of spans."""
+_NOWHERE = Size(-1, -1)
+
+
+class Canvas(Widget):
+    """A widget that draws lines: override `draw`, and call `repaint` when what it shows has changed."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"arena--{style}" for style in STYLES}
+    DEFAULT_CSS = """
+    Canvas {
+        background: $arena-surface;
+        color: $arena-text;
+        & > .arena--dim { color: $arena-dim; }
+        & > .arena--first { color: $arena-first; text-style: bold; }
+        & > .arena--second { color: $arena-second; text-style: bold; }
+        & > .arena--last { color: $arena-last; text-style: bold; }
+        & > .arena--eval { color: $arena-eval; }
+        & > .arena--border { color: $arena-border; }
+        & > .arena--focus { color: $arena-focus; text-style: bold; }
+        & > .arena--alert { color: $arena-alert; text-style: bold; }
+        & > .arena--title { color: $arena-text; text-style: bold; }
+        & > .arena--cursor { color: $arena-text; text-style: reverse; }
+    }
+    """
+    ALLOW_SELECT = False
+    HELP = ""
+    """What `?` tells of the widget."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        # Textual notifies of styles before its own constructor is done.
+        self._known_styles: dict[str, Style] = {}
+        super().__init__(id=id, classes=classes)
+        self._lines: list[Line] = []
+        self._drawn = _NOWHERE
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        """Give the lines, at most `height`; longer ones are cut, shorter ones padded."""
+        del width, height
+        return []
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The set of glyphs of the app."""
+        app = app_of(self)
+        return app.glyphs if isinstance(app, LookApp) else UNICODE
+
+    def repaint(self) -> None:
+        """Draw anew, and have the cells painted that look different now."""
+        if not self.is_attached or self.size.area == 0:
+            return
+        if self._drawn != self.size:
+            self._drawn = _NOWHERE
+            self.refresh()
+            return
+        lines = self.draw(*self.size)
+        regions = [
+            _changed(old, new, y, self.size.width)
+            for y, (old, new) in enumerate(zip_longest(self._lines, lines, fillvalue=()))
+            if old != new and y < self.size.height
+        ]
+        self._lines = lines
+        if regions:
+            self.refresh(*regions)
+
+    @override
+    def render_line(self, y: int) -> Strip:
+        if self._drawn != self.size:
+            self._lines = self.draw(*self.size)
+            self._drawn = self.size
+        width = self.size.width
+        if y >= len(self._lines):
+            return Strip.blank(width, self.style_of(""))
+        spans = self._lines[y]
+        if self.glyphs.is_ascii:
+            spans = tuple((_ascii(text), style) for text, style in spans)
+        segments = [Segment(safe(text), self.style_of(style)) for text, style in spans]
+        return Strip(segments).adjust_cell_length(width, self.style_of(""))
+
+    def style_of(self, name: str) -> Style:
+        """Give the style of a span; put together once, because that takes longer than to draw."""
+        style = self._known_styles.get(name)
+        if style is None:
+            style = self.rich_style
+            if name:
+                style += self.get_component_rich_style(f"arena--{name}", partial=True)
+            self._known_styles[name] = style
+        return style
+
+    @override
+    def notify_style_update(self) -> None:
+        self._known_styles.clear()
+        super().notify_style_update()
+
+    def text_lines(self) -> list[str]:
+        """Give what is shown as plain text, a line each."""
+        return ["".join(text for text, _ in fit(line, self.size.width)) for line in self.draw(*self.size)]
+
+    def _on_focus_change(self) -> None:
+        self._drawn = _NOWHERE
+        self.refresh()
+
+    def on_focus(self) -> None:
+        """Draw the heavy frame."""
+        self._on_focus_change()
+
+    def on_blur(self) -> None:
+        """Draw the light frame."""
+        self._on_focus_change()
+
+
+def _ascii(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(c if c.isascii() else "?" * cell_len(c) for c in text)
+
+
+def _changed(old: Line, new: Line, y: int, width: int) -> Region:
+    """Give the cells from the first span that differs to the last one."""
+    shorter = min(len(old), len(new))
+    before = 0
+    while before < shorter and old[before] == new[before]:
+        before += 1
+    after = 0
+    while after < shorter - before and old[-1 - after] == new[-1 - after]:
+        after += 1
+    begin = line_width(new[:before])
+    changed = line_width(new[before : len(new) - after])
+    # What follows has moved where the part between is wider or narrower than before.
+    is_moved = changed != line_width(old[before : len(old) - after])
+    end = width if is_moved else min(width, begin + changed)
+    return Region(begin, y, max(1, end - begin), 1)

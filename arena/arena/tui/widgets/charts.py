@@ -1,0 +1,246 @@
+"""Charts that can be read without colour: evals by ply, lines over time, ratings with their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.tui.text import left, merge, right
+from arena.tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.live.tables import Point, Series, StandingRow
+    from arena.tui.text import Line
+
+_AXIS = 5
+"""Cells of the labels at the left edge, with the axis."""
+_LABEL = 8
+"""Cells of the names at the right edge."""
+_TICK = 4
+"""Plies from one label to the next."""
+_WHOLE = 10
+"""From this range on the labels of an axis are whole numbers."""
+
+
+class EvalChart(Panel, can_focus=True):
+    """What the mover of each ply said: its glyph at the height of its eval."""
+
+    HELP = "The first player's chance to win by ply; each glyph is what that ply's mover said."
+    DEFAULT_CSS = """
+    EvalChart { height: 8; width: 21; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__(id=id, classes=classes)
+        self._evals: Sequence[float | None] = ()
+        self._players: Sequence[int] = ()
+        self._ply = 0
+
+    def show(self, evals: Sequence[float | None], players: Sequence[int], ply: int) -> None:
+        """Show the evals of all plies, percent for the first player; `players` moved, `ply` is looked at."""
+        self._evals, self._players, self._ply = evals, players, ply
+        self.title = f"eval ({self.glyphs.players[0]} wins)"
+        self.repaint()
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        rows, columns = height - 1, width - _AXIS
+        if rows < 2 or columns < 1:  # noqa: PLR2004 # 0 % and 100 %
+            return []
+        start = self._first_ply(columns)
+        characters = [[" "] * columns for _ in range(rows)]
+        styles = [[""] * columns for _ in range(rows)]
+        for column in range(min(columns, len(self._evals) - start)):
+            value = self._evals[start + column]
+            if value is not None:
+                row = round((100 - value) / 100 * (rows - 1))
+                player = self._players[start + column]
+                characters[row][column] = self.glyphs.players[player]
+                styles[row][column] = ("first", "second")[player]
+        lines: list[Line] = []
+        for row in range(rows):
+            percent = 100 - round(100 * row / (rows - 1))
+            lines.append(
+                (
+                    (f"{percent:>3}%{self.glyphs.light.side}", "dim"),
+                    *merge(characters[row], styles[row]),
+                )
+            )
+        return [*lines, self._axis_line(start, columns)]
+
+    def _first_ply(self, columns: int) -> int:
+        """Give the index of the first ply that is shown; the one looked at is among them."""
+        excess = len(self._evals) - columns
+        return 0 if excess <= 0 else min(max(0, self._ply - columns // 2), excess)
+
+    def _axis_line(self, start: int, columns: int) -> Line:
+        text = [" "] * columns
+        styles = ["dim"] * columns
+        looked_at = self._ply - start - 1
+        for ply in range(start + 1, min(len(self._evals), start + columns) + 1):
+            place, label = ply - start - 1, str(ply)
+            hides = place < looked_at < place + len(label)
+            if (ply - 1) % _TICK == 0 and place + len(label) <= columns and not hides:
+                text[place : place + len(label)] = label
+        if 0 <= looked_at < columns:
+            styles[looked_at] = "cursor"
+            text[looked_at] = "^" if text[looked_at] == " " else text[looked_at]
+        return (("ply  ", "dim"), *merge(text, styles))
+
+
+class LineChart(Panel, can_focus=True):
+    """Lines over a common axis; each has a glyph of its own and its name at its end."""
+
+    HELP = "Lines over time; each has its own glyph, which its name at the right repeats."
+    DEFAULT_CSS = """
+    LineChart { height: 12; }
+    """
+
+    def __init__(
+        self,
+        title: str = "",
+        *,
+        axis: str = "",
+        id: str | None = None,  # noqa: A002 # as in Textual
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(title, id=id, classes=classes)
+        self._series: Sequence[Series] = ()
+        self._axis = axis
+
+    def show(self, series: Sequence[Series]) -> None:
+        """Show other lines; of more than there are glyphs, the first."""
+        self._series = [line for line in series if line.points][: len(self.glyphs.series)]
+        self.repaint()
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        rows, columns = height - 2, width - _AXIS - 1 - _LABEL
+        if rows < 2 or columns < _LABEL:  # noqa: PLR2004 # lowest and highest
+            return []
+        if not self._series:
+            return [((" nothing to show yet", "dim"),)]
+        frame = _Frame([point for line in self._series for point in line.points], columns, rows)
+        plot = [[" "] * columns for _ in range(rows)]
+        names = [""] * rows
+        for glyph, line in zip(self.glyphs.series, self._series, strict=False):
+            for column, row in frame.cells(line):
+                plot[row][column] = glyph
+            _place_name(names, frame.row(line.points[-1].y), f"{glyph} {line.name}")
+        lines: list[Line] = [
+            (
+                (frame.label(row) + self.glyphs.light.side, "dim"),
+                ("".join(plot[row]), "eval"),
+                (" " + left(names[row], _LABEL), ""),
+            )
+            for row in range(rows)
+        ]
+        return [*lines, *frame.axis(self._axis, self.glyphs.light.top)]
+
+
+class _Frame:
+    """Maps values to cells."""
+
+    def __init__(self, points: Sequence[Point], columns: int, rows: int) -> None:
+        self._x_min, self._x_max = min(point.x for point in points), max(point.x for point in points)
+        y_min, y_max = min(point.y for point in points), max(point.y for point in points)
+        spare = 0.0 if y_max > y_min else max(1.0, abs(y_max)) / 2
+        self._y_min, self._y_max = y_min - spare, y_max + spare
+        self._columns, self._rows = columns, rows
+
+    def column(self, x: float) -> int:
+        span = self._x_max - self._x_min
+        return round((x - self._x_min) / span * (self._columns - 1)) if span > 0 else 0
+
+    def row(self, y: float) -> int:
+        return round((self._y_max - y) / (self._y_max - self._y_min) * (self._rows - 1))
+
+    def cells(self, line: Series) -> list[tuple[int, int]]:
+        """Give one cell per column from the first to the last point, by linear interpolation."""
+        cells: list[tuple[int, int]] = []
+        for one, two in zip(line.points, (*line.points[1:], line.points[-1]), strict=True):
+            begin, end = self.column(one.x), self.column(two.x)
+            for column in range(begin, end + 1):
+                part = (column - begin) / (end - begin) if end > begin else 0.0
+                cells.append((column, self.row(one.y + part * (two.y - one.y))))
+        return cells
+
+    def label(self, row: int) -> str:
+        """Give the value at a row; every second row has none."""
+        if row % 2 and row != self._rows - 1:
+            return " " * _AXIS
+        value = self._y_max - (self._y_max - self._y_min) * row / (self._rows - 1)
+        return right(_number(value, self._y_max - self._y_min), _AXIS)
+
+    def axis(self, name: str, line: str) -> list[Line]:
+        low = _number(self._x_min, self._x_max - self._x_min)
+        high = _number(self._x_max, self._x_max - self._x_min)
+        gap = max(1, self._columns - len(low) - len(high))
+        return [
+            ((" " * _AXIS + "+" + line * self._columns, "dim"),),
+            ((f"{left(name, _AXIS)} {low}{' ' * gap}{high}", "dim"),),
+        ]
+
+
+def _number(value: float, span: float) -> str:
+    return f"{value:.0f}" if span >= _WHOLE else f"{value:.2f}"
+
+
+def _place_name(names: list[str], row: int, name: str) -> None:
+    """Put a name at the free row that is nearest."""
+    free = [place for place, taken in enumerate(names) if not taken]
+    if free:
+        names[min(free, key=lambda place: abs(place - row))] = name
+
+
+class RatingPlot(Panel, can_focus=True):
+    """A line for each bot: its Elo and its 95 % interval on a common scale."""
+
+    HELP = (
+        "Elo with the 95 % interval of each bot on one scale; where intervals overlap, order is not settled."
+    )
+    DEFAULT_CSS = """
+    RatingPlot { height: 10; }
+    """
+
+    def __init__(
+        self,
+        title: str = "ratings (Elo, 95 %)",
+        *,
+        id: str | None = None,  # noqa: A002 # as in Textual
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(title, id=id, classes=classes)
+        self._rows: Sequence[StandingRow] = ()
+
+    def show(self, rows: Sequence[StandingRow]) -> None:
+        """Show other ratings, best first."""
+        self._rows = rows
+        self.repaint()
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        rows = self._rows[: max(0, height - 1)]
+        plot = width - 8 - 6
+        if not rows or plot < _LABEL:
+            return []
+        low = min(row.elo - row.error for row in rows)
+        high = max(row.elo + row.error for row in rows)
+        lines = [self._interval(row, low, high, plot) for row in rows]
+        gap = max(1, plot - len(f"{low:.0f}") - len(f"{high:.0f}"))
+        return [*lines, ((f"{'':14}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
+
+    def _interval(self, row: StandingRow, low: float, high: float, width: int) -> Line:
+        def place(elo: float) -> int:
+            return round((elo - low) / (high - low) * (width - 1)) if high > low else 0
+
+        begin, middle, end = place(row.elo - row.error), place(row.elo), place(row.elo + row.error)
+        opening, line, centre, closing = self.glyphs.interval
+        cells = [" "] * width
+        cells[begin : end + 1] = [line] * (end - begin + 1)
+        cells[begin], cells[end], cells[middle] = opening, closing, centre
+        elo = f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"
+        return ((f" {left(row.label, 7)}", ""), (right(elo, 5) + " ", "title"), ("".join(cells), "eval"))

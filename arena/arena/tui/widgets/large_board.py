@@ -1,0 +1,248 @@
+"""The large board of Replay, focus and play: names of rows and columns, a grid, and what the search said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.live.geometry import geometry
+from arena.live.wall import search_table
+from arena.tui.text import right
+from arena.tui.widgets.panel import Panel
+from arena.tui.widgets.search_rows import search_rows
+from arena.tui.widgets.stones import WIDE, Marks, dense_row, grid_row
+
+if TYPE_CHECKING:
+    from arena.live.geometry import Geometry
+    from arena.live.views import MatchView
+    from arena.tui.text import Line
+
+_SEARCH_LINES = 3
+_NUM_BEST = 5
+"""Moves whose numbers are shown where a move is a cell."""
+_BEST_WIDTH = 6
+
+
+class _Plan(NamedTuple):
+    """Where things go for the size at hand."""
+
+    pitch: int
+    """Cells of the terminal for one column."""
+    has_grid: bool
+    """Whether lines stand between columns and around the board."""
+    num_search: int
+    """Lines of what the search said, with the heads of other than columns."""
+    has_status: bool
+    margin: int
+    """Cells left of the first column's middle cell, less one."""
+    top: int
+    """Line of the first row of the board."""
+    rows: range
+    """Those that are shown."""
+
+
+class LargeBoard(Panel, can_focus=True):
+    """One match, large; `show` gives it the match, `mark` what a person is about to do."""
+
+    HELP = (
+        "The board. [X] is the last move. N are the visits of the last mover's search, N% their shares,"
+        " P% its policy; what the bot does not say is absent."
+    )
+    DEFAULT_CSS = """
+    LargeBoard { width: 38; height: 17; }
+    """
+
+    def __init__(
+        self,
+        title: str = "board",
+        *,
+        id: str | None = None,  # noqa: A002 # as in Textual
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(title, id=id, classes=classes)
+        self.match: MatchView | None = None
+        """What it shows."""
+        self.status = ""
+        """The line below; empty for last move and side to move."""
+        self.is_live = False
+        """Whether the search of the bot that is thinking is shown, not that of the last mover."""
+        self._ghost: int | None = None
+        self._pending: int | None = None
+        self._coin: int | None = None
+        self._player = 0
+        self._is_flipped = False
+
+    def show(self, match: MatchView | None, *, status: str = "", live: bool = False) -> None:
+        """Show a match, and `status` below it in place of last move and side to move."""
+        self.match, self.status, self.is_live = match, status, live
+        self.repaint()
+
+    def mark(
+        self,
+        *,
+        ghost: int | None = None,
+        pending: int | None = None,
+        coin: int | None = None,
+        player: int = 0,
+    ) -> None:
+        """Show what a person is about to do.
+
+        Args:
+            ghost: cell in which a stone would land.
+            pending: cell in which a stone waits for the referee.
+            coin: column above which the coin hangs.
+            player: whose stones these are.
+        """
+        self._ghost, self._pending, self._coin, self._player = ghost, pending, coin, player
+        self.repaint()
+
+    def flip(self) -> None:
+        """Show the board from the other side: rows from the bottom, columns from the right."""
+        self._is_flipped = not self._is_flipped
+        self.repaint()
+
+    def action_at(self, x: int, y: int) -> int | None:
+        """Give the action that a place of the widget means (frame included); None beside the board."""
+        match, shape = self.match, self._shape()
+        if match is None or shape is None:
+            return None
+        plan = self._plan(match, shape, self.size.width - 2, self.size.height - 2)
+        column = (x - 1 - plan.margin) // plan.pitch if x - 1 >= plan.margin else -1
+        row = y - 1 - plan.top
+        if not 0 <= column < shape.columns:
+            return None
+        if shape.kind == "columns":
+            # A column is meant above it and below it, too.
+            return shape.action_at(0, self._column(column, shape))
+        if not 0 <= row < len(plan.rows):
+            return None
+        cell_row = plan.rows[row]
+        return shape.action_at(
+            shape.rows - 1 - cell_row if self._is_flipped else cell_row, self._column(column, shape)
+        )
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        match, shape = self.match, self._shape()
+        if match is None:
+            return []
+        if shape is None or not match.columns:
+            return [((f" {match.trouble or 'no board'}", "alert"),)]
+        plan = self._plan(match, shape, width, height)
+        lines: list[Line] = []
+        if self._coin is not None:
+            lines.append(self._coin_line(plan, shape))
+        names = [shape.column_names[self._column(column, shape)] for column in range(shape.columns)]
+        lines.append(self._heads(plan, names))
+        if plan.has_grid:
+            lines.append(self._rule(plan, shape, self.glyphs.grid_top))
+        lines += [self._row(plan, shape, match, row) for row in plan.rows]
+        if plan.has_grid:
+            lines.append(self._rule(plan, shape, self.glyphs.grid_bottom))
+        if plan.num_search:
+            lines += self._search_lines(plan, shape, match)
+        if plan.has_status:
+            lines.append(((f" {self.status or self._status_text(match)}", "alert" if match.trouble else ""),))
+        return lines
+
+    def _plan(self, match: MatchView, shape: Geometry, width: int, height: int) -> _Plan:
+        names = max(map(len, shape.row_names))
+        columns = shape.columns
+        has_grid = names + 3 + WIDE * columns <= width
+        pitch = WIDE if has_grid else 2 if names + 2 + 2 * columns <= width else 1
+        coin = int(self._coin is not None)
+        # What is worth most comes first: the board itself, the line below, the search, the rules around it.
+        room = height - shape.rows - 1 - coin
+        has_status = room >= 1
+        wanted = _SEARCH_LINES + (shape.kind != "columns")
+        num_search = wanted if room - has_status >= wanted else 0
+        has_rules = has_grid and room - has_status - num_search >= 2  # noqa: PLR2004 # one above, one below
+        shown = max(0, min(shape.rows, height - 1 - coin))
+        last = shape.rows - 1 if match.last_cell is None else match.last_cell // columns
+        top = min(max(0, last - shown // 2), shape.rows - shown)
+        margin = names + 2 if has_grid else names + 1
+        return _Plan(
+            pitch=pitch,
+            has_grid=has_rules,
+            num_search=num_search,
+            has_status=has_status,
+            margin=margin,
+            top=1 + coin + has_rules,
+            rows=range(top, top + shown),
+        )
+
+    def _row(self, plan: _Plan, shape: Geometry, match: MatchView, row: int) -> Line:
+        source = shape.rows - 1 - row if self._is_flipped else row
+        start = source * shape.columns
+        cells = match.cells[start : start + shape.columns]
+        marks = Marks(match.last_cell, self._ghost, self._pending, self._player)
+        if self._is_flipped:
+            cells = cells[::-1]
+            last, ghost, pending = (_mirrored(cell, start, shape.columns) for cell in marks[:3])
+            marks = Marks(last, ghost, pending, self._player)
+        name = right(shape.row_names[source], max(map(len, shape.row_names)))
+        if plan.pitch == WIDE:
+            side = (f"{self.glyphs.grid_side}", "border")
+            return ((f" {name} ", "dim"), side, *grid_row(cells, start, marks, self.glyphs))
+        return ((f" {name}", "dim"), *dense_row(cells, start, marks, self.glyphs, plan.pitch))
+
+    def _rule(self, plan: _Plan, shape: Geometry, pieces: tuple[str, str, str, str]) -> Line:
+        start, line, joint, end = pieces
+        rule = joint.join([line * (plan.pitch - 1)] * shape.columns)
+        return ((" " * plan.margin + start + rule + end, "border"),)
+
+    def _heads(self, plan: _Plan, names: list[str]) -> Line:
+        if plan.pitch == WIDE:
+            return ((" " * (plan.margin + 1) + " ".join(f"{name:^3}" for name in names), "dim"),)
+        if max(map(len, names)) > plan.pitch:
+            names = [name[-1] for name in names]
+        return ((" " * (plan.margin + 1) + "".join(f"{name:<{plan.pitch}}" for name in names), "dim"),)
+
+    def _coin_line(self, plan: _Plan, shape: Geometry) -> Line:
+        column = self._column(self._coin or 0, shape)
+        offset = plan.margin + 1 + column * plan.pitch + (1 if plan.pitch == WIDE else 0)
+        return ((" " * offset + self.glyphs.players[self._player], ("first", "second")[self._player]),)
+
+    def _search_lines(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
+        """Give the lines under the columns they are about, or the best moves side by side."""
+        if shape.kind == "columns":
+            if plan.pitch < WIDE:
+                return []
+            table = search_table(match, shape.columns, live=self.is_live)
+            order = [self._column(column, shape) for column in range(shape.columns)]
+            return search_rows(table, self.glyphs, order, WIDE, plan.margin)
+        table = search_table(match, _NUM_BEST, live=self.is_live)
+        moves = () if table is None else table.moves
+        heads = "".join(right(move, _BEST_WIDTH) for move in moves)[1:]
+        line = ((f" {'':<{plan.margin}}{heads}", "dim"),)
+        return [line, *search_rows(table, self.glyphs, range(len(moves)), _BEST_WIDTH, plan.margin)]
+
+    def _status_text(self, match: MatchView) -> str:
+        if match.trouble:
+            return match.trouble
+        last = ""
+        if match.moves:
+            move = match.moves[-1]
+            last = f"last {self.glyphs.players[move.player]} {move.text}"
+        if match.is_over:
+            return f"{last}    {match.result} {match.termination}".strip()
+        side = self.glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
+        return f"{last}    to move {side}".strip()
+
+    def _column(self, column: int, shape: Geometry) -> int:
+        return shape.columns - 1 - column if self._is_flipped else column
+
+    def _shape(self) -> Geometry | None:
+        try:
+            return None if self.match is None else geometry(self.match.game)
+        except ArenaError:
+            return None
+
+
+def _mirrored(cell: int | None, start: int, columns: int) -> int | None:
+    """Give where a cell of this row is drawn when the row is mirrored."""
+    if cell is None or not 0 <= cell - start < columns:
+        return None
+    return start + columns - 1 - (cell - start)

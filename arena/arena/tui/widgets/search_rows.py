@@ -1,0 +1,67 @@
+"""What a search says of each move, in three rows: visits, their shares, policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.tui.text import right
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.live.wall import SearchTable
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.text import Line
+
+_UNITS = ((1000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
+_THREE_DIGITS = 999.5
+_TWO_DIGITS = 99.5
+
+
+def search_rows(
+    table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int
+) -> list[Line]:
+    """Give rows of numbers, the first of which ends `width` cells right of the margin.
+
+    Args:
+        table: what is shown; what it does not hold shows as `-`.
+        glyphs: what to draw with.
+        order: indices of the moves from left to right.
+        width: cells for a move.
+        margin: cells for the head of a row.
+    """
+    nothing: Sequence[None] = (None,) * (max(order, default=0) + 1)
+    player = " " if table is None else glyphs.players[table.player]
+    visits = table.visits if table and table.visits else nothing
+    shares = table.shares if table and table.shares else nothing
+    policy = table.policy if table and table.policy else nothing
+    rows = {
+        f"N {player}": [short_count(number) for number in visits],
+        "N%": [_percent(share) for share in shares],
+        "P%": [_percent(share) for share in policy],
+    }
+    # The longest head takes the blank before the first number.
+    return [
+        (
+            (f" {name:<{margin}}", "dim"),
+            ("".join(right(texts[index], width) for index in order)[1:], "eval"),
+        )
+        for name, texts in rows.items()
+    ]
+
+
+def short_count(number: float | None) -> str:
+    """Show a count in at most 3 characters: `7`, `611`, `12k`, `.4M`; `-` where there is none."""
+    if number is None:
+        return "-"
+    if number < _THREE_DIGITS:
+        return f"{number:.0f}"
+    for unit, sign in _UNITS:
+        if number / unit < _TWO_DIGITS:
+            text = f"{number / unit:.0f}{sign}"
+            return f"{number / unit:.1f}{sign}"[1:] if text.startswith("0") else text
+    return "big"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}"

@@ -1,0 +1,188 @@
+"""A board of the wall: visits in tenths, stones, clocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from typing_extensions import override
+
+from arena.live.labels import cut_middle
+from arena.live.plain import clock_text
+from arena.live.wall import tenths
+from arena.tui.widgets.panel import Panel
+from arena.tui.widgets.stones import Marks, dense_row
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from arena.live.views import MatchView
+    from arena.tui.text import Line
+
+LOW_MS = 3000
+"""Below this a clock is followed by `!`."""
+_MIN_WIDTH = 16
+"""Columns that two clocks take."""
+_HOUR = 60
+"""Minutes."""
+_ROWS = 4
+"""Lines of a board beyond its rows: frame, visits, clocks."""
+SHORT_TERMINATIONS = {
+    "adjudicated": "adjud",
+    "illegal_move": "illegal",
+    "malformed": "malform",
+    "oversize_line": "flood",
+    "output_flood": "flood",
+    "protocol_order": "order",
+    "time_move": "time",
+    "time_game": "time",
+    "bot_error": "error",
+    "no_common_protocol": "no init",
+    "init_timeout": "no init",
+    "init_crash": "no init",
+    "disconnect": "lost",
+    "walkover": "walk",
+    "arena_stall": "stall",
+    "arena_error": "arena",
+    "aborted": "abort",
+}
+"""Terminations in at most 7 characters, for places where the whole word does not fit."""
+
+
+def board_size(rows: int, columns: int) -> tuple[int, int]:
+    """Give columns and lines that a board of the wall takes, its frame included."""
+    return max(_MIN_WIDTH, 2 * columns + 2) + 2, rows + _ROWS
+
+
+def short_termination(termination: str) -> str:
+    """Give a termination in at most 7 characters."""
+    return cut_middle(SHORT_TERMINATIONS.get(termination, termination), 7)
+
+
+class SmallBoard(Panel, can_focus=True):
+    """One match of the wall; `show` gives it the match, `tick` lets its clock run."""
+
+    HELP = (
+        "A running match. The first row is what the last mover's search says of each column, in tenths;"
+        " * is to move, ! has less than 3 seconds, [X] is the last move. Enter opens it."
+    )
+    DEFAULT_CSS = """
+    SmallBoard { width: 18; height: 10; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="board.open")]
+
+    class Opened(Message):
+        """Somebody wants to see more of a match."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+            """Of the match within the tournament."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__(id=id, classes=classes)
+        self.match: MatchView | None = None
+        """What it shows; None is an empty place."""
+        self.shows_evals = True
+        """Whether the row of tenths is shown."""
+        self._now = 0.0
+        self._clocks: Line = ()
+
+    def show(self, match: MatchView | None, now: float, *, evals: bool = True) -> None:
+        """Show a match at `now`, UTC seconds."""
+        if match is self.match and evals == self.shows_evals:
+            self.tick(now)
+            return
+        self.match, self.shows_evals, self._now = match, evals, now
+        self.title = match.title if match else ""
+        self.note = ""
+        if match is not None and match.is_over:
+            self.note = f"{match.result} {match.termination}"
+            if len(self.note) > self.size.width - 7:
+                self.note = f"{match.result} {short_termination(match.termination)}"
+        self.repaint()
+
+    def tick(self, now: float) -> None:
+        """Let the clock of the one to move run; only a digit that changes is painted."""
+        self._now = now
+        if self.match is not None and not self.match.is_over and self._clock_line() != self._clocks:
+            self.repaint()
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        match = self.match
+        if match is None:
+            return [()] * height
+        if not match.columns:
+            return [((f" {match.trouble or 'no board'}", "alert"),)]
+        pitch = 2 if 2 * match.columns + 1 <= width else 1
+        rows = self._window(match, height - 2)
+        marks = Marks(last=match.last_cell)
+        drawn = [
+            dense_row(
+                match.cells[row * match.columns : (row + 1) * match.columns],
+                row * match.columns,
+                marks,
+                self.glyphs,
+                pitch,
+            )
+            for row in rows
+        ]
+        self._clocks = self._clock_line()
+        blanks: list[Line] = [()] * (height - 2 - len(drawn))
+        return [self._tenths_line(match, pitch), *drawn, *blanks, self._clocks]
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the match."""
+        event.stop()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Ask for more of the match."""
+        if self.match is not None:
+            self.post_message(self.Opened(self.match.number))
+
+    @staticmethod
+    def _window(match: MatchView, height: int) -> range:
+        """Give the rows that fit; those around the last move where not all do."""
+        if match.rows <= height:
+            return range(match.rows)
+        last = match.rows - 1 if match.last_cell is None else match.last_cell // match.columns
+        top = min(max(0, last - height // 2), match.rows - height)
+        return range(top, top + max(0, height))
+
+    def _tenths_line(self, match: MatchView, pitch: int) -> Line:
+        if not self.shows_evals:
+            return ()
+        return ((" " + (" " * (pitch - 1)).join(tenths(match)), "eval"),)
+
+    def _clock_line(self) -> Line:
+        match = self.match
+        if match is None:
+            return ()
+        if match.trouble:
+            return ((f" {match.trouble}", "alert"),)
+        if match.is_over:
+            return ((f" {self._over_text(match)}, ply {match.ply}", "title"),)
+        spans: list[tuple[str, str]] = []
+        for player, style in enumerate(("first", "second")):
+            left = match.remaining_ms(player, self._now)
+            mark = "*" if match.to_move == player else " "
+            is_low = left is not None and left < LOW_MS
+            clock = "" if left is None else _clock(left)
+            spans += [(mark, "title"), (self.glyphs.players[player], style)]
+            spans += [(f"{clock:>5}", "alert" if is_low else ""), ("!" if is_low else " ", "alert")]
+        return tuple(spans)
+
+    def _over_text(self, match: MatchView) -> str:
+        if match.outcome in ("draw", "void"):
+            return match.outcome
+        return f"{self.glyphs.players[match.outcome == 'second']} wins"
+
+
+def _clock(milliseconds: int) -> str:
+    """Show a clock in at most 5 characters."""
+    minutes = milliseconds // 60_000
+    return clock_text(milliseconds) if minutes < _HOUR else f"{minutes // _HOUR}h{minutes % _HOUR:02}"

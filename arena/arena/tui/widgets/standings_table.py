@@ -1,0 +1,131 @@
+"""The standings: as many columns as fit, names short, numbers whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from typing_extensions import override
+
+from arena.live.tables import StandingRow, StandingsView
+from arena.tui.glyphs import Glyphs
+from arena.tui.text import left, right
+from arena.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from arena.tui.text import Line
+
+_TREND = 8
+
+
+class _Column(msgspec.Struct, frozen=True):
+    head: str
+    width: int
+    write: Callable[[StandingRow, Glyphs], str]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}%"
+
+
+_COLUMNS: dict[str, _Column] = {
+    "rank": _Column("#", 1, lambda row, _: str(row.rank)),
+    "bot": _Column("bot", 7, lambda row, _: row.label),
+    "n": _Column("n", 5, lambda row, _: str(row.games)),
+    "points": _Column("pts", 5, lambda row, _: f"{row.points:.1f}"),
+    "elo": _Column("Elo", 5, lambda row, _: f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"),
+    "error": _Column("+/-", 3, lambda row, _: f"{row.error:.0f}"),
+    "los": _Column("LOS", 5, lambda row, _: _percent(row.los)),
+    "wdl": _Column("W-D-L", 13, lambda row, _: f"{row.wins}-{row.draws}-{row.losses}"),
+    "first": _Column("1st", 5, lambda row, _: _percent(row.score_first)),
+    "second": _Column("2nd", 5, lambda row, _: _percent(row.score_second)),
+    "faults": _Column("faults", 6, lambda row, _: str(row.faults)),
+    "trend": _Column("trend", _TREND, lambda row, glyphs: trend(row.trend, _TREND, glyphs)),
+}
+_ALWAYS: Sequence[str] = ("rank", "bot", "points", "elo")
+_MORE: Sequence[str] = ("n", "error", "wdl", "faults", "los", "first", "second", "trend")
+"""Columns that come as there is room, in this order: what is last here goes first on a narrow screen."""
+
+
+class StandingsTable(RowList):
+    """Who leads: points, Elo and half of its 95 % interval, and more where there is room."""
+
+    HELP = (
+        "pts points, Elo with half of its 95 % interval, LOS likelihood to be stronger than the next, 1st and"
+        " 2nd points per match by who moved first; ? rests on the prior alone. Enter opens the bot."
+    )
+    DEFAULT_CSS = """
+    StandingsTable { width: 26; height: auto; min-height: 3; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__("standings", id=id, classes=classes)
+        self._view = StandingsView()
+
+    def show(self, view: StandingsView) -> None:
+        """Show other standings."""
+        is_longer = len(view.rows) != len(self._view.rows)
+        self._view = view
+        self.title = f"standings {view.title}".strip()
+        self.refresh(layout=is_longer)
+        self.repaint()
+
+    @property
+    @override
+    def num_rows(self) -> int:
+        return len(self._view.rows)
+
+    def row(self, index: int) -> StandingRow:
+        """Give a row, the leader's is 0."""
+        return self._view.rows[index]
+
+    @override
+    def head_line(self, width: int) -> Line | None:
+        return ((self._put([column.head for column in self._columns(width)], width), "dim"),)
+
+    @override
+    def row_line(self, row: int, width: int) -> Line:
+        bot = self._view.rows[row]
+        columns = self._columns(width)
+        return ((self._put([column.write(bot, self.glyphs) for column in columns], width), ""),)
+
+    @override
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return len(self._view.rows) + 1 + (2 if self.has_frame else 1)
+
+    def _columns(self, width: int) -> list[_Column]:
+        columns = {name: self._fitted(column) for name, column in _COLUMNS.items()}
+        names = set(_ALWAYS)
+        room = width - sum(columns[name].width + 1 for name in _ALWAYS)
+        has_trend = any(row.trend for row in self._view.rows)
+        for name in _MORE:
+            if columns[name].width + 1 <= room and (name != "trend" or has_trend):
+                names.add(name)
+                room -= columns[name].width + 1
+        return [column for name, column in columns.items() if name in names]
+
+    def _fitted(self, column: _Column) -> _Column:
+        """Give a column that is wide enough for its numbers; only names are cut."""
+        if column.head in ("bot", "trend"):
+            return column
+        longest = max((len(column.write(row, self.glyphs)) for row in self._view.rows), default=0)
+        return msgspec.structs.replace(column, width=max(column.width, longest))
+
+    def _put(self, texts: Sequence[str], width: int) -> str:
+        columns = zip(texts, self._columns(width), strict=True)
+        return "".join(
+            f" {(left if column.head == 'bot' else right)(text, column.width)}" for text, column in columns
+        )
+
+
+def trend(values: Sequence[float], width: int, glyphs: Glyphs) -> str:
+    """Draw the last values as heights."""
+    shown = list(values)[-width:]
+    if not shown:
+        return ""
+    low, high = min(shown), max(shown)
+    top = len(glyphs.levels) - 1
+    return "".join(
+        glyphs.levels[round((value - low) / (high - low) * top) if high > low else 0] for value in shown
+    )

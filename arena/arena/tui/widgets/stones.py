@@ -1,0 +1,78 @@
+"""How the cells of a board are drawn: stones, the last one in brackets, ghosts and pending stones."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.tui.text import merge
+
+if TYPE_CHECKING:
+    from arena.tui.glyphs import Glyphs
+    from arena.tui.text import Line
+
+STONE_STYLES = ("dim", "first", "second")
+"""Styles of empty cells and of the stones of both players."""
+WIDE = 4
+"""Cells of the terminal for one of a board with a grid."""
+
+
+class Marks(NamedTuple):
+    """What stands out on a board; cells count from the top left, None is nowhere."""
+
+    last: int | None = None
+    """The stone placed last, shown as `[X]`."""
+    ghost: int | None = None
+    """Where a stone of `player` would land."""
+    pending: int | None = None
+    """Where a stone of `player` waits for the referee, shown as `(x)`."""
+    player: int = 0
+
+
+@lru_cache(maxsize=4096)
+def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
+    """Draw a row of a board without a grid.
+
+    Args:
+        cells: of this row alone.
+        start: index of its first cell on the whole board.
+        marks: what stands out; where there are no blanks between cells, brackets fall away.
+        glyphs: what to draw with.
+        pitch: 2 for a blank between cells, 1 for none.
+    """
+    characters: list[str] = [" "]
+    styles: list[str] = [""]
+    for column, stone in enumerate(cells):
+        glyph, style = _stone(stone, start + column, marks, glyphs)
+        characters.append(glyph)
+        styles.append(style)
+        characters += [" "] * (pitch - 1)
+        styles += [""] * (pitch - 1)
+    for cell, pair, style in ((marks.last, "[]", "last"), (marks.pending, "()", "last")):
+        if pitch > 1 and cell is not None and 0 <= cell - start < len(cells):
+            place = 1 + (cell - start) * pitch
+            characters[place - 1], characters[place + 1] = pair
+            styles[place - 1] = styles[place + 1] = style
+    return merge(characters, styles)
+
+
+@lru_cache(maxsize=1024)
+def grid_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs) -> Line:
+    """Draw a row of a board with a grid, without its left edge: `   | X |[O]|`."""
+    characters: list[str] = []
+    styles: list[str] = []
+    for column, stone in enumerate(cells):
+        cell = start + column
+        glyph, style = _stone(stone, cell, marks, glyphs)
+        around = "[]" if cell == marks.last else "()" if cell == marks.pending else "  "
+        characters += [around[0], " " if glyph == glyphs.empty else glyph, around[1], glyphs.grid_side]
+        styles += ["last", style, "last", "border"]
+    return merge(characters, styles)
+
+
+def _stone(stone: int, cell: int, marks: Marks, glyphs: Glyphs) -> tuple[str, str]:
+    if stone:
+        return glyphs.players[stone - 1], STONE_STYLES[stone]
+    if cell in (marks.ghost, marks.pending):
+        return glyphs.ghosts[marks.player], "dim"
+    return glyphs.empty, "dim"

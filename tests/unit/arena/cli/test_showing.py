@@ -1,0 +1,63 @@
+"""What `arena show MATCH` says about how well a match was played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from arena_db.store import Store
+from stores import add_cup, tamper
+
+if TYPE_CHECKING:
+    from command_line import CommandLine
+
+# After X in the middle O's edge loses; X lets the win go at ply 5.
+ACTIONS = (4, 1, 0, 8, 5, 2)
+
+
+def add_match(arena: CommandLine, game: str, actions: tuple[int, ...], num_actions: int) -> None:
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, game=game, num_actions=num_actions)
+        length = len(actions)
+        times, values = (5,) * length, (None,) * length
+        changes: dict[str, Any] = {"actions": actions, "times_ms": times, "values": values, "num_opening": 1}
+        store.save([cup.match(1, **changes)])
+
+
+def judged(arena: CommandLine) -> list[str]:
+    text = arena("show", "1").stdout
+    return [line for line in text.splitlines() if "accuracy" in line or "blunder" in line]
+
+
+def test_accuracy_and_first_blunder_of_each_side(arena: CommandLine) -> None:
+    add_match(arena, "tic-tac-toe", ACTIONS, 9)
+    assert judged(arena) == [
+        "a: accuracy 50.0% (1 of 2 moves give nothing away)",
+        "  first blunder: ply 5, c2 gives a win away; best: a2, a1",
+        "b: accuracy 33.3% (1 of 3 moves give nothing away)",
+        "  first blunder: ply 2, b3 gives a draw away; best: a3, c3, a1, c1",
+    ]
+    (shown,) = arena.objects("show", 1)
+    analysis = cast("dict[str, Any]", shown["analysis"])
+    assert (analysis["first"]["accuracy"], analysis["first"]["first_blunder"]) == (0.5, 4)
+    assert [ply["loss"] for ply in analysis["plies"]] == [0, 1, 0, 0, 1, 1]
+
+
+def test_what_could_not_be_solved_is_said(arena: CommandLine) -> None:
+    add_match(arena, "gomoku:k=4,size=7", (24, 0, 42, 6), 49)
+    assert judged(arena) == [
+        "a: accuracy - (1 not solved)",
+        "b: accuracy - (2 not solved)",
+    ]
+
+
+def test_a_game_without_a_solver_is_not_judged(arena: CommandLine) -> None:
+    add_match(arena, "gomoku", (112, 0), 225)
+    assert judged(arena) == []
+    assert arena.objects("show", 1)[0]["analysis"] is None
+
+
+def test_a_match_of_a_missing_game_or_against_the_rules_is_printed_without(arena: CommandLine) -> None:
+    add_match(arena, "tic-tac-toe", (0, 0), 9)
+    assert arena.objects("show", 1)[0]["analysis"] is None
+    tamper(arena.db, "UPDATE tournaments SET game = 'halma'")
+    assert arena.objects("show", 1)[0]["analysis"] is None

@@ -1,0 +1,63 @@
+"""Names that steer terminals or break markup change nothing on the screens but the text that is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.tui.feed.store_feed import StoreFeed
+from arena.tui.screens.app import Dashboard
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.shell.feed import Batch
+from arena.tui.start import SCREENS
+from arena_db.store import Store
+from dashboard import piloted, screen_lines, settle
+from live_samples import EVIL
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+NAMES = tuple(name for name in EVIL if 0 < len(name) <= 64 and "\x00" not in name)
+
+
+class Brief(StoreFeed):
+    """Ends with the first look at nothing new."""
+
+    def poll(self) -> Batch | None:
+        """Give the next batch."""
+        batch = super().poll()
+        return Batch(is_last=True) if batch is None else batch
+
+
+@pytest.fixture(scope="module")
+def evil_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("evil") / "arena.db"
+    with Store.open(path) as store:
+        cup = add_cup(store, *NAMES, num=3 * len(NAMES), name="[red]cup")
+        store.save([cup.match(number, reason=NAMES[number % len(NAMES)]) for number in range(1, 20)])
+    return path
+
+
+def test_evil_names_are_only_text(evil_store: Path) -> None:
+    app = Dashboard(
+        Brief(str(evil_store), 1), SCREENS, store=str(evil_store), tournament="[red]cup", glyphs="ascii"
+    )
+
+    async def act(pilot: Pilot[None]) -> None:
+        for keys in ("1", "2", "2enter", "3o", "3enter", "4right", "4enter"):
+            await pilot.press(keys[0])
+            await settle(pilot)
+            if keys[1:]:
+                await pilot.press(keys[1:])
+                await settle(pilot)
+            text = "".join(screen_lines(app))
+            assert text.isprintable()
+            assert "\u202e" not in text
+            if isinstance(app.screen, ReplayScreen):
+                await pilot.press("end", "escape")
+
+    piloted(app, act, (120, 40))

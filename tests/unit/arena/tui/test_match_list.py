@@ -1,0 +1,109 @@
+"""A list of matches asks for the pages that are looked at, and for no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arena.errors import StoreError
+from arena.tui.widgets.match_list import MatchList
+from dashboard import Host, lines_of, piloted, settle, stored_matches
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+    from textual.widget import Widget
+
+
+class Opened(Host):
+    """Remembers what is opened."""
+
+    def __init__(self, *widgets: Widget) -> None:
+        super().__init__(*widgets)
+        self.heard: list[MatchList.Selected] = []
+
+    def on_match_list_selected(self, message: MatchList.Selected) -> None:
+        self.heard.append(message)
+
+
+def _list_app(total: int) -> tuple[MatchList, Opened]:
+    matches = MatchList(stored_matches(total))
+    matches.styles.height = 10
+    return matches, Opened(matches)
+
+
+def test_a_hundred_thousand_matches_cost_a_few_pages() -> None:
+    provider = stored_matches(100_000)
+    matches = MatchList(provider)
+    app = Opened(matches)
+
+    async def act(pilot: Pilot[None]) -> None:
+        matches.focus()
+        await settle(pilot)
+        assert matches.total == 100_000
+        for key, first in (("end", "#1 "), ("home", "#100000 "), ("pagedown", "#"), ("j", "#"), ("k", "#")):
+            await pilot.press(key)
+            await settle(pilot)
+            assert any(line.startswith(">") and first in line for line in lines_of(matches)), key
+        matches.go_to(50_000)
+        await settle(pilot)
+        assert any(line.startswith(">") and "#50000 " in line for line in lines_of(matches))
+        await pilot.press("enter")
+
+    piloted(app, act)
+    assert len(provider.asked) <= 6
+    assert {request.limit for request in provider.asked} == {200}
+    (selected,) = app.heard
+    assert isinstance(selected, MatchList.Selected)
+    assert selected.row.stored == 50_000
+
+
+def test_matches_are_sorted_by_keys_and_heads() -> None:
+    matches, app = _list_app(500)
+
+    async def act(pilot: Pilot[None]) -> list[tuple[str, bool]]:
+        matches.focus()
+        await settle(pilot)
+        seen: list[tuple[str, bool]] = []
+        for key in ("S", "s", "s"):
+            await pilot.press(key)
+            await settle(pilot)
+            seen.append(matches.sort)
+        assert "#1 " in lines_of(matches)[1]
+        head = lines_of(matches)[0]
+        for name in ("ply", "ply", "first"):
+            await pilot.click(matches, offset=(head.index(name) + 1, 0))
+            await settle(pilot)
+            seen.append(matches.sort)
+        matches.reload(condition="bot:az")
+        await settle(pilot)
+        await pilot.click(matches, offset=(5, 3))
+        assert matches.cursor == 2
+        await pilot.double_click(matches, offset=(5, 4))
+        return seen
+
+    assert piloted(app, act) == [
+        ("number", False),
+        ("plies", False),
+        ("termination", False),
+        ("plies", False),
+        ("plies", True),
+        ("first", True),
+    ]
+    assert len(app.heard) == 1
+
+
+def test_a_list_of_nothing_and_a_provider_that_fails() -> None:
+    def broken(request: Any) -> Any:  # noqa: ANN401 # a provider
+        raise StoreError(f"no such filter [/] \x1b[1m{request.condition}")
+
+    empty, failing = MatchList(stored_matches(0)), MatchList(broken)
+    empty.styles.height = failing.styles.height = 4
+    app = Host(empty, failing)
+
+    async def act(pilot: Pilot[None]) -> tuple[list[str], list[str]]:
+        empty.focus()
+        await pilot.press("enter", "end", "down", "pageup")
+        return lines_of(empty), lines_of(failing)
+
+    nothing, trouble = piloted(app, act)
+    assert "no matches" in nothing[1]
+    assert "no such filter [/] [1m" in trouble[1]

@@ -1,0 +1,199 @@
+"""The shell: data in, screens, freeze, sizes, what goes wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from typing_extensions import override
+
+from arena.live.events import Info, RunState, make_event
+from arena.live.reducer import reduce_all
+from arena.live.views import LiveView
+from arena.tui.app import ArenaApp
+from arena.tui.shell.feed import Batch, Health, RecordedFeed, advance
+from arena.tui.shell.follow import NewData
+from arena.tui.shell.lines import HeaderLine, Part, TabRow, TooSmall
+from arena.tui.text import safe
+from dashboard import RUN_EVENTS, Bare, live_screen, piloted, sample_app, screen_lines, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.pilot import Pilot
+
+
+def test_what_a_feed_gives_is_shown() -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> list[str]:
+        await settle(pilot)
+        return screen_lines(app)
+
+    lines = piloted(app, look)
+    assert "LIVE o rr-42" in lines[0]
+    assert "store a.db" in lines[0]
+    assert lines[1].startswith(" [1 Live]  2 Standings  3 Matches")
+    assert "az v mcts" in lines[2]
+    assert "STANDINGS rr-42" in lines[2]
+    assert any("1 az       92.0  1913 104" in line for line in lines)
+    assert any("312/600   52%" in line for line in lines)
+    assert "? Help" in lines[-1]
+
+
+def test_a_batch_is_one_message_and_the_feed_is_closed_at_its_end() -> None:
+    feed = RecordedFeed([Batch(events=RUN_EVENTS[:2]), Batch(events=RUN_EVENTS[2:])])
+    app = sample_app(feed)
+
+    async def look(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        assert app.model is app.latest
+        assert app.model.view == reduce_all(LiveView(), RUN_EVENTS)
+        assert app.model.is_over
+        shown = live_screen(app).shown
+        assert shown[0] is None, "the first time anything may have changed"
+        changed = [change.matches for change in shown if change is not None]
+        assert frozenset({313}) in changed
+
+    piloted(app, look)
+    assert feed.is_closed
+
+
+def test_keys_open_screens_and_the_row_of_tabs_says_so() -> None:
+    app = sample_app()
+
+    async def press(pilot: Pilot[None]) -> None:
+        for key, name in (("2", "standings"), ("3", "matches"), ("1", "live"), ("8", "live")):
+            await pilot.press(key)
+            await settle(pilot)
+            assert app.screen.name == name
+            tab = {"standings": "[2 Standings]", "matches": "[3 Matches]", "live": "[1 Live]"}[name]
+            assert tab in screen_lines(app)[1]
+        await pilot.click(TabRow, offset=(14, 0))
+        await settle(pilot)
+        assert app.screen.name == "standings"
+
+    piloted(app, press)
+
+
+def _news(app: ArenaApp, state: RunState) -> NewData:
+    return NewData(advance(app.latest, Batch(events=[make_event(app.latest.view.seq + 1, state, t=120.0)])))
+
+
+def test_a_screen_that_was_left_shows_what_has_come_since() -> None:
+    app = sample_app()
+
+    async def press(pilot: Pilot[None]) -> None:
+        await pilot.press("2")
+        app.post_message(_news(app, RunState(state="running", planned=600, done=400)))
+        await pilot.press("1")
+        await settle(pilot)
+        assert any("400/600" in line for line in screen_lines(app))
+
+    piloted(app, press)
+
+
+def test_freeze_holds_the_view_and_lets_go() -> None:
+    app = sample_app()
+
+    async def press(pilot: Pilot[None]) -> None:
+        await pilot.press("space")
+        app.post_message(_news(app, RunState(state="paused", planned=600, done=313)))
+        await settle(pilot)
+        lines = screen_lines(app)
+        assert "FROZEN" in lines[0]
+        assert any("312/600" in line for line in lines)
+        await pilot.press("space")
+        await settle(pilot)
+        lines = screen_lines(app)
+        assert "PAUSED" in lines[0]
+        assert any("313/600" in line for line in lines)
+        await pilot.press("space", "r")
+        assert not app.is_frozen
+
+    piloted(app, press)
+
+
+SIZES = {
+    (120, 40): {"-wide", "-tall"},
+    (80, 24): {"-usual", "-reference"},
+    (60, 16): {"-pair", "-low"},
+    (59, 15): {"-single", "-flat"},
+}
+TOO_SMALL = [(39, 24), (80, 11), (20, 5)]
+
+
+def test_sizes_have_names_and_a_terminal_that_is_too_small_says_what_is_needed() -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> None:
+        for size in [*SIZES, *TOO_SMALL]:
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            lines = screen_lines(app)
+            is_too_small = size in TOO_SMALL
+            assert app.screen.query_one(TooSmall).display == is_too_small
+            assert ("LIVE" in lines[0]) == (not is_too_small)
+            if is_too_small:
+                assert f"{size[0]}x{size[1]}" in lines[0]
+                assert "40x12" in lines[1]
+            else:
+                assert SIZES[size] <= set(app.screen.classes)
+
+    piloted(app, look)
+
+
+def test_trouble_is_shown_without_harm() -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> list[str]:
+        app.post_message(NewData(replace(app.latest, trouble=safe("the store [/] is \x1b[31mlocked"))))
+        await settle(pilot)
+        return screen_lines(app)
+
+    lines = piloted(app, look)
+    assert "! the store [/] is [31mlocked" in lines[2]
+    assert "LIVE" in lines[0]
+
+
+def test_health_is_always_in_sight() -> None:
+    assert Health(heartbeat_t=90.0, lease_until=1e9).warning(100.0) == ""
+    assert Health().warning(100.0) == "", "nobody expects a heartbeat"
+    assert Health(heartbeat_t=70.0, lease_until=1e9).warning(100.0) == "STALE 30s"
+    stale = Health(heartbeat_t=99.0, lease_until=50.0, store="a.db")
+    assert stale.warning(100.0) == "no coordinator"
+    app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS, health=stale)]))
+
+    async def look(pilot: Pilot[None]) -> str:
+        await settle(pilot)
+        return "".join(app.screen.query_one(HeaderLine).text_lines())
+
+    assert "no coordinator" in piloted(app, look, (60, 24))
+
+
+def test_lag_counts_from_the_second_batch() -> None:
+    thinking = make_event(50, Info(value=0.2), t=90.0, match=313, ply=2)
+    app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS), Batch(events=[thinking])]))
+
+    async def look(pilot: Pilot[None]) -> float | None:
+        await settle(pilot)
+        return app.lag
+
+    lag = piloted(app, look)
+    assert lag is None or lag > 0
+
+
+def test_the_header_leaves_out_what_matters_least() -> None:
+    class Headed(Bare):
+        @override
+        def header_parts(self, width: int) -> Sequence[Part] | None:
+            return [Part("name"), Part("x" * 30, rank=2), Part("y" * 30, rank=1), Part("z" * 30, rank=3)]
+
+    app = ArenaApp(None, [Headed], glyphs="ascii")
+
+    async def look(_: Pilot[None]) -> str:
+        return app.screen.query_one(HeaderLine).text_lines()[0]
+
+    assert piloted(app, look, (80, 24)).split() == ["name", "x" * 30, "y" * 30]
+    app = ArenaApp(None, [Headed], glyphs="ascii")
+    assert piloted(app, look, (50, 24)).split() == ["name", "y" * 30]

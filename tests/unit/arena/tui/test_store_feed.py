@@ -1,0 +1,236 @@
+"""The feed over a real store: what has been, what is being played, tables, gaps, trouble."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.cli.plain_watch import follow_plain
+from arena.errors import ArenaError, StoreError
+from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
+from arena.live.tables import MatrixView, StandingsView
+from arena.tui.feed.condition import Condition, read_condition, word
+from arena.tui.feed.match_source import MatchSource
+from arena.tui.feed.one_match import load_match
+from arena.tui.feed.store_feed import StoreFeed
+from arena.tui.shell.feed import Batch, Model, advance
+from arena.tui.widgets.match_pages import PageRequest
+from arena_db.records import LiveEvent
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from arena.live.events import Payload
+
+
+@pytest.fixture
+def own_store(shown_store: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "arena.db"
+    shutil.copy(shown_store, path)
+    return path
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "running.db") as store:
+        add_cup(store, "az", "mcts", "td", num=12)
+        yield store
+
+
+def live(body: Payload, number: int | None = 1, ply: int = 0, t: float = 100.0) -> LiveEvent:
+    return LiveEvent(tournament=1, number=number, ply=ply, kind=kind_of(body), payload=pack(body), t=t)
+
+
+STATE = RunState(state="running", planned=12, done=0, name="rr-1", workers=2)
+BEGIN = Started(bots=("az", "mcts"), game="connect-four", opening=(3, 2), clock_ms=(9000, 9000))
+
+
+def drain(feed: StoreFeed, model: Model | None = None) -> Model:
+    model = model or Model()
+    for _ in range(6):
+        batch = feed.poll()
+        if batch is not None:
+            model = advance(model, batch)
+    return model
+
+
+def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Path) -> None:
+    feed = StoreFeed(str(own_store), 1)
+    model = drain(feed)
+    assert (model.view.progress.state, model.view.progress.done) == ("ended", 24)
+    assert len(model.view.matches) == 6
+    assert all(match.is_over and match.stored for match in model.view.matches.values())
+    assert [match.stored for match in model.view.finished] == list(range(24, 0, -1))
+    standings, matrix = model.facts["standings"], model.facts["matrix"]
+    assert isinstance(standings, StandingsView)
+    assert isinstance(matrix, MatrixView)
+    assert sum(row.points for row in standings.rows) == 24
+    assert matrix.names == tuple(row.name for row in standings.rows)
+    assert {cell.games for row in matrix.cells for cell in row if cell is not None} == {4}
+    assert feed.interval == 1.0
+    assert feed.poll() is None, "nothing has changed"
+    feed.close()
+
+
+def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
+    running.append_events([live(STATE, None), live(BEGIN, ply=2), live(Move(action=3), ply=3)])
+    feed = StoreFeed(str(running.path), 1)
+    model = drain(feed)
+    assert model.view.matches[1].actions == (3, 2, 3)
+    assert feed.interval == 0.05
+    running.append_events([live(Move(action=4), ply=4, t=101.0), live(Info(value=0.5), ply=4)])
+    model = drain(feed, model)
+    assert model.view.matches[1].actions == (3, 2, 3, 4)
+    assert model.health.heartbeat_t == 101.0
+    assert model.health.warning(130.0) == "STALE 29s"
+    assert model.health.warning(200.0) == "no coordinator"
+    running.append_events([live(Finished(outcome="first", termination="rules", plies=4), ply=4)])
+    model = drain(feed, model)
+    assert model.view.matches[1].is_over
+    assert model.view.progress.done == 1
+    assert feed.interval == 1.0
+    feed.close()
+
+
+def test_a_gap_ends_in_a_new_snapshot(running: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena_db.live.KEPT", 2)
+    monkeypatch.setattr("arena_db.live._PRUNED_EVERY", 1)
+    running.append_events([live(STATE, None), live(BEGIN, ply=2)])
+    feed = StoreFeed(str(running.path), 1)
+    model = drain(feed)
+    for ply in range(3, 9):
+        running.append_events([live(Info(value=0.1), ply=2), live(Move(action=ply - 3), ply=ply)])
+    model = drain(feed, model)
+    assert model.view.matches[1].actions == (3, 2, 0, 1, 2, 3, 4, 5)
+    feed.close()
+
+
+def test_a_damaged_event_is_noted(running: Store) -> None:
+    feed = StoreFeed(str(running.path), 1)
+    model = drain(feed)
+    damaged = LiveEvent(tournament=1, number=1, kind="move", payload="{}", t=1.0)
+    running.append_events([damaged, live(Fault(text="odd"))])
+    model = drain(feed, model)
+    assert model.view.notices[0].text == "odd"
+    assert "cannot be read" in model.view.notices[1].text
+    feed.close()
+
+
+def test_a_store_that_is_gone_is_told_of_and_opened_again(own_store: Path) -> None:
+    feed = StoreFeed(str(own_store), 1)
+    hidden = own_store.with_suffix(".away")
+    own_store.rename(hidden)
+    with pytest.raises(StoreError):
+        feed.poll()
+    hidden.rename(own_store)
+    assert feed.poll() is not None
+    feed.close()
+    with pytest.raises(ArenaError, match="no longer"):
+        StoreFeed(str(own_store), 77).poll()
+
+
+def test_plain_lines_of_the_past_and_of_events(
+    running: Store, own_store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    follow_plain(StoreFeed(str(own_store), 1), lambda _: None)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 25
+    assert lines[0].startswith("match 1 over: ")
+    assert lines[-1] == "spring ended: 24 of 24 matches, 100 %"
+
+    steps = [
+        [live(BEGIN, ply=2)],
+        [live(Move(action=3, value=0.5, clock_ms=(8000, 9000)), ply=3)],
+        [live(Finished(outcome="first", termination="time_move", plies=3), ply=3)],
+        [live(RunState(state="ended", planned=12, done=1), None)],
+    ]
+
+    def wait(_: float) -> None:
+        if steps:
+            running.append_events(steps.pop(0))
+
+    follow_plain(StoreFeed(str(running.path), 1), wait)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "match 1 begins: first az against second mcts, connect-four, opening 4 3"
+    assert lines[2] == "match 1 ply 3: first az plays 4, X wins 75 %, clock 8.0 s"
+    assert lines[3] == "match 1 over: first az beats second mcts, time_move"
+    assert lines[-1].startswith("rr-1 ended: 1 of 12 matches")
+
+
+def test_a_batch_that_is_the_last_ends_plain_lines() -> None:
+    class Ended:
+        interval = 0.0
+
+        def poll(self) -> Batch:
+            return Batch(is_last=True)
+
+        def close(self) -> None:
+            raise AssertionError("whoever made the feed closes it")
+
+    follow_plain(Ended(), lambda _: None)
+
+
+def test_the_language_of_filters() -> None:
+    found = read_condition("bot:az vs:mcts* result:1/2 ply<20 ply>=3 end:time_move tournament:rr-1")
+    assert found == Condition(
+        bot="az",
+        vs="mcts*",
+        result="1/2",
+        end="time_move",
+        tournament="rr-1",
+        plies=(("<", 20), (">=", 3)),
+    )
+    assert read_condition("") == Condition()
+    assert read_condition("").is_empty
+    for name in ("a b", "it's", 'q"', "[x]", "mcts:playouts=9", "$HOME"):
+        assert read_condition(word("bot", name)).bot == name
+    for text in ("az", "bot:", "colour:red", "ply<x", "result:2-0", 'bot:"az'):
+        with pytest.raises(ArenaError):
+            read_condition(text)
+
+
+def test_pages_go_by_ranges_of_numbers(own_store: Path) -> None:
+    source = MatchSource(str(own_store))
+
+    def numbers(**wanted: object) -> list[int]:
+        request = PageRequest(**{"page": 0, **wanted})  # pyright: ignore[reportArgumentType] # of any field
+        return [row.stored for row in source(request).rows]
+
+    assert numbers(limit=5) == [26, 25, 24, 23, 22]
+    assert numbers(descending=False, limit=5) == [1, 2, 3, 4, 5]
+    of_spring = numbers(condition="tournament:spring")
+    assert of_spring == list(range(24, 0, -1))
+    assert numbers(condition="tournament:spring", descending=False) == of_spring[::-1]
+    drawn = numbers(condition="result:1/2")
+    assert 0 < len(drawn) < 26
+    few = numbers(condition="ply<7")
+    assert all(len(load_match(str(own_store), number).recorded.actions) < 7 for number in few)
+    assert numbers(condition="bot:rand?m vs:mcts*") == numbers(condition="bot:random vs:mcts:playouts=20")
+    assert numbers(condition="end:time*") == []
+
+
+def test_a_filtered_page_far_away_is_found(running: Store) -> None:
+    cup = add_cup(running, "a", "b", num=450, name="long")
+    running.save([cup.match(number) for number in range(1, 451)])
+    source = MatchSource(str(running.path))
+    page = source(PageRequest(page=2, condition="tournament:long"))
+    assert page.total == 450
+    assert [row.stored for row in page.rows] == list(range(50, 0, -1))
+    again = source(PageRequest(page=1, condition="tournament:long"))
+    assert [again.rows[0].stored, len(again.rows)] == [250, 200]
+    source.renew()
+    assert source(PageRequest(page=2)).rows[0].stored == 50
+    assert source(PageRequest(page=2, descending=False)).rows[0].stored == 401
+
+
+def test_the_neighbours_of_a_match(own_store: Path) -> None:
+    assert load_match(str(own_store), 3, -1).recorded.stored == 2
+    assert load_match(str(own_store), 3, 1).recorded.stored == 4
+    for number, step in ((1, -1), (26, 1), (99, 0)):
+        with pytest.raises(ArenaError):
+            load_match(str(own_store), number, step)
