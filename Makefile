@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench hostile kill-trials store-trials format lint types contracts coverage clean
+.PHONY: demo test check bench book hostile kill-trials store-trials format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -30,15 +30,26 @@ test: $(VENV)/.installed-test
 
 check: format lint types contracts coverage
 
+# Ours alone; PEERS=1 measures OpenSpiel in turns with us, too, and writes docs/benchmarks.md. Peers that live elsewhere:
+# make bench PEERS=1 PEER_PYTHONS="/a/bin/python /b/bin/python". CHECK=1 only warns of ratios that fell.
+PEER_PYTHONS =
+BENCH = $(if $(PEERS),--peers $(PEER_PYTHONS:%=--peer-python %)) $(if $(CHECK),--check)
 bench: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# Hours of one core: the opening book of Connect Four, which then rebuilds the lists of drawn openings. It goes on
+# where it was interrupted, from build/book.
+BOOK_PLIES = 8
+book: $(VENV)/.installed-test
+	$(BIN)/python tests/support/connect_four_book.py --plies $(BOOK_PLIES)
 
 # The full trials, of which the tests run a small part; see docs/explanation for what they showed.
 hostile: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/hostile.py --repeats 20
 
 kill-trials: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/kill_trials.py --trials 100
+	$(BIN)/python benchmarks/kill_trials.py --trials 500
+	$(BIN)/python benchmarks/worker_kills.py --kills 200
 
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py

@@ -21,6 +21,7 @@ from arena_db.engine import Settings
 from arena_db.errors import DatabaseError
 from arena_db.opening import prepare
 from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
 from arena_db.store import Store
 
 MATCHES = 2500
@@ -79,6 +80,8 @@ def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recordin
             store.close()
             store = Store(settings)
         store.heartbeat(tournament, current_owner())
+        # Events are not synced: a save that is must not depend on them.
+        store.append_events([LiveEvent(tournament=tournament, number=ends[index], kind="move", t=0.0)])
         store.save([match(tournament, planned, entrants) for planned in plan[first:last]])
         disk.ops.append(Mark(index))
     store.close()

@@ -1,40 +1,88 @@
-"""Runs every benchmark beside this file and prints what it prints: one JSON line each."""
+"""Runs the benchmarks, prints one JSON line each, and with `--peers` writes docs/benchmarks.md.
+
+python benchmarks/run.py
+python benchmarks/run.py --peers --peer-python /path/to/a/python/with/pettingzoo
+python benchmarks/run.py --peers --check
+"""
 
 from __future__ import annotations
 
-import json
-import subprocess
+import argparse
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
-DEADLINE = 900
-"""Seconds for one benchmark."""
+from report import machine, page
+from report.commands import PEERS
+from report.measured import fallen, measure
+from report.running import BenchmarkError, find_peers, run_trials
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def main() -> int:
-    """Run the benchmarks in the order of their names; give 1 if one fails or prints no JSON line."""
-    own = Path(__file__).resolve()
-    failed: list[str] = []
-    for script in sorted(path for path in own.parent.glob("*.py") if path != own):
-        done = subprocess.run(  # noqa: S603 - scripts of this folder
-            [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, timeout=DEADLINE, check=False
-        )
-        lines = done.stdout.splitlines()
-        if done.returncode or not lines or not _is_json(lines[-1]):
-            failed.append(script.name)
-        else:
-            print(lines[-1], flush=True)
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def _is_json(line: str) -> bool:
+    """Give 1 if a benchmark fails; a ratio that fell is a warning."""
+    chosen = _parse()
     try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
+        peers = find_peers([sys.executable, *chosen.peer_python]) if chosen.peers else {}
+        _tell_missing(set(peers), asked=chosen.peers)
+        pythons = {module: peer.python for module, peer in peers.items()}
+        before = machine.load()
+        trials = run_trials(chosen.trials, pythons, quick=chosen.quick)
+    except BenchmarkError as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return 1
+    measured = measure(trials)
+    print(page.table(measured), file=sys.stderr)
+    for said in fallen(measured, page.read_record(chosen.folder or DOCS)):
+        print(f"warning: {said}", file=sys.stderr)
+    folder = chosen.folder or (DOCS if chosen.peers and not chosen.quick else None)
+    if folder and not chosen.check:
+        about = page.Circumstances(
+            date=datetime.now(UTC).date().isoformat(),
+            trials=chosen.trials,
+            loads=(before, machine.load()),
+            machine=machine.describe(),
+            versions=machine.versions(),
+            peers=peers,
+            quick=chosen.quick,
+        )
+        page.write(folder, measured, about)
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--peers", action="store_true", help="measure peers that are installed in turns with us"
+    )
+    parser.add_argument(
+        "--peer-python",
+        action="append",
+        default=[],
+        metavar="PYTHON",
+        help="an interpreter that has some of them",
+    )
+    parser.add_argument("--trials", type=int, default=3, help="runs of each script, in turns")
+    parser.add_argument("--quick", action="store_true", help="a few seconds a script, to see that all works")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the recorded ratios, write nothing"
+    )
+    parser.add_argument("--folder", type=Path, help="of the page and its record; docs/ for a run with peers")
+    return parser.parse_args()
+
+
+def _tell_missing(found: set[str], *, asked: bool) -> None:
+    missing = [name for module, (name, _) in PEERS.items() if module not in found]
+    if not asked:
+        print("only our side is measured; --peers adds the peers that are installed", file=sys.stderr)
+    elif missing:
+        print(
+            f"missing peers: {', '.join(missing)}; name a Python that has them with --peer-python",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

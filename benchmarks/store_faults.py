@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulated.disks import failing_writes, interrupted_calls, small_files
+from simulated.disks import failing_calls, interrupted_calls, small_files
 from simulated.failing import KINDS
 from simulated.locks import locked_for, log_with_readers, many_writers
 
@@ -32,7 +32,7 @@ def main() -> None:
     numbers = range(1, arguments.trials * arguments.step + 1, arguments.step)
     num_saves = READ_SAVES * arguments.trials // 3
     rows: dict[str, Callable[[Path], object]] = {
-        kind: lambda folder, kind=kind: failing_writes(folder, kind, numbers) for kind in KINDS
+        kind: lambda folder, kind=kind: failing_calls(folder, kind, numbers) for kind in KINDS
     }
     rows |= {
         "efbig": lambda folder: small_files(folder, numbers),

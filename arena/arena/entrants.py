@@ -17,7 +17,7 @@ from arena.shelf.listing import list_bots, verify
 from arena_db.records import BotRecord
 from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, is_file, split_command
-from arena_plugins.spec import Spec
+from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,9 @@ _ADAPTERS = ".adapters."
 _WHEEL = ".whl"
 """Among the files of a bot, the wheel it was installed from; no option can be called that."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
+_PROCFS = "procfs"
+_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS)
+"""Options of every bot that are the arena's affair, and unknown to the bot."""
 
 
 class Competitor(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +48,11 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     """The folder on the shelf it was installed into; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
-    """What its hook is given: the options of the spec without those that set its limit."""
+    """What its hook is given: the options of the spec without those that are the arena's affair."""
     limit: TimeControl | None
     """Its own limit, or None for the tournament's."""
+    procfs: bool = False
+    """Whether its process may read /proc in tiers where no other may."""
 
     @property
     def is_foreign(self) -> bool:
@@ -111,8 +116,9 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         spec=str(absolute),
         entry=entry.value,
         folder=entry.folder,
-        options={key: value for key, value in absolute.options.items() if key not in _LIMIT_KEYS},
+        options={key: value for key, value in absolute.options.items() if key not in _OUR_KEYS},
         limit=_own_limit(spec, margin_ms),
+        procfs=_may_read_proc(spec),
     )
 
 
@@ -125,7 +131,7 @@ def _files(options: Mapping[str, str]) -> dict[str, Path]:
             words = enumerate(split_command(value))
             files |= {f"{key} {i}": Path(word).absolute() for i, word in words if is_file(word)}
         # A number is one, even where a file is called 5.
-        elif key not in _LIMIT_KEYS and not value.replace(".", "", 1).isdecimal() and is_file(value):
+        elif key not in _OUR_KEYS and not value.replace(".", "", 1).isdecimal() and is_file(value):
             files[key] = Path(value).resolve()
     return files
 
@@ -137,6 +143,15 @@ def _with_files(options: Mapping[str, str], shown: Mapping[str, str]) -> dict[st
         words = split_command(options[CMD])
         given[CMD] = shlex.join(shown.get(f"{CMD} {i}", word) for i, word in enumerate(words))
     return given
+
+
+def _may_read_proc(spec: Spec) -> bool:
+    """Read the option `procfs`.
+
+    Raises:
+        OptionError: it is neither on nor off.
+    """
+    return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
 
 
 def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:

@@ -12,6 +12,7 @@ from simulated.cup import add_cup, match
 from simulated.driver import driver
 from simulated.failing import Failing
 
+from arena_db import log
 from arena_db.engine import Settings
 from arena_db.errors import AccessError, DatabaseError, FullError
 from arena_db.store import Store
@@ -21,35 +22,46 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BATCH = 3
-"""Matches of one transaction."""
+"""Matches of one transaction where files may not grow."""
 MATCHES = 120
+POINTS = 300
+"""Saves of one match each are enough to reach the operation of this number, of whatever kind."""
+REOPENED = 2
+"""Saves after which the store is opened anew: what is in memory is not read."""
 SIZE_STEP = 1024
 """Bytes of a file, times the number of a trial, at which the system lets it grow no more."""
 SIGNAL_S = 0.0005
 
 
-def failing_writes(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, int]:
-    """Let a write (or sync) fail, and all after it, counted from the opening of the store."""
-    path, base, disk = folder / "arena.db", _base(folder), Failing("failing")
-    figures = _figures()
+def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, int]:
+    """Let an operation fail, counted from the opening of the store, and look at what is left.
+
+    What fails lastingly has to end the work with an error that says so; what is interrupted once, must not.
+    """
+    path, base, disk = folder / "arena.db", _base(folder, POINTS), Failing("failing")
+    figures = _figures() | {"missed": 0}
     settings = Settings(path=path, driver=driver("failing"))
-    for num in numbers:
-        shutil.copy(base, path)
-        disk.arm(kind, num)
-        # The store is opened and closed by one library, and looked at by the other one afterwards.
-        _trial(path, lambda: Store(settings), disk.heal, figures)
+    with _short_log():
+        for num in numbers:
+            shutil.copy(base, path)
+            disk.arm(kind, num)
+            # The store is opened and closed by one library, and looked at by the other one afterwards.
+            _trial(path, _Saving(lambda: Store(settings), 1, lambda: disk.has_failed), disk.heal, figures)
+            figures["missed"] += not disk.has_failed
     disk.unregister()
     return figures
 
 
 def small_files(folder: Path, numbers: Iterable[int]) -> dict[str, int]:
     """Let the system refuse to make files longer than a size, for many sizes (EFBIG)."""
-    path, base = folder / "arena.db", _base(folder)
+    path, base = folder / "arena.db", _base(folder, MATCHES)
     figures = _figures()
     for num in numbers:
         shutil.copy(base, path)
         _limit(num * SIZE_STEP)
-        _trial(path, lambda: Store.open(path), lambda: _limit(resource.RLIM_INFINITY), figures)
+        _trial(
+            path, _Saving(lambda: Store.open(path), BATCH), lambda: _limit(resource.RLIM_INFINITY), figures
+        )
     return figures
 
 
@@ -80,24 +92,43 @@ def _figures() -> dict[str, int]:
     )
 
 
-def _base(folder: Path) -> Path:
+def _base(folder: Path, num_matches: int) -> Path:
     base = folder / "base.db"
     with Store.open(base) as store:
-        add_cup(store, MATCHES)
+        add_cup(store, num_matches)
     return base
 
 
-def _trial(
-    path: Path, opened: Callable[[], Store], heal: Callable[[], None], figures: dict[str, int]
-) -> None:
-    """Save until the disk fails, heal it, look at the store and save the rest."""
-    acknowledged = 0
-    try:
-        with opened() as store:
+class _Saving:
+    """The work that a disk fails in."""
+
+    def __init__(
+        self, opened: Callable[[], Store], batch: int, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._opened = opened
+        self._batch = batch
+        self._is_over = is_over
+        self.num_acknowledged = 0
+
+    def run(self) -> None:
+        """Save in small transactions, opening the store anew between them, to the end or some while after."""
+        with self._opened() as store:
             entrants, plan = store.entrants(1), store.planned(1)
-            for start in range(0, MATCHES, BATCH):
-                store.save([match(1, planned, entrants) for planned in plan[start : start + BATCH]])
-                acknowledged = start + BATCH
+        records = [match(1, planned, entrants) for planned in plan]
+        for start in range(0, len(records), REOPENED * self._batch):
+            was_over = self._is_over()
+            with self._opened() as store:
+                for first in range(start, min(start + REOPENED * self._batch, len(records)), self._batch):
+                    store.save(records[first : first + self._batch])
+                    self.num_acknowledged = min(first + self._batch, len(records))
+            if was_over:
+                return
+
+
+def _trial(path: Path, saving: _Saving, heal: Callable[[], None], figures: dict[str, int]) -> None:
+    """Save until the disk fails, heal it, look at the store and save the rest."""
+    try:
+        saving.run()
     except (AccessError, FullError):
         figures["stopped"] += 1
     except DatabaseError:
@@ -107,15 +138,25 @@ def _trial(
     with Store.open(path) as store:
         stored = {found.number for found in store.tournament_matches(1)}
         figures["trials"] += 1
-        figures["acknowledged"] += acknowledged
-        figures["lost"] += len(set(range(1, acknowledged + 1)) - stored)
+        figures["acknowledged"] += saving.num_acknowledged
+        figures["lost"] += len(set(range(1, saving.num_acknowledged + 1)) - stored)
         figures["faulty"] += bool(store.check())
-        entrants = store.entrants(1)
+        entrants, num_planned = store.entrants(1), len(store.planned(1))
         store.save([match(1, planned, entrants) for planned in store.unplayed(1)])
-        figures["not_resumed"] += len(list(store.tournament_matches(1))) != MATCHES or bool(
+        figures["not_resumed"] += len(list(store.tournament_matches(1))) != num_planned or bool(
             store.check(quick=True)
         )
     path.unlink()
+
+
+@contextmanager
+def _short_log() -> Generator[None]:
+    """Have the log folded back and cut after each transaction: no save is without any kind of operation."""
+    before, log.LIMIT = log.LIMIT, 0
+    try:
+        yield
+    finally:
+        log.LIMIT = before
 
 
 def _limit(size: int) -> None:

@@ -1,67 +1,120 @@
-"""A file system of which one write, and every later one, fails until it is healed."""
+"""A file system of which one operation fails, once or from then on, with the error a real one would give."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import ctypes
+import errno
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KINDS: Final[dict[str, tuple[type[apsw.Error], int]]] = {
-    "enospc": (apsw.FullError, apsw.SQLITE_FULL),
-    "eio_write": (apsw.IOError, apsw.SQLITE_IOERR_WRITE),
-    "eio_sync": (apsw.IOError, apsw.SQLITE_IOERR_FSYNC),
+
+class Kind(NamedTuple):
+    """A way to fail."""
+
+    calls: tuple[str, ...]
+    """Of the system; none for syncs, which SQLite does not let anybody replace."""
+    error: int
+    is_lasting: bool
+    """Whether every later one fails, too; else only that one."""
+
+
+_READS, _WRITES, _TRUNCATES = ("read", "pread64"), ("write", "pwrite64"), ("ftruncate",)
+
+KINDS: Final[dict[str, Kind]] = {
+    "enospc_write": Kind(_WRITES, errno.ENOSPC, is_lasting=True),
+    "eio_write": Kind(_WRITES, errno.EIO, is_lasting=True),
+    "eio_read": Kind(_READS, errno.EIO, is_lasting=True),
+    "eio_truncate": Kind(_TRUNCATES, errno.EIO, is_lasting=True),
+    "eio_sync": Kind((), errno.EIO, is_lasting=True),
+    "eio_sync_once": Kind((), errno.EIO, is_lasting=False),
+    "eintr_read": Kind(_READS, errno.EINTR, is_lasting=False),
+    "eintr_write": Kind(_WRITES, errno.EINTR, is_lasting=False),
+    "eintr_truncate": Kind(_TRUNCATES, errno.EINTR, is_lasting=False),
 }
-"""What SQLite's own file system says: the disk is full, a write fails, a sync fails."""
+
+_AT_A_PLACE: Final = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, use_errno=True
+)
+_AT_THE_END: Final = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, use_errno=True
+)
+_TO_A_SIZE: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int64, use_errno=True)
+_SHAPES: Final = {
+    "read": _AT_THE_END,
+    "pread64": _AT_A_PLACE,
+    "write": _AT_THE_END,
+    "pwrite64": _AT_A_PLACE,
+    "ftruncate": _TO_A_SIZE,
+}
 
 
 class Failing(apsw.VFS):
-    """Writes through to the real file system until it is told to fail."""
+    """Works as the real file system until it is told to fail."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "")
-        self._kind = ""
+        """Put itself between SQLite and the system, until it is unregistered."""
+        super().__init__(name, "unix")
+        self.has_failed = False
+        """Whether the operation that shall fail has been reached."""
+        self._kind: Kind | None = None
         self._left = 0
+        # They must live as long as the system calls them.
+        self._calls: list[Any] = [self._replace(call, shape) for call, shape in _SHAPES.items()]
 
     def arm(self, kind: str, num: int) -> None:
-        """Let operation `num` from now, and all after it, fail."""
-        self._kind, self._left = kind, num
+        """Let operation `num` from now fail."""
+        self._kind, self._left, self.has_failed = KINDS[kind], num, False
 
     def heal(self) -> None:
         """Let nothing fail any more."""
-        self._kind = ""
+        self._kind = None
+
+    def unregister(self) -> None:
+        """Give SQLite the calls of the system back."""
+        for call in _SHAPES:
+            self.xSetSystemCall(call, 0)
+        super().unregister()
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - apsw's name
-        return _File(self._step, name, flags)
+        return _File(self.fails, name, flags)
 
-    def _step(self, *, is_sync: bool) -> None:
-        if not self._kind or is_sync != (self._kind == "eio_sync"):
-            return
+    def fails(self, call: str = "") -> bool:
+        """Count an operation; tell whether it fails. Without a call of the system it is a sync."""
+        kind = self._kind
+        if kind is None or (call not in kind.calls if call else kind.calls):
+            return False
         self._left -= 1
-        if self._left <= 0:
-            error, code = KINDS[self._kind]
-            failure = error(self._kind)
-            vars(failure)["extendedresult"] = code
-            raise failure
+        if self._left > 0 or (self.has_failed and not kind.is_lasting):
+            return False
+        self.has_failed = True
+        ctypes.set_errno(kind.error)
+        return True
+
+    def _replace(self, call: str, shape: Callable[..., Any]) -> Any:  # noqa: ANN401 - a C function of that shape
+        original = shape(self.xGetSystemCall(call))
+
+        def perform(*arguments: int) -> int:
+            return -1 if self.fails(call) else original(*arguments)
+
+        replaced = shape(perform)
+        self.xSetSystemCall(call, ctypes.cast(replaced, ctypes.c_void_p).value or 0)
+        return replaced
 
 
 class _File(apsw.VFSFile):
     def __init__(
-        self, step: Callable[..., None], name: str | apsw.URIFilename | None, flags: list[int]
+        self, fails: Callable[[], bool], name: str | apsw.URIFilename | None, flags: list[int]
     ) -> None:
-        super().__init__("", name, flags)
-        self._step = step
-
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - apsw's name
-        self._step(is_sync=False)
-        super().xWrite(data, offset)  # pyright: ignore[reportUnknownMemberType] - typed for 3.12
-
-    def xTruncate(self, newsize: int) -> None:  # noqa: N802 - apsw's name
-        self._step(is_sync=False)
-        super().xTruncate(newsize)
+        super().__init__("unix", name, flags)
+        self._fails = fails
 
     def xSync(self, flags: int) -> None:  # noqa: N802 - apsw's name
-        self._step(is_sync=True)
+        if self._fails():
+            failure = apsw.IOError("disk I/O error")
+            vars(failure)["extendedresult"] = apsw.SQLITE_IOERR_FSYNC
+            raise failure
         super().xSync(flags)

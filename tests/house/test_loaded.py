@@ -45,6 +45,19 @@ def test_help_is_light(tmp_path: Path) -> None:
     assert "arena" in loaded
 
 
+def test_a_worker_has_no_command_line(tmp_path: Path) -> None:
+    # It imports the module that began the run, for whatever the run may have defined there.
+    loaded = modules_after("import arena.__main__, arena.executor.worker", tmp_path)
+    assert _first_names(loaded) & (HEAVY | {"click", "rich_click", "rich"}) == set()
+    assert "arena.cli" not in loaded
+
+
+def test_a_host_has_no_lists(tmp_path: Path) -> None:
+    loaded = modules_after("import arena_plugins.host", tmp_path)
+    assert _first_names(loaded) & (HEAVY | NUMERIC) == set()
+    assert "importlib.metadata" not in loaded
+
+
 def test_contract_is_light(tmp_path: Path) -> None:
     loaded = _first_names(modules_after("import arena_plugins", tmp_path))
     assert loaded & (HEAVY | {"scipy"}) == set()

@@ -13,7 +13,7 @@ from arena.pairing.solve import exact_value
 if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
-_SHIPPED = (2, 4, 6)
+SHIPPED_PLIES = (2, 4, 6)
 """After so many plies the drawn positions of Connect Four are known."""
 _TINY = 9
 """Games of at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
@@ -21,7 +21,7 @@ _TINY = 9
 
 def is_shipped(game: Game, plies: int) -> bool:
     """Whether the draws after `plies` actions come with the package: those of Connect Four 6x7."""
-    return str(spec_of(game)) == "connect-four" and plies in _SHIPPED
+    return str(spec_of(game)) == "connect-four" and plies in SHIPPED_PLIES
 
 
 def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
@@ -35,7 +35,7 @@ def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
     if game.max_length > _TINY:
         raise ConfigError(
             f"balance=drawn is not known for {spec_of(game)} after {plies} plies, only for connect-four after"
-            f" {', '.join(map(str, _SHIPPED))} and for tic-tac-toe; take balance=undecided"
+            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; take balance=undecided"
         )
     known: dict[tuple[int, ...], float] = {}
     return [
@@ -45,6 +45,11 @@ def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
     ]
 
 
+def drawn_path(plies: int) -> Path:
+    """Give the file that lists the draws of Connect Four after so many plies; `make book` rebuilds it."""
+    return Path(__file__).parent / "data" / f"connect-four-{plies}.txt"
+
+
 def _read(game: Game, plies: int) -> list[tuple[int, ...]]:
-    text = (Path(__file__).parent / "data" / f"connect-four-{plies}.txt").read_text(encoding="ascii")
+    text = drawn_path(plies).read_text(encoding="ascii")
     return [parse_moves(game, line) for line in text.splitlines() if not line.startswith("#")]

@@ -75,9 +75,17 @@ def test_limits_of_its_own() -> None:
     assert resolve(["mcts:st=2"], margin_ms=7)[0].limit == TimeControl.parse(None, 2, None, margin_ms=7)
 
 
+def test_procfs_is_on_record_and_no_affair_of_the_bot() -> None:
+    bot = one("mcts:playouts=5,procfs=on")
+    assert (bot.procfs, bot.options) == (True, {"playouts": "5"})
+    assert bot.record.spec == bot.label == "mcts:playouts=5,procfs=on"
+    assert not one("mcts").procfs
+
+
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
+        ("mcts:procfs=yes", OptionError, "procfs=yes is not one of on, off"),
         ("mcts:st=fast", OptionError, "st is a number of seconds"),
         ("mcts:nodes=1.5", OptionError, "nodes a whole number"),
         ("mcts:tc=60,st=1", ConfigError, "exclude each other"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arena_plugins
-from arena.match import MatchResult, MatchSetup, match_seed, play_match
+from arena.match import MatchResult, MatchSetup, match_seed, play_match, play_matches
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.timecontrol import TimeControl
@@ -183,6 +183,51 @@ def test_ctrl_c_ends_the_bots() -> None:
     with pytest.raises(KeyboardInterrupt):
         play(good, seat_of(raising(KeyboardInterrupt())))
     assert good.pid is None
+
+
+def test_two_bots_play_many_matches() -> None:
+    first, second = Scripted(first_legal), Scripted(lambda state: PlayResult(state.legal_actions[-1]))
+    results = list(play_matches(GAME, (first, second), 4, control=CONTROL, opening=(4,)))
+
+    assert [result.actions[:3] for result in results] == [(4, 8, 0), (4, 0, 8)] * 2
+    assert [result.reason.split()[0] for result in results] == ["B", "A"] * 2
+    assert {(result.termination, result.tier, result.num_opening) for result in results} == {
+        ("rules", "T0", 1)
+    }
+
+
+class Seeded:
+    """Plays at random, as its seed says, and never twice the same."""
+
+    def __init__(self) -> None:
+        self.seeds: list[int] = []
+
+    def new_match(self, seed: int) -> None:
+        self.seeds.append(seed)
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        del limit
+        return PlayResult(state.legal_actions[self.seeds[-1] % len(state.legal_actions)])
+
+
+def test_every_match_has_seeds_of_its_own() -> None:
+    def play_out(seed: int) -> tuple[list[MatchResult], set[int]]:
+        bots = Seeded(), Seeded()
+        results = list(play_matches(GAME, bots, 5, seed=seed))
+        assert [len(bot.seeds) for bot in bots] == [5, 5]
+        return results, {*bots[0].seeds, *bots[1].seeds}
+
+    (results, seeds), (again, _), (_, others) = play_out(1), play_out(1), play_out(2)
+    assert [result.actions for result in results] == [result.actions for result in again]
+    assert len(seeds | others) == 20
+    assert max(seeds | others) < 2**53
+
+
+def test_a_bot_that_failed_plays_on() -> None:
+    failing = Scripted(raising(ValueError("odd")))
+    results = list(play_matches(GAME, (Scripted(first_legal), failing), 3))
+    assert [result.outcome for result in results] == ["first", "second", "first"]
+    assert {result.termination for result in results} == {"bot_error"}
 
 
 def test_seeds_are_what_the_protocol_says() -> None:

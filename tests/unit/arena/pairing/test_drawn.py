@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from arena.errors import ConfigError
+from arena.games.solver.book import shipped_book
 from arena.games.symmetry import canonical
-from arena.pairing.drawn import drawn_openings, is_shipped
+from arena.pairing.drawn import SHIPPED_PLIES, drawn_openings, drawn_path, is_shipped
 from arena.pairing.positions import enumerate_positions
 from arena.pairing.solve import is_decided
 from arena_plugins import State, load_game
+from connect_four_book import drawn_text
 
 CONNECT_FOUR = load_game("connect-four")
 
@@ -57,6 +59,13 @@ def test_shipped_openings_agree_with_the_values_of_the_first_move() -> None:
     first_columns = {actions[0] for actions in drawn_openings(CONNECT_FOUR, 2)}
     assert 3 not in first_columns
     assert 2 in first_columns
+
+
+def test_the_shipped_lists_are_those_of_the_opening_book() -> None:
+    book = shipped_book()
+    assert book.plies >= 4
+    for plies in (plies for plies in SHIPPED_PLIES if plies <= book.plies):
+        assert drawn_path(plies).read_text("ascii") == drawn_text(book, plies)
 
 
 @pytest.mark.parametrize(

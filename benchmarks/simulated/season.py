@@ -1,26 +1,22 @@
-"""Fills a store with plausible matches through its one door, and measures what reading them costs."""
+"""A season of plausible matches of Connect Four, to fill a store with."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 from hashlib import sha256
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena_db.records import BotRecord, Entrant, MatchFilter, MatchRecord, NewTournament, PlannedMatch
-from arena_db.store import Store
+from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from arena_db.records import TournamentRecord
+    from arena_db.store import Store
 
 COLUMNS, ROWS = 7, 6
 CELLS = COLUMNS * ROWS
@@ -31,6 +27,10 @@ FAULTS = 0.002
 ELO_STEP = 60.0
 FIRST_MOVE_ELO = 35.0
 START = 1_750_000_000.0
+VERSIONS = (
+    '{"arena": "0.1.0", "python": "3.11.7", "platform": "linux x86_64", "isolation": {"tier": "T2", '
+    '"failed": [], "kernel": "Linux 6.18.44 x86_64", "landlock": 7, "uid_kept": true}}'
+)
 
 
 def make_bots(num: int) -> list[Entrant]:
@@ -120,7 +120,7 @@ def make_records(
                 duration_ms=sum(times[index][:num]),
                 tier="T2",
                 fault='{"elapsed_ms": 5101, "limit_ms": 5000}' if is_fault else "",
-                versions='{"arena": "0.1.0"}',
+                versions=VERSIONS,
             )
         )
     return records
@@ -140,81 +140,3 @@ def add_tournament(store: Store, bots: Sequence[Entrant]) -> TournamentRecord:
         site="",
     )
     return store.add_tournament(new, bots, [])
-
-
-def fill(store: Store, num_bots: int, num_matches: int, batch: int, seed: int) -> dict[str, float]:
-    """Fill a store; return the seconds of wall and processor time that the store itself took."""
-    rng = np.random.default_rng(seed)
-    bots = make_bots(num_bots)
-    tournament = add_tournament(store, bots)
-    plan = list(make_plan(num_bots, num_matches, rng))
-    plan_s, plan_cpu_s = timed(lambda: store.extend_plan(tournament.id, plan, ""))
-    wall = cpu = 0.0
-    for start in range(0, num_matches, batch):
-        records = make_records(tournament.id, plan[start : start + batch], bots, rng)
-        took = timed(lambda records=records: store.save(records))
-        wall, cpu = wall + took[0], cpu + took[1]
-    store.set_state(tournament.id, "finished")
-    return {"plan_s": plan_s, "plan_cpu_s": plan_cpu_s, "save_s": wall, "save_cpu_s": cpu}
-
-
-def measure(path: Path, num_matches: int) -> dict[str, float]:
-    """Return the best of several times in ms of what people wait for."""
-    best: dict[str, float] = {}
-
-    def note(name: str, work: Callable[[], object]) -> None:
-        best[name] = round(1000 * min(timed(work)[0] for _ in range(5)), 2)
-
-    note("open_ms", lambda: Store.open(path, read_only=True).close())
-    with Store.open(path, read_only=True) as store:
-        note("tallies_ms", lambda: store.tallies(MatchFilter()))
-        note("tallies_of_bot_ms", lambda: store.tallies(MatchFilter(bot="bot-03")))
-        note("tallies_since_ms", lambda: store.tallies(MatchFilter(since=START + 0.99 * num_matches)))
-        note("first_page_ms", lambda: store.matches(MatchFilter()))
-        note("deep_page_ms", lambda: store.matches(MatchFilter(), before=num_matches // 10))
-        note("page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03")))
-        note(
-            "deep_page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03"), before=num_matches // 10)
-        )
-        note("page_of_two_ms", lambda: store.matches(MatchFilter(bot="bot-03", vs="bot-04")))
-        note("page_of_faults_ms", lambda: store.matches(MatchFilter(termination="time_move")))
-        note("page_of_none_ms", lambda: store.matches(MatchFilter(outcome="void", rated_only=False)))
-        note("page_until_ms", lambda: store.matches(MatchFilter(until=START + 0.01 * num_matches)))
-        note("data_version_ms", store.data_version)
-    return best
-
-
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds of wall and of processor time that some work took."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - wall, time.process_time() - cpu
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=1_000_000)
-    parser.add_argument("--bots", type=int, default=20)
-    parser.add_argument("--batch", type=int, default=10_000, help="matches of one transaction")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--db", type=Path, required=True, help="file that does not exist yet")
-    parser.add_argument("--check", action="store_true", help="check the store afterwards, too")
-    arguments = parser.parse_args()
-    if arguments.db.exists():
-        parser.error(f"{arguments.db} exists; give the store a new file")
-    with Store.open(arguments.db) as store:
-        took = fill(store, arguments.bots, arguments.matches, arguments.batch, arguments.seed)
-        if arguments.check:
-            took["check_s"], _ = timed(lambda: print(store.check()))
-    report = {name: round(value, 3) for name, value in took.items()}
-    report |= {
-        "matches": arguments.matches,
-        "matches_per_s": round(arguments.matches / took["save_s"]),
-        "matches_per_cpu_s": round(arguments.matches / took["save_cpu_s"]),
-        "bytes_per_match": round(arguments.db.stat().st_size / arguments.matches),
-    }
-    print(json.dumps(report | measure(arguments.db, arguments.matches)))
-
-
-if __name__ == "__main__":
-    main()

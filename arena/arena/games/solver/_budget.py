@@ -1,0 +1,55 @@
+"""How long a solver may search, and when it comes up for air."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from arena.games.solver._counters import BUDGET, NODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_FIRST = 1_000_000
+"""Nodes until the clock is looked at; a twentieth of a second."""
+_GROWTH = 1.25
+"""What a search did before it was interrupted stands in its tables; longer turns make sure it ends."""
+_PACE = 2_000_000
+"""Nodes a second that any machine does, so that a short time is not overrun."""
+_LEAST = 5_000
+
+
+class Meter:
+    """Lets kernels search in turns, until nodes or seconds are used up."""
+
+    def __init__(self, memory: NDArray[np.int64], nodes: float, seconds: float) -> None:
+        self._memory = memory
+        self._begin = int(memory[NODES])
+        self._nodes = nodes
+        self._deadline = perf_counter() + seconds
+        self._turn = float(_FIRST)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes used so far."""
+        return int(self._memory[NODES]) - self._begin
+
+    def run(self, kernel: Callable[[], bool], on_turn: Callable[[], None] | None) -> bool:
+        """Call `kernel` until it says that it is done; False if the budget ends before."""
+        while True:
+            turn = min(self._turn, self._nodes - self.nodes)
+            if self._deadline < math.inf:
+                left = self._deadline - perf_counter()
+                turn = min(turn, max(left * _PACE, 0 if left <= 0 else _LEAST))
+            self._memory[BUDGET] = self._memory[NODES] + max(int(turn), 0)
+            if kernel():
+                return True
+            if turn <= 0 or self.nodes >= self._nodes:
+                return False
+            self._turn *= _GROWTH
+            if on_turn is not None:
+                on_turn()

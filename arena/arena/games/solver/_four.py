@@ -1,0 +1,249 @@
+"""Alpha-beta for Connect Four: kernels that narrow the score of a position down.
+
+A score is that of the side to move: 0 for a draw, `n` for a win with the n-th last of the winner's stones,
+`-n` for a loss to one. It stands for a number of plies to the end: see `arena.games.solver.connect_four`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.bits import bit_number
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.solver._counters import ABORTED, BUDGET, NODES
+from arena.games.solver._memory import MOVES, find, keep, key_of, lower, upper
+from arena.games.solver._stones import (
+    NUM_ACTIONS,
+    NUM_CELLS,
+    cannot_win,
+    count,
+    is_held,
+    landings,
+    promise,
+    threats,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_COLUMNS = tuple(63 << 7 * column for column in (3, 2, 4, 1, 5, 0, 6))
+"""The cells of each column, those in the middle first."""
+_LAST_LOOK = 34
+"""From this ply on the table is not asked for the positions after each move: they are found as quickly."""
+_STONE = (1 << 49) - 1
+_LIFT = 512
+"""Makes every worth positive."""
+_NONE = -99
+
+
+@inline_kernel
+def worst(ply: int) -> int:
+    """Give the score of a loss by the opponent's next stone."""
+    return -((NUM_CELLS - ply) >> 1)
+
+
+@inline_kernel
+def best(ply: int) -> int:
+    """Give the score of a win by the next stone."""
+    return (NUM_CELLS + 1 - ply) >> 1
+
+
+@kernel
+def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call each other in a circle
+    memory: NDArray[np.int64], own: int, mask: int, ply: int, alpha: int
+) -> int:
+    """Tell whether a score is above `alpha`: give a bound of it, a lower one if it is, else an upper one.
+
+    The side to move must have no stone that wins at once.
+
+    Args:
+        memory: of the search; its counters and tables change.
+        own: stones of the side to move.
+        mask: all stones.
+        ply: their number.
+        alpha: the score in question.
+    """
+    nodes = memory[NODES]
+    memory[NODES] = nodes + 1
+    if nodes >= memory[BUDGET]:
+        return ABORTED
+    opp = own ^ mask
+    dangers = threats(opp, mask)
+    moves = safe_moves(mask, dangers)
+    if moves == 0:
+        return worst(ply)
+    if ply >= NUM_CELLS - 2:
+        return 0
+    if moves & (moves - 1) == 0:
+        found = search(memory, opp, mask | moves, ply + 1, -alpha - 1)
+        return found if found == ABORTED else -found
+    low, high = worst(ply + 2), best(ply + 2)
+    if low > alpha:
+        return low
+    if high <= alpha:
+        return high
+    if _is_drawish(own, mask, ply, alpha):
+        return 0
+    key = key_of(own, mask, ply)
+    entry = find(memory, key, ply)
+    if entry:
+        low, high = max(low, lower(entry)), min(high, upper(entry))
+        if low > alpha:
+            return low
+        if high <= alpha:
+            return high
+    found = _refuted(memory, opp, mask, ply, moves, alpha)
+    if found > alpha:
+        return found
+    place = MOVES + NUM_ACTIONS * ply
+    for move in range(place, place + _rank(memory, own, mask, ply, moves, dangers)):
+        reply = search(memory, opp, mask | memory[move] & _STONE, ply + 1, -alpha - 1)
+        if reply == ABORTED:
+            return ABORTED
+        found = max(found, -reply)
+        if found > alpha:
+            break
+    low, high = (max(low, found), high) if found > alpha else (low, min(high, found))
+    keep(memory, key, ply, low, high, memory[NODES] - nodes)
+    return found
+
+
+@inline_kernel
+def safe_moves(mask: int, dangers: int) -> int:
+    """Give the stones after which the opponent cannot win at once; `dangers` are the opponent's threats."""
+    moves = landings(mask)
+    forced = moves & dangers
+    if forced:
+        moves = forced if forced & (forced - 1) == 0 else 0
+    return moves & ~(dangers >> 1)
+
+
+@inline_kernel
+def _is_drawish(own: int, mask: int, ply: int, alpha: int) -> bool:
+    """Tell whether it is plain that 0 is a bound that answers whether the score is above `alpha`."""
+    if alpha < 0:
+        return cannot_win(own ^ mask, mask)
+    return cannot_win(own, mask) or is_held(own, mask, ply)
+
+
+@inline_kernel
+def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: int, alpha: int
+) -> int:
+    """Give a lower bound above `alpha` that the table has for one of `moves`, or `_NONE`.
+
+    Looking at all of them first also brings their entries near, which the search is about to ask for.
+    """
+    while moves and ply < _LAST_LOOK:
+        stone = moves & -moves
+        moves ^= stone
+        entry = find(memory, key_of(opp, mask | stone, ply + 1), ply + 1)
+        if entry and -upper(entry) > alpha:
+            return -upper(entry)
+    return _NONE
+
+
+@inline_kernel
+def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, dangers: int
+) -> int:
+    """List the single stones of `moves` in memory, the most promising first, and give their number.
+
+    An item is the stone, and above it the worth by which it was sorted, then how central its column is.
+    """
+    place = MOVES + NUM_ACTIONS * ply
+    length = 0
+    for number in range(NUM_ACTIONS):
+        stone = moves & _COLUMNS[number]
+        if stone:
+            worth = _LIFT + promise(own, mask, stone, dangers)
+            item = worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
+            at = place + length
+            while at > place and memory[at - 1] < item:
+                memory[at] = memory[at - 1]
+                at -= 1
+            memory[at] = item
+            length += 1
+    return length
+
+
+@kernel
+def narrow(
+    memory: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    own: int,
+    mask: int,
+    exact: bool,  # noqa: FBT001 # kernels take no keywords
+) -> bool:
+    """Narrow `bounds` down to the score of a position that is not over; False if the budget ended before.
+
+    Unless `exact`, it is done when win, draw or loss is certain. It asks in null windows around the last
+    answer, the first one between draw and win: MTD(f), Plaat et al., Best-first fixed-depth minimax (1996).
+
+    Args:
+        memory: of the search.
+        bounds: least and greatest score that are possible; they change; `[2]`.
+        own: stones of the side to move.
+        mask: all stones.
+        exact: whether the distance is asked for.
+    """
+    ply = count(mask)
+    if threats(own, mask) & landings(mask):
+        bounds[0] = bounds[1] = best(ply)
+        return True
+    if ply == NUM_CELLS - 1:
+        bounds[0] = bounds[1] = 0
+        return True
+    bounds[0] = max(bounds[0], worst(ply))
+    bounds[1] = min(bounds[1], best(ply + 2))
+    guess = 0
+    while bounds[0] < bounds[1] and (exact or bounds[0] <= 0 <= bounds[1]):
+        alpha = min(max(guess, bounds[0]), bounds[1] - 1)
+        found = search(memory, own, mask, ply, alpha)
+        if found == ABORTED:
+            return False
+        if found > alpha:
+            bounds[0] = guess = found
+        else:
+            bounds[1], guess = found, found - 1
+    return True
+
+
+@kernel
+def narrow_actions(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    memory: NDArray[np.int64],
+    own: NDArray[np.int64],
+    mask: NDArray[np.int64],
+    nodes: int,
+    exact: bool,  # noqa: FBT001 # kernels take no keywords
+    bounds: NDArray[np.int64],
+) -> None:
+    """Narrow down the scores of all actions in many positions, for who plays them.
+
+    Args:
+        memory: of the search.
+        own: stones of the side to move; `[positions]`.
+        mask: all stones; `[positions]`.
+        nodes: budget of each position.
+        exact: whether distances are asked for.
+        bounds: where the least and greatest scores go, of illegal actions nothing; `[positions, 7, 2]`.
+    """
+    for position in range(len(own)):
+        here, occupied = own[position], mask[position]
+        ply = count(occupied)
+        memory[BUDGET] = memory[NODES] + nodes
+        for number in range(NUM_ACTIONS):
+            stone = landings(occupied) & _COLUMNS[number]
+            if stone == 0:
+                continue
+            found = bounds[position, bit_number(np.uint64(stone)) // 7]
+            found[0], found[1] = worst(0), best(0)
+            if threats(here, occupied) & stone:
+                found[0] = found[1] = best(ply)
+            elif ply == NUM_CELLS - 1:
+                found[0] = found[1] = 0
+            else:
+                narrow(memory, found, here ^ occupied, occupied | stone, exact)
+                found[0], found[1] = -found[1], -found[0]

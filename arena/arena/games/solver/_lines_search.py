@@ -1,0 +1,221 @@
+"""Alpha-beta for any k in a row that fits a word: slower than Connect Four's own search, and plainer.
+
+A score is that of the side to move: with C cells and a match that ends after t plies it is C + 1 - t for a
+win and the negative of that for a loss; 0 for a draw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.bits import bit_number, num_bits
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.rules import completing, has_line, landings
+from arena.games.solver._counters import ABORTED, BUDGET, NODES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.layout import Layout
+
+_BITS = 2
+"""Index of the logarithm of the size of the table."""
+MOVES = 8
+"""Index of the lists of moves: 64 for each ply."""
+_TABLE = MOVES + 64 * 64
+"""Index of the table: a position takes three words, its stones by owner and its bounds."""
+_SCALE = 256
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX_MORE = np.uint64(0xC2B2AE3D27D4EB4F)
+_SYMMETRIC = 6
+"""With fewer empty cells symmetric positions are not recognised."""
+_LINE = 16
+"""What a threat counts in the order of moves, beside the lines that run through a cell."""
+
+
+def new_memory(bits: int) -> NDArray[np.int64]:
+    """Make the memory of a search, its table with `2 ** bits` entries of 24 bytes."""
+    memory = np.zeros(_TABLE + (3 << bits), np.int64)
+    memory[_BITS] = bits
+    return memory
+
+
+def forget(memory: NDArray[np.int64]) -> None:
+    """Empty the table."""
+    memory[_TABLE:] = 0
+
+
+@kernel
+def search(  # noqa: C901, PLR0911, PLR0913, PLR0917 # kernels take no keywords nor call in a circle
+    memory: NDArray[np.int64],
+    layout: Layout,
+    maps: NDArray[np.int64],
+    lines: NDArray[np.int64],
+    own: np.uint64,
+    opp: np.uint64,
+    alpha: int,
+) -> int:
+    """Tell whether a score is above `alpha`: give a bound of it, a lower one if it is, else an upper one.
+
+    Args:
+        memory: of the search; its counter and its table change.
+        layout: of the game.
+        maps: where symmetries take each bit; `[symmetries, 64]`.
+        lines: number of lines through the cell of each bit; `[64]`.
+        own: stones of the side to move.
+        opp: stones of the other side.
+        alpha: the score in question.
+    """
+    nodes = memory[NODES]
+    memory[NODES] = nodes + 1
+    if nodes >= memory[BUDGET]:
+        return ABORTED
+    occupied = own | opp
+    ply = int(num_bits(occupied))
+    left = layout.max_length - ply
+    moves = landings(occupied, layout)
+    if completing(own, layout) & moves or moves == _ZERO:
+        return left
+    low, high = 1 - left, max(left - 2, 0)
+    dangers = completing(opp, layout) & moves
+    if low > alpha or dangers & (dangers - _ONE):
+        return low
+    if high <= alpha:
+        return high
+    if _is_dead(own if alpha >= 0 else opp, occupied, layout):
+        return 0
+    moves = dangers or moves
+    first, second = _canonical(own, opp, maps, left)
+    slot = _slot(memory, first, second)
+    entry = _find(memory, slot, first, second)
+    if entry:
+        low, high = max(low, entry // _SCALE - 64), min(high, entry % _SCALE - 64)
+        if low > alpha or high <= alpha:
+            return low if low > alpha else high
+    found = -ABORTED
+    place = MOVES + 64 * ply
+    for move in range(place, place + _rank(memory, layout, lines, own, opp, moves)):
+        stone = _ONE << np.uint64(memory[move] & 63)
+        reply = search(memory, layout, maps, lines, opp, own | stone, -alpha - 1)
+        if reply == ABORTED:
+            return ABORTED
+        found = max(found, -reply)
+        if found > alpha:
+            break
+    low, high = (max(low, found), high) if found > alpha else (low, min(high, found))
+    _keep(memory, slot, first, second, (low + 64) * _SCALE + high + 64)
+    return found
+
+
+@inline_kernel
+def _is_dead(stones: np.uint64, occupied: np.uint64, layout: Layout) -> bool:
+    """Tell whether the owner of `stones` cannot win any more, all empty cells added."""
+    # Of exactly k in a row nothing follows from more stones.
+    return not layout.exact and not has_line(stones | layout.full & ~occupied, layout)
+
+
+@inline_kernel
+def _canonical(
+    own: np.uint64, opp: np.uint64, maps: NDArray[np.int64], left: int
+) -> tuple[np.uint64, np.uint64]:
+    """Give the least of a position's images; near the end the position as it is, for that is quicker."""
+    first, second = own, opp
+    if left >= _SYMMETRIC:
+        for symmetry in range(1, len(maps)):
+            image, other = _image(own, maps[symmetry]), _image(opp, maps[symmetry])
+            if image < first or (image == first and other < second):
+                first, second = image, other
+    return first, second
+
+
+@inline_kernel
+def _image(stones: np.uint64, bits: NDArray[np.int64]) -> np.uint64:
+    image = _ZERO
+    while stones:
+        image |= _ONE << np.uint64(bits[bit_number(stones)])
+        stones &= stones - _ONE
+    return image
+
+
+@inline_kernel
+def _slot(memory: NDArray[np.int64], first: np.uint64, second: np.uint64) -> int:
+    mixed = (first * _MIX ^ second) * _MIX_MORE
+    return _TABLE + 3 * int(np.int64(mixed >> np.uint64(64 - memory[_BITS])))
+
+
+@inline_kernel
+def _find(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uint64) -> int:
+    """Give the bounds of a position as one number, 0 where none are known."""
+    if memory[slot] == np.int64(first) and memory[slot + 1] == np.int64(second):
+        return int(memory[slot + 2])
+    return 0
+
+
+@inline_kernel
+def _keep(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uint64, entry: int) -> None:
+    memory[slot], memory[slot + 1], memory[slot + 2] = np.int64(first), np.int64(second), entry
+
+
+@inline_kernel
+def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    memory: NDArray[np.int64],
+    layout: Layout,
+    lines: NDArray[np.int64],
+    own: np.uint64,
+    opp: np.uint64,
+    moves: np.uint64,
+) -> int:
+    """List the bit numbers of `moves` in memory, the most promising first, and give how many they are.
+
+    An item is the number in its lowest six bits, and above it the worth by which it was sorted.
+    """
+    place = MOVES + 64 * int(num_bits(own | opp))
+    length = 0
+    while moves:
+        bit = bit_number(moves)
+        stone = _ONE << np.uint64(bit)
+        moves ^= stone
+        worth = lines[bit] + _LINE * num_bits(completing(own | stone, layout) & ~opp)
+        item = worth << 6 | bit
+        at = place + length
+        while at > place and memory[at - 1] < item:
+            memory[at] = memory[at - 1]
+            at -= 1
+        memory[at] = item
+        length += 1
+    return length
+
+
+@kernel
+def narrow(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    memory: NDArray[np.int64],
+    layout: Layout,
+    maps: NDArray[np.int64],
+    lines: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    own: np.uint64,
+    opp: np.uint64,
+    exact: bool,  # noqa: FBT001 # kernels take no keywords
+) -> bool:
+    """Narrow `bounds` down to the score of a position that is not over; False if the budget ended before.
+
+    Unless `exact`, it is done when win, draw or loss is certain. Else see `search`.
+    """
+    left = layout.max_length - int(num_bits(own | opp))
+    bounds[0] = max(bounds[0], -left)
+    bounds[1] = min(bounds[1], left)
+    guess = 0
+    while bounds[0] < bounds[1] and (exact or bounds[0] <= 0 <= bounds[1]):
+        alpha = min(max(guess, bounds[0]), bounds[1] - 1)
+        found = search(memory, layout, maps, lines, own, opp, alpha)
+        if found == ABORTED:
+            return False
+        if found > alpha:
+            bounds[0] = guess = found
+        else:
+            bounds[1], guess = found, found - 1
+    return True

@@ -1,0 +1,121 @@
+"""The opening book of Connect Four: scores of all positions of the first plies, one byte each, without keys.
+
+The positions are listed again whenever a book is opened; their order is that of `arena.games.solver._layers`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.errors import ArenaError
+from arena.games.kernels.compiling import kernel
+from arena.games.solver._four import best, worst
+from arena.games.solver._layers import Layer, canonical_key, make_layers
+from arena.games.solver._stones import has_four, landings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SHIPPED = Path(__file__).parent / "data" / "connect-four.book"
+"""Made by `make book`; what it took stands beside it."""
+
+
+class Book:
+    """The scores of all positions up to some ply."""
+
+    plies: int
+    """The last ply."""
+    sizes: list[int]
+    """Number of positions after each number of plies, mirror images counted once."""
+
+    def __init__(self, layers: Sequence[Layer], scores: Sequence[NDArray[np.int8]]) -> None:
+        self.plies = len(layers) - 1
+        self.sizes = [len(layer.keys) for layer in layers]
+        self._layers = layers
+        self._scores = scores
+
+    @classmethod
+    def from_last(cls, layers: Sequence[Layer], last: NDArray[np.int8]) -> Book:
+        """Make the book of which the last layer is known: all others follow from it."""
+        scores = [last]
+        for ply in range(len(layers) - 2, -1, -1):
+            layer, below = layers[ply], layers[ply + 1]
+            found = np.empty(len(layer.keys), np.int8)
+            _back_up(layer.own, layer.mask, ply, below.keys, scores[0], found)
+            scores.insert(0, found)
+        return cls(layers, scores)
+
+    @classmethod
+    def read(cls, path: Path) -> Book:
+        """Read a book.
+
+        Raises:
+            ArenaError: the file is damaged, or not there.
+        """
+        try:
+            scores = np.frombuffer(zlib.decompress(path.read_bytes()), np.int8)
+        except (OSError, zlib.error) as error:
+            raise ArenaError(
+                f"{path} is no book of Connect Four: {error}; install the package again"
+            ) from error
+        layers, ends = [make_layers(0)[0]], [1]
+        while ends[-1] < len(scores):
+            layers = make_layers(len(layers))
+            ends.append(ends[-1] + len(layers[-1].keys))
+        if ends[-1] != len(scores):
+            raise ArenaError(
+                f"{path} is no book of Connect Four: {len(scores)} scores; install the package again"
+            )
+        return cls(layers, np.split(scores, ends[:-1]))
+
+    def write(self, path: Path) -> None:
+        """Write the book in place of what is there."""
+        path.write_bytes(zlib.compress(np.concatenate(self._scores).tobytes(), 9))
+
+    def score(self, own: int, mask: int, ply: int) -> int | None:
+        """Give the score of a position that is not over, for who moves there; None beyond the book."""
+        if ply > self.plies:
+            return None
+        keys = self._layers[ply].keys
+        return int(self._scores[ply][np.searchsorted(keys, canonical_key(own, mask))])
+
+
+@cache
+def shipped_book() -> Book:
+    """Open the book that came with the package; a tenth of a second.
+
+    Raises:
+        ArenaError: it is damaged.
+    """
+    return Book.read(SHIPPED)
+
+
+@kernel
+def _back_up(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+    own: NDArray[np.int64],
+    mask: NDArray[np.int64],
+    ply: int,
+    child_keys: NDArray[np.int64],
+    child_scores: NDArray[np.int8],
+    scores: NDArray[np.int8],
+) -> None:
+    """Fill `scores` in from those of the next ply."""
+    for position in range(len(own)):
+        found = worst(ply)
+        moves = landings(mask[position])
+        while moves:
+            stone = moves & -moves
+            moves ^= stone
+            if has_four(own[position] | stone):
+                found = best(ply)
+            else:
+                key = canonical_key(own[position] ^ mask[position], mask[position] | stone)
+                found = max(found, -child_scores[np.searchsorted(child_keys, key)])
+        scores[position] = found

@@ -1,0 +1,34 @@
+"""Finds the solver of a game."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.games.k_in_a_row import KInARow
+from arena.games.notation import spec_of
+
+if TYPE_CHECKING:
+    from arena.games.solver.solver import Solver
+    from arena_plugins.contract import Game
+
+
+def solver_for(game: Game, *, small: bool = False) -> Solver | None:
+    """Make a solver with empty tables; None where there is none for such a game.
+
+    There is one for k in a row, with gravity or without, on boards that fit 63 bits: 7x7 does, 8x8 does not.
+    What it can solve depends on the budget. A `small` one has tables of at most 2 MB, quickly emptied.
+    """
+    # Compiled code costs a tenth of a second to load: not before it is wanted.
+    from arena.games.kernels.layout import layout_of
+
+    layout = layout_of(game)
+    if layout is None or not isinstance(game, KInARow):
+        return None
+    if str(spec_of(game)) == "connect-four":
+        from arena.games.solver.book import shipped_book
+        from arena.games.solver.connect_four import SMALL_BITS, TOP_BITS, ConnectFourSolver
+
+        return ConnectFourSolver(game, shipped_book(), top_bits=SMALL_BITS if small else TOP_BITS)
+    from arena.games.solver.lines import MAX_BITS, SMALL_BITS, LinesSolver
+
+    return LinesSolver(game, layout, max_bits=SMALL_BITS if small else MAX_BITS)

@@ -1,0 +1,234 @@
+"""The solver of a game: scores actions within a budget, on top of a kernel that narrows a score down."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from arena.errors import ArenaError
+from arena.games.k_in_a_row import KInARowState
+from arena.games.solver._budget import Meter
+from arena.games.solver.solved import ILLEGAL, UNKNOWN, UNSOLVED, Labels, Solved, Worth, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from arena.games.k_in_a_row import KInARow
+    from arena_plugins.contract import State
+
+    Bounds = NDArray[np.int64]
+    OnProgress = Callable[[Solved], None]
+    Distances = bool | Literal["best"]
+
+_FAR = 64
+"""No score is as large."""
+_END_SCORES = {1.0: _FAR, 0.0: 0, -1.0: -_FAR}
+
+
+class _Root(NamedTuple):
+    """A position that is being solved."""
+
+    state: KInARowState
+    children: dict[int, KInARowState]
+    """By action."""
+    bounds: dict[int, Bounds]
+    """Least and greatest score of each child, for who moves there."""
+
+
+class Solver(ABC):
+    """Tells the outcome and the distance of every action, for any position of one game.
+
+    It keeps a table, so that what was found for one position helps with the next.
+    """
+
+    usual_nodes: int
+    """What it searches in about a tenth of a second."""
+
+    def __init__(self, game: KInARow, memory: NDArray[np.int64]) -> None:
+        self.game = game
+        self._memory = memory
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget all positions."""
+
+    @abstractmethod
+    def _narrow(self, state: KInARowState, bounds: Bounds, *, exact: bool) -> bool:
+        """Narrow `bounds` down to the score of a state that is not over, for who moves there."""
+
+    @abstractmethod
+    def _order(self, actions: Iterable[int]) -> list[int]:
+        """Put the actions that are likely to be good first."""
+
+    @abstractmethod
+    def _distance(self, score: int, ply: int) -> int:
+        """Give the plies from `ply` to the end that a score stands for."""
+
+    def _recall(self, state: KInARowState) -> int | None:
+        """Give the score of a position that is known without search."""
+        del state
+        return None
+
+    def solve(
+        self,
+        state: State,
+        *,
+        nodes: int | None = None,
+        seconds: float | None = None,
+        distances: Distances = True,
+        on_progress: OnProgress | None = None,
+    ) -> Solved:
+        """Solve a position; where the budget ends before, give what is known by then.
+
+        Args:
+            state: of this game.
+            nodes: positions to search at most.
+            seconds: wall time to take at most, to about a millisecond.
+            distances: whether to look for distances, too, or those of the actions of the best outcome only;
+                outcomes alone take about half the time.
+            on_progress: hears what is known so far, a few times a second at most.
+
+        Raises:
+            ArenaError: the state is of another game.
+        """
+        own = self.checked(state)
+        meter = Meter(
+            self._memory, math.inf if nodes is None else nodes, math.inf if seconds is None else seconds
+        )
+        root = self._root(own)
+        tell = (
+            None
+            if on_progress is None
+            else lambda: on_progress(self._answer(root, meter, distances=distances))
+        )
+        for exact in (False, True) if distances else (False,):
+            best_only = exact and distances == "best"
+            asked = self._answer(root, meter, distances=distances).optimal if best_only else root.children
+            for action in self._order(asked):
+                narrow = partial(self._narrow, root.children[action], root.bounds[action], exact=exact)
+                if not _is_settled(root.bounds[action], exact=exact) and not meter.run(narrow, tell):
+                    return self._answer(root, meter, distances=distances)
+        return self._answer(root, meter, distances=distances)
+
+    def label(self, states: Sequence[State], *, nodes: int | None = None, distances: bool = True) -> Labels:
+        """Solve many positions; `nodes` is the budget of each.
+
+        Raises:
+            ArenaError: a state is of another game.
+        """
+        shape = (len(states), self.game.num_actions)
+        labels = Labels(np.full(shape, ILLEGAL, np.int8), np.zeros(shape, np.int8))
+        for position, state in enumerate(states):
+            solved = self.solve(state, nodes=nodes, distances=distances)
+            for action, (outcome, distance) in solved.actions.items():
+                labels.outcomes[position, action] = UNSOLVED if outcome is None else outcome
+                labels.distances[position, action] = distance or 0
+        return labels
+
+    def outcome(self, state: State, *, nodes: int | None = None) -> int | None:
+        """Give 1, 0 or -1 if the side to move wins, draws or loses; None if `nodes` do not suffice.
+
+        The answer depends on position and `nodes` alone: it begins with empty tables and opens no book.
+
+        Raises:
+            ArenaError: the state is of another game.
+        """
+        own = self.checked(state)
+        if own.is_terminal:
+            return round(own.returns[own.current_player])
+        self.clear()
+        bounds = np.array([-_FAR, _FAR], np.int64)
+        meter = Meter(self._memory, math.inf if nodes is None else nodes, math.inf)
+        meter.run(partial(self._narrow, own, bounds, exact=False), None)
+        low, high = bounds.tolist()
+        return _outcome(low, high)
+
+    def checked(self, state: State) -> KInARowState:
+        """Give `state` if it is of the solver's game.
+
+        Raises:
+            ArenaError: it is of another one.
+        """
+        if (
+            isinstance(state, KInARowState)
+            and state.game.params == self.game.params
+            and state.game.name == self.game.name
+        ):
+            return state
+        raise ArenaError(f"a state of another game was given to the solver of {self.game.name}")
+
+    def _root(self, state: KInARowState) -> _Root:
+        """List the children; those that symmetries map onto each other share their bounds."""
+        cells = state.cells
+        fixing = [
+            symmetry.actions
+            for symmetry in self.game.symmetries
+            if all(cells[cell] == cells[image] for cell, image in enumerate(symmetry.cells))
+        ]
+        children = {action: state.child(action) for action in state.legal_actions}
+        bounds: dict[int, Bounds] = {}
+        for action, child in children.items():
+            first = min(actions[action] for actions in fixing)
+            bounds[action] = bounds[first] if first < action else self._first_bounds(child)
+        return _Root(state, children, bounds)
+
+    def _first_bounds(self, state: KInARowState) -> Bounds:
+        known = _END_SCORES[state.returns[state.current_player]] if state.is_terminal else self._recall(state)
+        return np.array([-_FAR, _FAR] if known is None else [known, known], np.int64)
+
+    def _answer(self, root: _Root, meter: Meter, *, distances: Distances) -> Solved:
+        """Put together what is known."""
+        state = root.state
+        actions = {action: self._worth_of(root, action) for action in root.children}
+        if state.is_terminal:
+            return Solved(Worth(round(state.returns[state.current_player]), 0), {}, 0, is_complete=True)
+        solved = Solved(_best_of(list(actions.values())), actions, meter.nodes, is_complete=False)
+        exact = solved.optimal if distances == "best" else actions if distances else ()
+        is_complete = all(worth.outcome is not None for worth in actions.values()) and all(
+            actions[action].distance is not None for action in exact
+        )
+        return solved._replace(is_complete=is_complete)
+
+    def _worth_of(self, root: _Root, action: int) -> Worth:
+        """Give the worth of an action for who plays it."""
+        child, (low, high) = root.children[action], root.bounds[action].tolist()
+        if child.is_terminal:
+            return Worth(round(child.returns[root.state.current_player]), 1)
+        outcome = _outcome(low, high)
+        distance = 1 + self._distance(low, ply_of(child)) if low == high else None
+        return Worth(None if outcome is None else -outcome, distance)
+
+
+def ply_of(state: KInARowState) -> int:
+    """Give the number of stones."""
+    return (state.own | state.opp).bit_count()
+
+
+def _outcome(low: int, high: int) -> int | None:
+    """Give the sign of a score between two bounds, if it is certain."""
+    if low > 0:
+        return 1
+    if high < 0:
+        return -1
+    return 0 if low == high else None
+
+
+def _is_settled(bounds: Bounds, *, exact: bool) -> bool:
+    low, high = bounds.tolist()
+    return low == high or (not exact and _outcome(low, high) is not None)
+
+
+def _best_of(actions: list[Worth]) -> Worth:
+    """Give the worth of a position by those of its actions."""
+    known = [worth for worth in actions if worth.outcome is not None]
+    top = max(known, key=rank, default=UNKNOWN)
+    if len(known) < len(actions) and top.outcome != 1:
+        return UNKNOWN
+    rivals = [worth for worth in actions if worth.outcome in {top.outcome, None}]
+    return top if all(worth.distance is not None for worth in rivals) else Worth(top.outcome, None)

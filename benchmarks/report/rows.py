@@ -1,0 +1,194 @@
+"""The points to reach: what stands beside what, where its figures are found, and what is asked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+KAGGLE = "kaggle-environments"
+PLIES = 21.3
+"""Mean length of a random match of Connect Four."""
+
+
+class Figure(NamedTuple):
+    """Where a script's document has a figure."""
+
+    script: str
+    path: str
+    """Keys, joined by dots."""
+
+
+class Row(NamedTuple):
+    """One point."""
+
+    key: str
+    point: str
+    unit: str
+    """Of `ours` and `theirs`."""
+    ours: Figure
+    peer: str = ""
+    """With what it is compared; empty: with nothing."""
+    theirs: Figure | None = None
+    ratio: Figure | None = None
+    """As the script took it turn by turn; without it, it is computed from ours and theirs."""
+    asked: float | None = None
+    """The least ratio; times as fast, or as cheap."""
+    most: float | None = None
+    """Bound of our own figure."""
+    least: float | None = None
+    """Bound of our own figure."""
+    per_match: float | None = None
+    """Where set, theirs is matches per second, and becomes microseconds of one of so many moves."""
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether less is better."""
+        return not self.unit.endswith("/s")
+
+
+def _refereed(peer: str, module: str, asked: float | None, game: str = "connect-four") -> Row:
+    base = f"games.{game}"
+    return Row(
+        f"refereed/{game}/{module}",
+        f"refereed {game}, in process",
+        "matches/s",
+        Figure("refereed_play.py", f"{base}.matches_per_cpu_s.refereed_fresh_answers"),
+        peer,
+        Figure("refereed_play.py", f"{base}.matches_per_cpu_s.{module}"),
+        Figure("refereed_play.py", f"{base}.times_as_fast_as.{module}.refereed_fresh_answers"),
+        asked,
+    )
+
+
+def _search(playouts: int) -> Row:
+    return Row(
+        f"uct/{playouts}",
+        f"UCT, {playouts} playouts a move",
+        "playouts/s",
+        Figure("search_speed.py", f"per_cpu_s.uniform_{playouts}"),
+        "OpenSpiel `MCTSBot`, C++",
+        Figure("search_speed.py", f"per_cpu_s.openspiel_{playouts}"),
+        Figure("search_speed.py", f"ratio.uniform_{playouts}"),
+        25,
+    )
+
+
+def _solver(ply: int, asked: float | None) -> Row:
+    return Row(
+        f"solver/{ply}",
+        f"exact solver, {ply} stones or more",
+        "positions/s",
+        Figure("solver_speed.py", f"ply_{ply}_and_later.positions_per_cpu_s"),
+        "BitBully, C++",
+        ratio=Figure("solver_speed.py", f"ply_{ply}_and_later.ratio_to_oracle"),
+        asked=asked,
+    )
+
+
+def _alphabeta(place: str, depth: int) -> Row:
+    figure = f"{place}_d{depth}"
+    return Row(
+        f"alphabeta/{place}/{depth}",
+        f"alpha-beta, depth {depth}, {place} board",
+        "ms",
+        Figure("alphabeta_speed.py", f"{figure}.ms"),
+        "our own search on plain states",
+        Figure("alphabeta_speed.py", f"{figure}.plain_ms"),
+        Figure("alphabeta_speed.py", f"{figure}.ratio"),
+    )
+
+
+ROWS = (
+    _refereed("OpenSpiel, bare Python loop", "openspiel_loop", 0.7),
+    _refereed("OpenSpiel, its Python bots", "openspiel_python_bots", 5),
+    _refereed("PettingZoo", "pettingzoo", 45),
+    _refereed(KAGGLE, "kaggle_environments", 1200),
+    _refereed("OpenSpiel, bare Python loop", "openspiel_loop", None, "tic-tac-toe"),
+    _refereed("OpenSpiel, its Python bots", "openspiel_python_bots", None, "tic-tac-toe"),
+    _refereed("PettingZoo", "pettingzoo", None, "tic-tac-toe"),
+    Row(
+        "bulk/pgx",
+        "compiled random play for training data",
+        "matches/s",
+        Figure("bulk_speed.py", "matches_per_cpu_s"),
+        "pgx, best batch",
+        Figure("bulk_speed.py", "pgx_matches_per_cpu_s"),
+        Figure("bulk_speed.py", "ratio"),
+        20,
+        least=5_000_000,
+    ),
+    Row(
+        "hosted/move",
+        "the referee's CPU of a hosted move",
+        "µs",
+        Figure("referee_cost.py", "move_us.quick.T2.referee_cpu"),
+        f"{KAGGLE}, bots in process",
+        Figure("refereed_play.py", "games.connect-four.matches_per_cpu_s.kaggle_environments"),
+        most=25,
+        per_match=PLIES,
+    ),
+    _search(1000),
+    _search(10_000),
+    _solver(14, 1),
+    _solver(18, 1),
+    _solver(22, 1),
+    Row(
+        "store/bulk",
+        "stored matches, in bulk",
+        "matches/s",
+        Figure("plain_store.py", "written_per_cpu_s.store"),
+        "a row for each move, SQLAlchemy",
+        Figure("plain_store.py", "written_per_cpu_s.row_per_move"),
+        Figure("plain_store.py", "written_per_cpu_s.ratio"),
+        least=500_000,
+    ),
+    Row(
+        "store/grouped",
+        "stored matches by the clock, 50 to a synced commit",
+        "matches/s",
+        Figure("store.py", "grouped_per_wall_s"),
+        least=5000,
+    ),
+    Row(
+        "store/leaderboard",
+        "leaderboard over a million matches",
+        "ms",
+        Figure("plain_store.py", "leaderboard_ms.store"),
+        "counting all matches in SQL",
+        Figure("plain_store.py", "leaderboard_ms.scan"),
+        Figure("plain_store.py", "leaderboard_ms.ratio"),
+        most=5,
+    ),
+    Row(
+        "start/help",
+        "`arena --help`",
+        "s",
+        Figure("start_speed.py", "cpu_s.help"),
+        f"import of {KAGGLE}",
+        Figure("start_speed.py", "cpu_s.kaggle_import"),
+        Figure("start_speed.py", "ratio"),
+        most=0.2,
+    ),
+    Row(
+        "start/first-match",
+        "first stored match of a hosted tournament, by the clock",
+        "s",
+        Figure("referee_cost.py", "first_stored_match_s"),
+        most=2,
+    ),
+    _alphabeta("empty", 5),
+    _alphabeta("middle", 5),
+    Row(
+        "isolation/start",
+        "start of a sandboxed process",
+        "ms",
+        Figure("isolation_cost.py", "median.T2.start_ms"),
+    ),
+    Row(
+        "isolation/move",
+        "round trip to it, same core or not",
+        "µs",
+        Figure("isolation_cost.py", "median.T2.move_us"),
+    ),
+)
+LATER = ("net evaluations", "positions of self-play", "the move of a classifier")
+"""Points that have nothing to measure yet."""

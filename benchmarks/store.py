@@ -1,0 +1,136 @@
+"""Fills a store with a season of matches through its one door, reads it as people do; one JSON line."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from simulated.season import START, add_tournament, make_bots, make_plan, make_records
+
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena_db.records import Entrant, PlannedMatch
+
+GROUP = 50
+"""Matches of one group commit."""
+
+
+def main() -> None:
+    """Measure all of it and print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--matches", type=int, default=1_000_000, help="of the store that is read")
+    parser.add_argument("--bots", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=10_000, help="matches of one transaction in bulk")
+    parser.add_argument("--groups", type=int, default=400, help=f"commits of {GROUP} matches, each synced")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--db", type=Path, help="keep the store in this new file")
+    parser.add_argument("--check", action="store_true", help="check the store afterwards, too")
+    arguments = parser.parse_args()
+    if arguments.db is not None and arguments.db.exists():
+        parser.error(f"{arguments.db} exists; give the store a new file")
+    with tempfile.TemporaryDirectory() as folder:
+        path = arguments.db or Path(folder, "arena.db")
+        report = _grouped(Path(folder, "groups.db"), arguments.groups, arguments.seed)
+        report |= _bulk(path, arguments.bots, arguments.matches, arguments.batch, arguments.seed)
+        report |= _read(path, arguments.matches)
+        if arguments.check:
+            with Store.open(path, read_only=True) as store:
+                report["check_s"], _ = timed(lambda: report.update(faults=len(store.check())))
+    print(json.dumps({name: round(value, 3) for name, value in report.items()}))
+
+
+def _grouped(path: Path, num: int, seed: int) -> dict[str, float]:
+    """Save as a run does: each group is on the disk before the next one."""
+    with Store.open(path) as store:
+        season = Season(store, 20, num * GROUP, seed)
+        wall, cpu = season.save(GROUP)
+    return {"grouped_per_wall_s": num * GROUP / wall, "grouped_per_cpu_s": num * GROUP / cpu}
+
+
+def _bulk(path: Path, num_bots: int, num: int, batch: int, seed: int) -> dict[str, float]:
+    """Save many matches at once."""
+    with Store.open(path) as store:
+        season = Season(store, num_bots, num, seed)
+        wall, cpu = season.save(batch)
+        store.set_state(1, "finished")
+    return {
+        "matches": num,
+        "plan_s": season.plan_s,
+        "save_s": wall,
+        "save_cpu_s": cpu,
+        "bulk_per_cpu_s": num / cpu,
+        "bytes_per_match": path.stat().st_size / num,
+    }
+
+
+class Season:
+    """A planned tournament in a store."""
+
+    def __init__(self, store: Store, num_bots: int, num_matches: int, seed: int) -> None:
+        """Store the plan."""
+        self._store = store
+        self._rng = np.random.default_rng(seed)
+        self._bots: list[Entrant] = make_bots(num_bots)
+        self._id = add_tournament(store, self._bots).id
+        self._plan: list[PlannedMatch] = list(make_plan(num_bots, num_matches, self._rng))
+        self.plan_s, _ = timed(lambda: store.extend_plan(self._id, self._plan, ""))
+
+    def save(self, batch: int) -> tuple[float, float]:
+        """Save all matches; return the seconds of wall and processor time that the store itself took."""
+        wall = cpu = 0.0
+        for start in range(0, len(self._plan), batch):
+            records = make_records(self._id, self._plan[start : start + batch], self._bots, self._rng)
+            # Else the collector walks through the plan again and again, which no store asked for.
+            gc.collect()
+            gc.freeze()
+            took = timed(lambda records=records: self._store.save(records))
+            wall, cpu = wall + took[0], cpu + took[1]
+            gc.unfreeze()
+        return wall, cpu
+
+
+def _read(path: Path, num_matches: int) -> dict[str, float]:
+    """Return in ms the processor time of what people wait for, the best of several."""
+    best: dict[str, float] = {}
+
+    def note(name: str, work: Callable[[], object]) -> None:
+        best[name] = 1000 * min(timed(work)[1] for _ in range(9))
+
+    deep = num_matches // 10
+    note("open_ms", lambda: Store.open(path, read_only=True).close())
+    with Store.open(path, read_only=True) as store:
+        note("leaderboard_ms", lambda: store.tallies(MatchFilter()))
+        note("leaderboard_of_bot_ms", lambda: store.tallies(MatchFilter(bot="bot-03")))
+        note("leaderboard_since_ms", lambda: store.tallies(MatchFilter(since=START + 0.99 * num_matches)))
+        note("page_ms", lambda: store.matches(MatchFilter()))
+        note("deep_page_ms", lambda: store.matches(MatchFilter(), before=deep))
+        note("page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03")))
+        note("deep_page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03"), before=deep))
+        note("page_of_two_ms", lambda: store.matches(MatchFilter(bot="bot-03", vs="bot-04")))
+        note("page_of_tournament_ms", lambda: store.matches(MatchFilter(tournament="round-robin-1")))
+        note("page_of_faults_ms", lambda: store.matches(MatchFilter(termination="time_move")))
+        note("page_of_none_ms", lambda: store.matches(MatchFilter(outcome="void", rated_only=False)))
+        note("page_until_ms", lambda: store.matches(MatchFilter(until=START + 0.01 * num_matches)))
+        note("data_version_ms", store.data_version)
+    return best
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds of wall and of processor time that some work took."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Every module can be imported on macOS and Windows, and asks nothing of the system when it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from children import arena_environment, run_child
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROOMS = ("arena/arena", "plugins/arena_plugins", "bots/arena_bots", "db/arena_db")
+LINUX_ONLY = "arena.sandbox.launch"
+"""What the launcher of a bot imports, on Linux alone; other modules must do without it."""
+LACKING = {
+    "darwin": {
+        "modules": [],
+        "os": ["pidfd_open", "sched_getaffinity", "sched_getscheduler", "sched_setaffinity", "waitid"],
+        "signal": [],
+        "select": ["epoll"],
+        "time": ["clock_gettime_ns"],
+    },
+    "win32": {
+        "modules": ["fcntl", "grp", "pwd", "resource", "termios", "tty", "curses"],
+        "os": [
+            *("chown", "fork", "geteuid", "getuid", "killpg", "mkfifo", "nice", "pidfd_open"),
+            *("sched_getaffinity", "sched_setaffinity", "setsid", "uname", "waitid", "wait4"),
+            *("O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_CLOEXEC", "P_PID", "WEXITED", "WNOHANG"),
+        ],
+        "signal": ["SIGKILL", "SIGHUP", "SIGSTOP", "SIGCONT", "SIGUSR1", "pthread_sigmask"],
+        "select": ["poll", "epoll"],
+        "time": ["CLOCK_BOOTTIME", "clock_gettime"],
+    },
+}
+"""What the Python of each system has not, of what this one has."""
+SCRIPT = """
+import ctypes, importlib, json, os, select, signal, sys, time
+names, platform, lacking = json.loads(sys.argv[1])
+# Libraries are imported as what this system has: they are not the question.
+for name in names:
+    importlib.import_module(name)
+own = {name.partition(".")[0] for name in names}
+for name in [name for name in sys.modules if name.partition(".")[0] in own]:
+    del sys.modules[name]
+
+def refuse(*_, **__):
+    raise AssertionError("a module asks the system while it is imported")
+
+ctypes.CDLL = ctypes.cdll.LoadLibrary = refuse
+sys.platform = platform
+for name in lacking.pop("modules"):
+    sys.modules[name] = None
+for module, attributes in lacking.items():
+    for attribute in attributes:
+        if hasattr(sys.modules[module], attribute):
+            delattr(sys.modules[module], attribute)
+failed = {}
+for name in names:
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        failed[name] = f"{type(error).__name__}: {error}"
+print(json.dumps([failed, sorted(name for name in sys.modules if name.startswith("arena.sandbox.launch."))]))
+"""
+
+
+def modules() -> list[str]:
+    """Give all modules of the rooms that other systems load."""
+    found: list[str] = []
+    for room in ROOMS:
+        base = (ROOT / room).parent
+        for path in sorted((ROOT / room).rglob("*.py")):
+            parts = path.relative_to(base).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            if not name.startswith(LINUX_ONLY) and parts[-1] != "__main__":
+                found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("platform", sorted(LACKING))
+def test_every_module_can_be_imported(platform: str, tmp_path: Path) -> None:
+    names = modules()
+    assert len(names) > 200
+    argument = json.dumps([names, platform, LACKING[platform]])
+    done = run_child(
+        [sys.executable, "-c", SCRIPT, argument], cwd=tmp_path, env=arena_environment(tmp_path), deadline=300
+    )
+    failed, linux_only = json.loads(done.stdout.splitlines()[-1])
+    assert failed == {}
+    assert linux_only == []
