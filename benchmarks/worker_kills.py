@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Literal
 
 from kill_trials import FAILURES, Trials, count_orphans, results
 
+from arena_db.errors import DatabaseError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_LEAST_S, _MOST_S = 1.0, 4.0
-"""Between two kills: long enough for the worker to be replaced, short enough to meet it at any moment."""
+_LEAST_S, _MOST_S = 0.1, 1.5
+"""From a look at the tournament to the next: a kill can meet a worker at any moment."""
 _DEATHS = {"crash", "init_crash"}
 """How a match ends whose bot was killed: in play, or as it got ready."""
 Kind = Literal["worker", "host"]
@@ -56,26 +57,32 @@ class WorkerTrials(Trials):
             self._figures["tournaments"] += 1
             store = self._folder / f"{self._figures['tournaments']}.db"
             process = self._start(self._plan, store)
-            self._kill_children(process)
+            self._kill_children(process, store)
             self._expect(process, {0})
             self._figures["orphans"] += count_orphans()
             self._judge(store, expected)
         counted = ("tournaments", "workers", "hosts", "crashes", "unexplained", *FAILURES)
         return {"matches": len(expected), **{key: self._figures[key] for key in counted}}
 
-    def _kill_children(self, process: subprocess.Popen[str]) -> None:
+    def _kill_children(self, process: subprocess.Popen[str], store: Path) -> None:
         # A third bot that is killed as it starts would be quarantined, as it must; that is tried elsewhere.
         kinds: list[Kind] = ["worker", "host", "worker", "host"]
+        num_done = 0
         while True:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(_LEAST_S, _MOST_S))
                 return
-            kind = kinds.pop(0) if kinds else "worker"
+            before, num_done = num_done, _count_done(store)
+            kind = kinds[0] if kinds else "worker"
             victims = list(_players(process.pid, kind))
-            if victims:
-                with suppress(ProcessLookupError):
-                    os.kill(self._chance.choice(victims), signal.SIGKILL)
-                    self._figures[f"{kind}s"] += 1
+            if num_done == before or not victims:
+                # Killed before they have begun anything, workers are given up after some attempts.
+                num_done = before
+                continue
+            with suppress(ProcessLookupError):
+                os.kill(self._chance.choice(victims), signal.SIGKILL)
+                self._figures[f"{kind}s"] += 1
+            kinds = kinds[1:]
 
     def _judge(self, store: Path, expected: Mapping[int, Sequence[object]]) -> None:
         """A killed worker changes nothing; a killed bot loses one match at most, and no other."""
@@ -101,6 +108,13 @@ def _players(coordinator: int, kind: Kind) -> Iterator[int]:
         return
     for worker in workers:
         yield from _children(worker)
+
+
+def _count_done(store: Path) -> int:
+    try:
+        return len(results(store))
+    except DatabaseError:
+        return 0
 
 
 def _children(pid: int) -> list[int]:
