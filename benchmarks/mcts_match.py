@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--bot", default="mcts:playouts=1000")
     parser.add_argument("--simulations", type=int, default=1000, help="of the peer")
     parser.add_argument("--equal-time", action="store_true", help="sets the bot's playouts by measured speed")
-    parser.add_argument("--matches", type=int, default=1000)
+    parser.add_argument("--matches", type=int, default=200)
     parser.add_argument("--plies", type=int, default=4, help="of the random openings")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()

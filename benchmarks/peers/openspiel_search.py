@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ class OpenSpielSearch:
     """`MCTSBot` with one random rollout for each simulation and its solver on."""
 
     def __init__(self, game: Game, simulations: int, seed: int) -> None:
+        if importlib.util.find_spec("pyspiel") is None:
+            raise SystemExit('OpenSpiel is not installed: pip install "bot-arena[openspiel]"')
         # It is optional and has no type stubs.
         spiel: Any = importlib.import_module("pyspiel")
         self._game = spiel.load_game(peer_name(game))

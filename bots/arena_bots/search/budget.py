@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _SHARE = 0.9
 """Part of the allowed time a search takes: the answer has yet to be written, carried and read in time."""
+_ANSWERS = 25
+"""Answers that what is left of a bank has to do for, as it seems at each of them."""
 
 
 class Budget(NamedTuple):
@@ -27,13 +29,20 @@ class Budget(NamedTuple):
         start = perf_counter()
         return cls(
             min(_bound(limit.nodes), _bound(nodes)),
-            start + min(_bound(limit.seconds) * _SHARE, _bound(seconds)),
+            start + min(_allowed(limit) * _SHARE, _bound(seconds)),
         )
 
     @property
     def is_late(self) -> bool:
         """Whether the time is over."""
         return perf_counter() >= self.deadline
+
+
+def _allowed(limit: Limit) -> float:
+    """Give the seconds for one answer."""
+    if limit.bank is None:
+        return _bound(limit.seconds)
+    return (limit.seconds or 0.0) + limit.bank / _ANSWERS
 
 
 def _bound(bound: float | None) -> float:

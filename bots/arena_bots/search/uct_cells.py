@@ -46,12 +46,11 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     free: NDArray[np.uint16],
     chance: NDArray[np.uint64],
 ) -> tuple[Int, Int]:
-    """Make `playouts` from the root; give nodes and playouts made, fewer if it is full or proven.
+    """Make `playouts` from the root; give nodes and playouts made, as `Board.grow` says.
 
     `boards[0]` is the root's board with `num_empty` empty cells, `threats[0]` what is threatened there; the
-    second ones are room for playouts.
-    Without `is_uniform` rollouts are tactical, and only those are compiled. `path` is room for
-    `[max_length + 1]`, `free` for `[num_actions]`.
+    second ones are room for playouts. `path` is room for `[max_length + 1]`, `free` for `[num_actions]`.
+    Without `is_uniform` rollouts are tactical, and only those are compiled.
     """
     room = len(nodes) - layout.num_actions
     board, threat = boards[1], threats[1]
@@ -61,9 +60,8 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
             return size, made
         _restore(boards, threats)
         stone = MOVER
-        node, depth = 0, 0
+        node, depth, place = 0, 0, 0
         path[0] = 0
-        place = 0
         while True:
             if not nodes[node].count:
                 if node and (not nodes[node].visits or is_end(nodes, node) or not has_room):
@@ -78,13 +76,8 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
             depth += 1
             path[depth] = node
         if not nodes[node].visits:
-            settle(
-                nodes,
-                path,
-                depth,
-                _known(board, place, stone, threat, depth == num_empty, layout, proves),
-                proves,
-            )
+            proof = _known(board, place, stone, threat, depth == num_empty, layout, proves)
+            settle(nodes, path, depth, proof, proves)
         if is_end(nodes, node):
             result = DRAW - np.int64(nodes[node].proof)
         elif is_uniform is None:

@@ -46,10 +46,10 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     free: NDArray[np.uint64] | None,
     chance: NDArray[np.uint64],
 ) -> tuple[Int, Int]:
-    """Make `playouts` from a root where `own` is to move; give nodes and playouts made, fewer if it is full.
+    """Make `playouts` from a root where `own` is to move; give nodes and playouts made, as `Board.grow` says.
 
-    `path` is room for `[max_length + 1]`, `free` for `[num_actions]`; without `free`,
-    rollouts are tactical, else uniform, and only those are compiled.
+    `path` is room for `[max_length + 1]`, `free` for `[num_actions]`. Without `free` rollouts are tactical,
+    and only those are compiled.
     """
     room = len(nodes) - layout.num_actions
     for made in range(playouts):
