@@ -37,12 +37,14 @@ def test_a_stopped_process_uses_nothing(busy: int) -> None:
     pause.look_around()
     pause.stop()
     os.waitpid(busy, os.WUNTRACED)
+    # A process tells that it stopped just before it leaves its core: its last microseconds are counted later.
     stopped = pause.cpu_s()
     here = sum(os.times()[:2])
     while sum(os.times()[:2]) < here + 0.05:
         pass
-    assert pause.cpu_s() == stopped
-    assert pause.resume() == stopped
+    settled = pause.cpu_s()
+    assert settled < stopped + 0.005
+    assert pause.resume() == settled
     assert pause.idle_cpu_s < 0.01
     wait_until_computed(pause, 0.01)
 
