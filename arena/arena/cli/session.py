@@ -96,13 +96,14 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
 
 
 def check_bots(plan: Plan) -> None:
-    """Start every bot once and let it answer one position.
+    """Start every bot once, though it plays under several labels, and let it answer one position.
 
     Raises:
         OptionError: a bot refuses an option.
         BotFailedError: a bot does not start, or does not answer.
     """
-    for competitor in plan.competitors:
+    different = {(each.record.identity, each.spec, each.limit): each for each in reversed(plan.competitors)}
+    for competitor in reversed(different.values()):
         try:
             fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
         except OptionError:

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _STONES = bytes.maketrans(bytes([0x90, 0x91, 0x92]), bytes([0, 1, 2]))
 """What digits of 0x30 and 0x31, the first once and the second twice, add up to."""
@@ -29,7 +23,6 @@ class Bitboard:
     __slots__ = (
         "_digits",
         "_num_bits",
-        "_num_bytes",
         "_pick",
         "_tests",
         "bits",
@@ -53,7 +46,7 @@ class Bitboard:
     """Whether only exactly k in a row win, not more."""
     stride: int
     """Bits from one lane to the next; lines run along `1`, `stride - 1`, `stride` and `stride + 1`."""
-    bits: NDArray[np.intp]
+    bits: tuple[int, ...]
     """Bit number of each cell, row 0 on top; `[rows * cols]`."""
     lows: tuple[int, ...]
     """Lowest cell of each action's column, as an int with one bit; `[num_actions]`."""
@@ -64,23 +57,22 @@ class Bitboard:
 
     def __init__(self, rows: int, cols: int, k: int, *, exact: bool = False, gravity: bool = False) -> None:
         self.rows, self.cols, self.k = rows, cols, k
-        row, col = np.divmod(np.arange(rows * cols), cols)
+        places = [(row, col) for row in range(rows) for col in range(cols)]
         if gravity:
             self.stride = rows + 1
-            self.bits = col * self.stride + (rows - 1 - row)
+            self.bits = tuple(col * self.stride + (rows - 1 - row) for row, col in places)
             self.lows = tuple(1 << self.stride * c for c in range(cols))
             self.columns = tuple(low * ((1 << rows) - 1) for low in self.lows)
             self.closing = sum(low << (rows - 1) for low in self.lows)
         else:
             self.stride = cols + 1
-            self.bits = row * self.stride + col
-            self.lows = self.columns = tuple(1 << int(bit) for bit in self.bits)
+            self.bits = tuple(row * self.stride + col for row, col in places)
+            self.lows = self.columns = tuple(1 << bit for bit in self.bits)
             self.closing = sum(self.lows)
         self.exact = exact
-        self._num_bits = num_bits = int(self.bits.max()) + 1
-        self._num_bytes = (num_bits + 7) // 8
+        self._num_bits = num_bits = max(self.bits) + 1
         self._digits = f"0{num_bits}b"
-        self._pick = itemgetter(*(num_bits - 1 - self.bits).tolist())
+        self._pick = itemgetter(*(num_bits - 1 - bit for bit in self.bits))
         steps = (1, self.stride - 1, self.stride, self.stride + 1)
         self._tests = tuple((step, tuple(step * grown for grown in _growth(k))) for step in steps)
 
@@ -108,11 +100,6 @@ class Bitboard:
         )
         digits = (ones + 2 * twos).to_bytes(self._num_bits, "big")
         return self._pick(digits.translate(_STONES))
-
-    def unpack(self, stones: int) -> NDArray[np.uint8]:
-        """Spread `stones` over the cells: 0 or 1, row 0 on top, `[rows * cols]`."""
-        packed = np.frombuffer(stones.to_bytes(self._num_bytes, "little"), np.uint8)
-        return np.unpackbits(packed, bitorder="little")[self.bits]
 
 
 def _growth(k: int) -> list[int]:

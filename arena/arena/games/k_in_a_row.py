@@ -6,7 +6,6 @@ import operator
 from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from typing_extensions import override
 
 from arena.games.tally import Tally
@@ -16,6 +15,7 @@ from arena_plugins.errors import IllegalMoveError, InvalidMoveError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from arena.games.bitboard import Bitboard
@@ -163,11 +163,14 @@ class KInARowState(State):
         Planes: the mover's stones, the opponent's, the stone placed last (none at the start), and all ones
         when the first player moves, else all zeros.
         """
+        # Here, as most bots never look at planes, and NumPy is half of what a bot's process loads.
+        import numpy as np
+
         game = self.game
         planes = np.empty((4, *game.shape), np.float32)
         flat = planes.reshape(4, -1)
         for plane, stones in enumerate((self.own, self.opp, self.last)):
-            flat[plane] = game.board.unpack(stones)
+            flat[plane] = np.frombuffer(bytes(game.board.cells(stones, 0)), np.uint8)
         flat[3] = 1 - self.current_player
         return planes
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from arena_plugins.contract import Symmetry
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from arena_plugins.contract import Game, State
 
@@ -37,9 +34,9 @@ class Canonical(NamedTuple):
 
 def mirror_symmetries(rows: int, cols: int) -> tuple[Symmetry, Symmetry]:
     """Give identity and left-right mirror of a board whose actions are its columns."""
-    grid = np.arange(rows * cols).reshape(rows, cols)
     columns = tuple(range(cols))
-    return Symmetry(_flat(grid), columns), Symmetry(_flat(grid[:, ::-1]), columns[::-1])
+    mirror = tuple(row * cols + cols - 1 - col for row in range(rows) for col in columns)
+    return Symmetry(tuple(range(rows * cols)), columns), Symmetry(mirror, columns[::-1])
 
 
 def square_symmetries(size: int) -> tuple[Symmetry, ...]:
@@ -47,8 +44,13 @@ def square_symmetries(size: int) -> tuple[Symmetry, ...]:
 
     Identity and the quarter turns clockwise, then mirror, diagonal, upside down and the other diagonal.
     """
-    grid = np.arange(size * size).reshape(size, size)
-    images = [_flat(np.rot90(board, turns)) for board in (grid, grid[:, ::-1]) for turns in range(4)]
+    grid = [tuple(range(size * row, size * (row + 1))) for row in range(size)]
+    images: list[tuple[int, ...]] = []
+    for turned in (grid, [row[::-1] for row in grid]):
+        board = turned
+        for _ in range(4):
+            images.append(tuple(chain.from_iterable(board)))
+            board = list(zip(*board, strict=True))[::-1]
     return tuple(Symmetry(image, image) for image in images)
 
 
@@ -76,14 +78,10 @@ def match_hash(game: Game, actions: Sequence[int]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _flat(grid: NDArray[np.int_]) -> tuple[int, ...]:
-    return tuple(grid.ravel().tolist())
-
-
 def _image(cells: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(cells.__getitem__, _inverse(permutation)))
 
 
 @lru_cache(maxsize=256)
 def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(np.argsort(permutation).tolist())
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

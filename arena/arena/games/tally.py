@@ -48,7 +48,7 @@ class Tally:
     def __init__(self, board: Bitboard) -> None:
         self._board = board
         self.columns = board.columns
-        bits = [1 << bit for bit in board.bits.tolist()]
+        bits = [1 << bit for bit in board.bits]
         # With gravity a column is an action, else a cell is: there are as many actions as cells.
         self.actions = {bit: cell % len(self.columns) for cell, bit in enumerate(bits)}
         gains = list(bits)

@@ -70,7 +70,7 @@ def rules_of(game: Game) -> KInARow | None:
 def layout_of(game: Game) -> Layout | None:
     """Give the layout of `game`; None if it is another kind of game, or too large for words of 64 bits."""
     rules = rules_of(game)
-    if rules is None or int(rules.board.bits.max()) >= WORD - 1:
+    if rules is None or max(rules.board.bits) >= WORD - 1:
         return None
     board = rules.board
     columns = board.columns

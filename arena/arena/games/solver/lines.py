@@ -33,7 +33,7 @@ class LinesSolver(Solver):
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
         super().__init__(game, new_memory(min(max_bits, round(_BITS_PER_CELL * game.max_length) + 4)))
         self._layout = layout
-        bits = game.board.bits
+        bits = np.array(game.board.bits)
         self._maps = np.zeros((len(game.symmetries), 64), np.int64)
         for number, symmetry in enumerate(game.symmetries):
             self._maps[number, bits] = bits[list(symmetry.cells)]
@@ -72,5 +72,5 @@ def _lines_through(game: KInARow) -> NDArray[np.int64]:
                     for step in range(k):
                         found[row + step * down, col + step * right] += 1
     lines = np.zeros(64, np.int64)
-    lines[board.bits] = found.ravel()
+    lines[list(board.bits)] = found.ravel()
     return lines
