@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from arena.games.connect_four import ConnectFour
+from arena.games.solver.book import shipped_book
 from arena.games.solver.connect_four import ConnectFourSolver
 from arena.games.solver.find import solver_for
 
@@ -29,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=1000, help="random ones, for brute force")
     parser.add_argument("--positions", type=int, default=2000, help="of all phases, for the oracle")
-    parser.add_argument("--first-ply", type=int, default=8, help="least number of stones of these")
+    parser.add_argument("--first-ply", type=int, default=0, help="least number of stones of these")
     parser.add_argument("--oracle-python", help="a Python that has BitBully")
     chosen = parser.parse_args()
     late, wrong_late = brute_force(chosen.matches)
@@ -95,10 +96,13 @@ def sample(number: int, first_ply: int) -> list[State]:
 
 def oracle(python: str, states: list[State]) -> int:
     """Count the positions that the oracle scores otherwise."""
-    asked = json.dumps({"mode": "moves", "positions": [list(state.history) for state in states]})
+    asked = json.dumps(
+        {"mode": "moves", "book": True, "positions": [list(state.history) for state in states]}
+    )
     done = subprocess.run([python, str(SCRIPT)], input=asked, capture_output=True, text=True, check=True)  # noqa: S603 - ours
     scores: list[list[int]] = json.loads(done.stdout)["scores"]
-    solver = ConnectFourSolver(GAME, None)
+    # With its book, or some of the first plies would take a minute each.
+    solver = ConnectFourSolver(GAME, shipped_book())
     wrong = 0
     for state, expected in zip(states, scores, strict=True):
         found = solver.solve(state).actions

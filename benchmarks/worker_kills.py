@@ -65,15 +65,16 @@ class WorkerTrials(Trials):
         return {"matches": len(expected), **{key: self._figures[key] for key in counted}}
 
     def _kill_children(self, process: subprocess.Popen[str], store: Path) -> None:
-        # A third bot that is killed as it starts would be quarantined, as it must; that is tried elsewhere.
+        # A third bot that is killed as it starts would be quarantined, and a match given up at the third
+        # death of its worker, as they must; that is tried elsewhere.
         kinds: list[Kind] = ["worker", "host", "worker", "host"]
         num_done = 0
-        while True:
+        while kinds:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(_LEAST_S, _MOST_S))
                 return
             before, num_done = num_done, _count_done(store)
-            kind = kinds[0] if kinds else "worker"
+            kind = kinds[0]
             victims = list(_players(process.pid, kind))
             if num_done == before or not victims:
                 # Killed before they have begun anything, workers are given up after some attempts.

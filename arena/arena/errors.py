@@ -1,8 +1,9 @@
-"""The errors of the contract, and the one the core adds.
+"""The errors of the contract, and those the core adds.
 
 ArenaError                (see arena_plugins.errors for the whole tree)
 ├── StoreError                the store is damaged, newer, foreign, locked or full
-└── ConfigError               a tournament that cannot be held as it is written
+├── ConfigError               a tournament that cannot be held as it is written
+└── ExportError               an export that cannot be written, or read again
 """
 
 from arena_plugins.errors import (
@@ -26,12 +27,17 @@ class ConfigError(ArenaError):
     """An option, a file or a combination of them that no tournament can be made of."""
 
 
+class ExportError(ArenaError):
+    """Matches that cannot be exported, or an export that is damaged, foreign or of another version."""
+
+
 __all__ = [
     "ArenaError",
     "BotError",
     "BotTerminatedError",
     "BotTimeoutError",
     "ConfigError",
+    "ExportError",
     "IllegalMoveError",
     "InvalidMoveError",
     "OptionError",

@@ -94,6 +94,7 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     seats: tuple[Seat, Seat],
     setup: MatchSetup,
     *,
+    on_ready: Callable[[Record], None] | None = None,
     on_move: Callable[[int, int, Answer], None] | None = None,
     on_info: Callable[[int, Thoughts], None] | None = None,
     abort: Callable[[], bool] | None = None,
@@ -106,6 +107,8 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         game: the rules.
         seats: the players; a seat that was used before goes on with the process it has.
         setup: everything else.
+        on_ready: called once both bots are ready, with what grows as they play; another thread may read it,
+            which takes the match itself no time.
         on_move: called as `on_move(ply, action, answer)` after each accepted action, not for the opening.
         on_info: called as `on_info(ply, thoughts)` with what the mover says while it thinks, at most twice a
             second; of what comes in between, the newest.
@@ -118,7 +121,8 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         The result, always: an error of the arena itself ends the match as `arena_error`, with the traceback
         as its evidence. Only what is no `Exception` (Ctrl-C) is raised, after both seats are closed.
     """
-    hooks = _Hooks(on_move, None if on_info is None else NewsGate(on_info), abort, adjudicate)
+    news = None if on_info is None else NewsGate(on_info)
+    hooks = _Hooks(on_ready, on_move, news, abort, adjudicate)
     match = _Match(game, seats, setup, hooks, stalls_count=stalls_count)
     try:
         return match.result(match.play())
@@ -187,6 +191,7 @@ class _Ending(msgspec.Struct, frozen=True):
 
 
 class _Hooks(msgspec.Struct, frozen=True):
+    on_ready: Callable[[Record], None] | None
     on_move: Callable[[int, int, Answer], None] | None
     news: NewsGate[Thoughts] | None
     abort: Callable[[], bool] | None
@@ -283,6 +288,8 @@ class _Match:
         return self._seats[player].start(seat_setup)
 
     def _alternate(self) -> _Ending:
+        if self._hooks.on_ready is not None:
+            self._hooks.on_ready(self._record)
         if self._hooks.on_move is None and self._hooks.adjudicate is None:
             self._lanes = lanes_of(self._seats)
         while (answer := self._next_answer()) is not None:
@@ -329,6 +336,8 @@ class _Match:
         return fault.is_stall and not self._stalls_count
 
     def _failed(self, player: int, fault: Fault) -> _Ending:
+        if fault.termination is Termination.ABORTED:
+            return _Ending(Outcome.VOID, Termination.ABORTED)
         if self._is_void(fault):
             return _stalled(fault)
         other = None if self._record.num_played else self._seats[1 - player].check()

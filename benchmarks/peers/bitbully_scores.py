@@ -2,7 +2,8 @@
 
 In: `positions`, each a list of columns from 0, and `mode`. Out: `seconds` of processor, and `scores` for each
 position and column: stones the winner has left, 0 for a draw, below -100 for a full column; with the mode
-"value" one number for each position.
+"value" one number for each position. With "book" it may look up the first twelve plies, where the Python has
+`bitbully-databases`, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def main() -> None:
     core: Any = importlib.import_module("bitbully.bitbully_core")
     for line in sys.stdin:
         asked = json.loads(line)
-        solver = core.BitBullyCore()
+        solver = core.BitBullyCore(*(_book() if asked.get("book") else ()))
         boards = [_board(core, actions) for actions in asked["positions"]]
         begin = time.process_time()
         if asked["mode"] == "value":
@@ -29,6 +30,14 @@ def main() -> None:
         spent = time.process_time() - begin
         sys.stdout.write(json.dumps({"seconds": spent, "scores": scores}) + "\n")
         sys.stdout.flush()
+
+
+def _book() -> tuple[str, ...]:
+    try:
+        package: Any = importlib.import_module("bitbully_databases")
+    except ModuleNotFoundError:
+        return ()
+    return (package.BitBullyDatabases.get_database_path("12-ply-dist"),)
 
 
 def _board(core: Any, actions: list[int]) -> object:  # noqa: ANN401 # the package has no types

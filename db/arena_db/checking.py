@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import and_, func, select, true
 
+from arena_db import analyses, remarks
 from arena_db.codec import record_hash, same_part
 from arena_db.models import (
     APPLICATION_ID,
@@ -43,6 +44,8 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             _references(connection),
             _copies(connection),
             _hashes(connection),
+            remarks.find_faults(connection),
+            analyses.find_faults(connection),
             _fingerprints(connection),
             _tallies(connection),
         ]

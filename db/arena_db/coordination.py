@@ -11,10 +11,26 @@ from arena_db import live
 from arena_db.clock import now
 from arena_db.models import leases, tournaments
 from arena_db.owner import is_alive
-from arena_db.records import Owner
+from arena_db.records import LeaseRecord, Owner
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
+
+
+def find(connection: Connection, tournament: int) -> LeaseRecord | None:
+    """Return the lease of a tournament, where somebody has it."""
+    own = (leases.c.tournament_id == tournament) & (leases.c.uuid != "")
+    row = connection.execute(
+        select(leases, (leases.c.expires_at <= now()).label("is_expired")).where(own)
+    ).first()
+    if row is None:
+        return None
+    lives = is_alive(_owner(row))
+    return LeaseRecord(
+        owner=_owner(row),
+        expires_at=row.expires_at,
+        is_alive=not row.is_expired if lives is None else lives,
+    )
 
 
 def claim(connection: Connection, tournament: int, owner: Owner, expires_s: float) -> bool:

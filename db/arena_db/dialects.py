@@ -27,3 +27,10 @@ def driver_text(statement: ClauseElement, dialect: str, columns: Sequence[str] |
         dialect=_MODULES[dialect].dialect(), column_keys=columns, compile_kwargs=options
     )
     return str(compiled)
+
+
+def driver_text_with_values(statement: ClauseElement, dialect: str) -> tuple[str, tuple[Any, ...]]:
+    """Return the text of a query with the values it was made with, in the order of their places."""
+    options: dict[str, Any] = {"render_postcompile": True}
+    compiled: Any = statement.compile(dialect=_MODULES[dialect].dialect(), compile_kwargs=options)
+    return str(compiled), tuple(compiled.params[name] for name in compiled.positiontup)

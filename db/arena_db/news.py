@@ -42,6 +42,8 @@ class News:
     kinds: dict[tuple[Any, ...], Kind] = field(default_factory=dict[tuple[Any, ...], Kind])
     first: dict[int, Kind] = field(default_factory=dict[int, Kind])
     """By fingerprint: of alike matches the first in this batch."""
+    said: list[MatchRecord] = field(default_factory=list["MatchRecord"])
+    """Those whose bots said more than values."""
 
 
 def collect(
@@ -83,6 +85,8 @@ def collect(
         if kind is None:
             kind = kinds[key] = _kind(batch.tournament, plan, record, versions)
         kind.num_matches += 1
+        if record.remarks:
+            news.said.append(record)
         rows.append(_row(batch, plan, record, kind, news.first))
     return rows
 

@@ -23,7 +23,7 @@ from arena_db.errors import (
 )
 from arena_db.failures import explain
 from arena_db.filesystem import network_type
-from arena_db.models import APPLICATION_ID, REVISION
+from arena_db.models import APPLICATION_ID, REVISION, create
 from arena_db.moving import settle
 
 _BACKUPS: Final = 99
@@ -79,7 +79,9 @@ def prepare(settings: Settings, *, create: bool) -> None:
         raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
     if settings.read_only:
         raise OlderError(f"{path} was made by an older version; `arena db upgrade` brings it up to date")
-    _make_tables(settings, backup=revision is not None)
+    if revision is not None:
+        _back_up(settings)
+    _make_tables(settings)
 
 
 def _may_write(path: Path) -> bool:
@@ -155,15 +157,15 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     return revision
 
 
-def _make_tables(settings: Settings, *, backup: bool) -> None:
-    from arena_db.migrate import upgrade
-
-    if backup:
-        _back_up(settings)
-    engine = make_migration_engine(settings)
-    with writing(engine, settings) as connection:
+def _make_tables(settings: Settings) -> None:
+    with writing(make_migration_engine(settings), settings) as connection:
         # Another process may have been faster.
-        if read_revision(connection.connection.driver_connection, settings) != REVISION:
+        revision = read_revision(connection.connection.driver_connection, settings)
+        if revision is None:
+            create(connection)
+        elif revision != REVISION:
+            from arena_db.migrate import upgrade
+
             upgrade(connection)
 
 

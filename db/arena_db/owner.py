@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Final
 
 _PROC: Final = Path("/proc")
+_ENDED: Final = "ZX"
+"""States of a process that runs no more."""
 
 
 @cache
@@ -52,8 +54,12 @@ def _boot_id() -> str:
 
 
 def _start(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since the start of the machine (field 22, man 5 proc)."""
+    """Return when a process started, in clock ticks since the start of the machine (field 22, man 5 proc).
+
+    None where it has ended, though whoever started it may not have asked yet how it did.
+    """
     with suppress(OSError):
         # The name of the program stands in parentheses and may hold any character.
-        return int((_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[19])
+        state, *fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return None if state in _ENDED else int(fields[18])
     return None

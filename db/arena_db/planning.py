@@ -67,10 +67,10 @@ def find_tournament(connection: Connection, key: int | str) -> TournamentRecord 
 
 
 def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
-    """Return the newest, or the newest unfinished tournament."""
+    """Return the newest, or the newest unfinished tournament; only a person can go on with a play."""
     query = select(tournaments).order_by(tournaments.c.id.desc()).limit(1)
     if unfinished:
-        query = query.where(tournaments.c.state != "finished")
+        query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play")
     row = connection.execute(query).first()
     return None if row is None else _tournament_record(row)
 

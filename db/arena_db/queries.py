@@ -13,6 +13,8 @@ from arena_db.models import bots, entrants, matches, planned, tallies, tournamen
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
     from arena_db.records import MatchFilter
@@ -72,6 +74,16 @@ def list_tournament_matches(
     page = _select_matches().where(matches.c.tournament_id == tournament, place > tuple_(*after))
     rows = connection.execute(page.order_by(matches.c.number, matches.c.attempt).limit(PAGE))
     return [_stored_match(row) for row in rows]
+
+
+def list_chosen(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
+) -> list[StoredMatch]:
+    """Return the matches that fit all conditions by number, the first ones at most."""
+    # Conditions look up tournaments, which a query that joins them would take for its own.
+    ids = connection.scalars(select(matches.c.id).where(*conditions).order_by(matches.c.id).limit(limit))
+    chosen = _select_matches().where(matches.c.id.in_(ids.all())).order_by(matches.c.id)
+    return [_stored_match(row) for row in connection.execute(chosen)]
 
 
 def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:

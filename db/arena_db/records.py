@@ -64,7 +64,7 @@ class NewTournament:
     name: str
     """Unique; empty for type and number (`rr-42`), given by the store."""
     type: str
-    """round-robin, gauntlet or match."""
+    """round-robin, gauntlet, match or play."""
     game: str
     """Canonical spec of the game, `gomoku:k=4,size=6`."""
     num_actions: int
@@ -140,6 +140,54 @@ class MatchRecord:
     """JSON object with the evidence of a fault, or empty."""
     versions: str
     """JSON object: arena, python, platform."""
+    remarks: bytes = b""
+    """What the movers said beside values, as `pack_remarks` packs it; empty where nobody said any such thing.
+
+    A stored match comes without them; `Store.remarks` gives them.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What a bot said about a position it moved in, beside the value it claimed."""
+
+    policy: tuple[tuple[int, float], ...] | None = None
+    """Pairs of action and probability, which sum to 1; the store keeps five digits."""
+    visits: tuple[tuple[int, int], ...] | None = None
+    """Pairs of action and number of visits."""
+    pv: tuple[int, ...] | None = None
+    """The expected actions, its own first."""
+    nodes: int | None = None
+    depth: int | None = None
+    """In plies."""
+    text: str | None = None
+    """For people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPly:
+    """What a judge says about one action."""
+
+    value: float | None
+    """Expected result before it, for the side to move in [-1, 1]; None where that is not known."""
+    loss: float | None
+    """By how much the action lowers it: 2 from a win to a loss; None where that is not known."""
+    best: tuple[int, ...] = ()
+    """The best actions, as far as known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """How a judge who did not play sees a match."""
+
+    match: int
+    """Number of the match in the store."""
+    name: str
+    """Who judges: `solver`, or the spec of a bot."""
+    plies: tuple[JudgedPly, ...]
+    """One per action."""
+    made_at: float
+    """UTC seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +230,43 @@ class Tally(NamedTuple):
     """Distinct ones by match hash, who was first and outcome; a repeat counts where it came first."""
 
 
+class PackedMatch(NamedTuple):
+    """What training data is made of, as the store keeps it; a million of them are read in seconds."""
+
+    id: int
+    tournament: int
+    """Id of the tournament."""
+    first_seat: int
+    """Seat in the tournament of the bot that moves first."""
+    second_seat: int
+    outcome: str
+    termination: str
+    actions: bytes
+    """From the initial state; one byte each, two (little-endian) in a game of more than 256 actions."""
+    num_opening: int
+    """How many of the actions were given."""
+    claims: bytes
+    """What the mover claimed to expect, a little-endian four-byte float per action, NaN where nothing was
+    claimed; empty where nothing ever was."""
+    match_hash: bytes
+    """32 bytes, equal for equal matches, mirrored and turned ones included."""
+    started_at: float
+    """UTC seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """How many matches of a tournament a query is about."""
+
+    tournament: int
+    """Id of the tournament."""
+    game: str
+    """Canonical spec of the game."""
+    num_matches: int
+    num_actions: int
+    """Of all of them, openings included."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchFilter:
     """Which matches a query is about; None is no condition. Every text condition is an exact match."""
@@ -204,6 +289,17 @@ class MatchFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Matches to read in bulk, all of them with a result: void ones are left out."""
+
+    where: MatchFilter
+    terminations: tuple[str, ...] = ()
+    """Only matches that ended so; empty for all."""
+    limit: int | None = None
+    """The newest of them, at most so many; None for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """A process that may hold the lease of a tournament."""
 
@@ -216,6 +312,17 @@ class Owner:
     pid: int
     pid_start: int
     """When the process started, in ticks of its machine; tells it from a later one of that id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseRecord:
+    """Who runs a tournament."""
+
+    owner: Owner
+    expires_at: float
+    """UTC seconds by the clock of the database; its owner puts it off again and again."""
+    is_alive: bool
+    """Whether the owner still runs: for sure on this machine, elsewhere as far as the lease tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +380,7 @@ class Command:
     tournament: int
     """Id of the tournament."""
     kind: str
-    """pause, resume, stop, abort (running matches end, too); of a human player move, undo, hint, resign."""
+    """pause, resume, stop, abort (running matches end, too); of a person move, undo, hint, resign, new."""
     payload: str
     """JSON object with what the kind needs, at most 4,096 characters, or empty."""
     asked_at: float

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import insert, select, text, update
 
+from arena_db import remarks
 from arena_db.batch import Batch, Facts, load, ranges
 from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
@@ -52,6 +53,8 @@ def _save_batch(
     for start in range(0, len(records), _ROWS):
         rows = collect(news, batch, records[start : start + _ROWS], version_ids)
         _insert(connection, rows)
+        remarks.store(connection, news.said)
+        news.said.clear()
         num += len(rows)
     if num:
         dialect = connection.dialect.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from contextlib import suppress
 from dataclasses import asdict
 from time import time_ns
@@ -63,7 +64,7 @@ class Spool:
         Raises:
             OSError: they cannot be written.
         """
-        content = "".join(json.dumps(asdict(record)) + "\n" for record in records).encode()
+        content = "".join(json.dumps(_fields(record)) + "\n" for record in records).encode()
         for _ in range(_TRIES):
             with suppress(FileNotFoundError):
                 self._write(content)
@@ -110,6 +111,12 @@ class Spool:
             return []
 
 
+def _fields(record: MatchRecord) -> dict[str, Any]:
+    return asdict(record) | {"remarks": b64encode(record.remarks).decode()}
+
+
 def _record(fields: dict[str, Any]) -> MatchRecord:
     lists: dict[str, Any] = {name: tuple(fields[name]) for name in ("actions", "times_ms", "values")}
+    # An older version of the arena may have left the file, and knew of no remarks.
+    lists["remarks"] = b64decode(fields.get("remarks", ""), validate=True)
     return MatchRecord(**(fields | lists))

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from arena_db import commands, coordination, live, planning, queries, saving, tallying
+from arena_db import analyses, commands, coordination, live, planning, queries, remarks, saving, tallying
 from arena_db.backup import copy_to
-from arena_db.batch import Facts
+from arena_db.bulk import BulkReading
 from arena_db.checking import find_faults
-from arena_db.engine import Settings, make_engine, writer_lock, writing
+from arena_db.engine import Settings, writing
 from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
-from arena_db.log import Log
 from arena_db.opening import find_path, prepare
 from arena_db.restoring import restore
-from arena_db.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, PoolProxiedConnection
-
     from arena_db.records import (
+        Analysis,
         BotRecord,
         Command,
         Entrant,
         EventPage,
+        LeaseRecord,
         LiveEvent,
         MatchFilter,
         MatchRecord,
         NewTournament,
         Owner,
         PlannedMatch,
+        Remark,
         Snapshot,
         StoredMatch,
         Tally,
@@ -42,25 +41,12 @@ if TYPE_CHECKING:
     )
 
 
-_SHORT_MS: Final = 1000
-"""How long a save waits for the lock where results wait for it already."""
-
-
-class Store:
+class Store(BulkReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
     by several threads, and a file by several stores and processes.
     """
-
-    def __init__(self, settings: Settings) -> None:
-        """Take a prepared store; `Store.open` is the way to get one."""
-        self._settings = settings
-        self._engine = make_engine(settings)
-        self._watcher: PoolProxiedConnection | None = None
-        self._spool = Spool(settings.path)
-        self._log = Log(settings)
-        self._facts = Facts()
 
     @classmethod
     def open(
@@ -108,25 +94,6 @@ class Store:
         path = find_path(location)
         with translated(path):
             return restore(backup, Settings(path=path))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End all connections; the last one on a store folds its write-ahead log back into the file."""
-        with translated(self.path), writer_lock(self._settings):
-            if self._watcher is not None:
-                self._watcher.close()
-                self._watcher = None
-            self._engine.dispose()
-
-    @property
-    def path(self) -> Path:
-        """The file of the store."""
-        return self._settings.path
 
     def add_tournament(
         self, new: NewTournament, entrants: Sequence[Entrant], planned: Sequence[PlannedMatch]
@@ -211,6 +178,11 @@ class Store:
         with self._write() as connection:
             coordination.release(connection, tournament, owner)
 
+    def lease(self, tournament: int) -> LeaseRecord | None:
+        """Return who holds the lease of a tournament, alive or not; None where nobody does."""
+        with self._read() as connection:
+            return coordination.find(connection, tournament)
+
     def ask(self, tournament: int, kind: str, payload: str = "") -> int:
         """Leave a command for whoever runs a tournament; return its id.
 
@@ -259,7 +231,9 @@ class Store:
         Raises:
             RefusedError: no such planned match or kind, a payload of over 4,096 characters.
         """
-        with self._write(replace(self._settings, fast=True)) as connection:
+        # What waits beside the store is not stored by the way: that would be without a sync, and take long.
+        settings = replace(self._in_a_hurry(), fast=True)
+        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
             return live.append(connection, events)
 
     def events_after(self, seq: int, limit: int = 500, *, tournament: int | None = None) -> EventPage:
@@ -340,18 +314,40 @@ class Store:
         with self._read() as connection:
             return tallying.list_tallies(connection, where)
 
+    def remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
+        """Return what bots said beside values, per action, in those matches where any said such a thing.
+
+        Args:
+            numbers: ids of matches.
+
+        Raises:
+            DamagedError: what is stored cannot be read.
+        """
+        with self._read() as connection:
+            return remarks.find(connection, numbers)
+
+    def add_analysis(self, analysis: Analysis) -> None:
+        """Store how the actions of a match were judged, in place of what the same judge said before.
+
+        Raises:
+            RefusedError: there is no such match, or it has not as many actions; a name too long.
+        """
+        with self._write() as connection:
+            analyses.add(connection, analysis)
+
+    def analyses(self, numbers: Sequence[int], *, name: str | None = None) -> dict[int, tuple[Analysis, ...]]:
+        """Return the stored analyses of matches with these ids by name, all of them or those of one judge.
+
+        Raises:
+            DamagedError: what is stored cannot be read.
+        """
+        with self._read() as connection:
+            return analyses.find(connection, numbers, name)
+
     def bots(self) -> dict[str, BotRecord]:
         """Return all bots by identity."""
         with self._read() as connection:
             return planning.list_bots(connection)
-
-    def data_version(self) -> int:
-        """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
-        with translated(self.path):
-            if self._watcher is None:
-                self._watcher = self._engine.raw_connection()
-            connection: Any = self._watcher.driver_connection
-            return int(connection.execute("PRAGMA data_version").fetchall()[0][0])
 
     def check(self, *, quick: bool = False) -> list[str]:
         """Return what is wrong with the store, one sentence each; nothing where all is well.
@@ -372,26 +368,3 @@ class Store:
         """
         with translated(self.path):
             copy_to(self._settings, target)
-
-    @contextmanager
-    def _read(self) -> Generator[Connection]:
-        with translated(self.path), self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def _write(self, settings: Settings | None = None) -> Generator[Connection]:
-        settings = settings or self._settings
-        self._store_waiting(settings)
-        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
-            yield connection
-
-    def _store_waiting(self, settings: Settings) -> None:
-        """Store what waits beside the store, in a transaction of its own."""
-        if self._spool.waiting():
-            with translated(self.path):
-                with writing(self._engine, settings, self._log.tend) as connection:
-                    stored = self._spool.store(connection)
-                self._spool.discard(stored)
-
-    def _in_a_hurry(self) -> Settings:
-        return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arena_plugins.hookspecs import hookimpl
     from arena_plugins.manager import game_spec, load_bot, load_game
     from arena_plugins.spec import OptionReader, Spec
+    from arena_plugins.training import Checkpoint, Score, Trained, Trainer, TrainingContext, TrainingMatch
     from arena_plugins.weights import load_arrays, load_onnx
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "BotTerminatedError",
     "BotTimeoutError",
     "Check",
+    "Checkpoint",
     "Game",
     "IllegalMoveError",
     "InvalidMoveError",
@@ -50,10 +52,15 @@ __all__ = [
     "PlayResult",
     "PluginError",
     "ProtocolError",
+    "Score",
     "Spec",
     "State",
     "Symmetry",
     "Termination",
+    "Trained",
+    "Trainer",
+    "TrainingContext",
+    "TrainingMatch",
     "assert_conforms",
     "check_bot",
     "check_game",
@@ -72,6 +79,7 @@ _HOMES = {
     "hookspecs": {"hookimpl"},
     "manager": {"game_spec", "load_bot", "load_game"},
     "spec": {"OptionReader", "Spec"},
+    "training": {"Checkpoint", "Score", "Trained", "Trainer", "TrainingContext", "TrainingMatch"},
     "weights": {"load_arrays", "load_onnx"},
 }
 

@@ -19,6 +19,8 @@ BOTS = "arena.bots"
 """The entry point group of bots."""
 GAMES = "arena.games"
 """The entry point group of games."""
+TRAINERS = "arena.trainers"
+"""The entry point group of trainers."""
 _NAME_FIELD = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 
 

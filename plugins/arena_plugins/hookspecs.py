@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena_plugins.contract import Bot, Game
+    from arena_plugins.training import Trainer
 
 PROJECT = "arena"
 
@@ -26,3 +27,8 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:  # pyrig
 @hookspec(firstresult=True)
 def make_game(options: Mapping[str, str]) -> Game:  # pyright: ignore[reportReturnType]
     """Make a game by its options; refuse impossible ones with `OptionError`."""
+
+
+@hookspec(firstresult=True)
+def make_trainer(options: Mapping[str, str]) -> Trainer:  # pyright: ignore[reportReturnType]
+    """Make a trainer by its options; refuse those it does not know with `OptionError`."""

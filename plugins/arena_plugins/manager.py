@@ -9,7 +9,17 @@ import pluggy
 
 import arena_plugins.hookspecs
 from arena_plugins.contract import Game
-from arena_plugins.entries import BOTS, GAMES, Entry, Listing, Problem, find, list_plugins, noun_of
+from arena_plugins.entries import (
+    BOTS,
+    GAMES,
+    TRAINERS,
+    Entry,
+    Listing,
+    Problem,
+    find,
+    list_plugins,
+    noun_of,
+)
 from arena_plugins.errors import OptionError, PluginError
 from arena_plugins.hookspecs import PROJECT
 from arena_plugins.spec import Spec
@@ -18,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena_plugins.contract import Bot
+    from arena_plugins.training import Trainer
 
 __all__ = [
     "BOTS",
     "GAMES",
+    "TRAINERS",
     "Entry",
     "Listing",
     "Plugin",
@@ -38,7 +50,7 @@ __all__ = [
 
 
 class Plugin:
-    """One loaded plugin, whose hook makes bots or games.
+    """One loaded plugin, whose hook makes bots, games or trainers.
 
     Each has a pluggy manager of its own. In a shared one a hook call would go to every registered plugin, and
     a second entry point that names the same module could not be registered.
@@ -67,7 +79,7 @@ class Plugin:
                 f'the {noun} "{name}" has no hook {hook}; mark a function of that name @hookimpl'
             )
 
-    def make(self, **arguments: object) -> Any:  # noqa: ANN401 - a bot or a game, by the group
+    def make(self, **arguments: object) -> Any:  # noqa: ANN401 - what the group says
         """Call the hook with its arguments by name.
 
         Raises:
@@ -108,6 +120,22 @@ class Plugin:
         if not isinstance(game, Game):
             raise PluginError(f'the game "{self.name}" made a {type(game).__name__}, which is no Game')
         return game
+
+    def make_trainer(self, options: Mapping[str, str]) -> Trainer:
+        """Make a trainer.
+
+        Raises:
+            OptionError: the plugin refuses an option.
+            PluginError: the hook failed, or gave something that cannot train or names no bot.
+        """
+        trainer = self.make(options=options)
+        if not callable(getattr(trainer, "train", None)) or not isinstance(
+            getattr(trainer, "bot", None), str
+        ):
+            raise PluginError(
+                f'the trainer "{self.name}" made a {type(trainer).__name__}, without train(context) or bot'
+            )
+        return trainer
 
 
 def load_plugin(group: str, name: str, path: Sequence[str] | None = None) -> Plugin:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from children import arena_call, arena_environment, modules_after
+from small_nets import small_model
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ HELP_CPU = 0.5
 """Seconds of CPU; the goal is 0.2, the bound leaves room for a busy machine."""
 
 ENGINE = ROOT / "tests" / "unit" / "arena_bots" / "adapters" / "fake_engine.py"
-FOREIGN = {
+FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
+    "alphazero": ("tic-tac-toe", {"weights": "net.onnx"}),
     "exec": ("tic-tac-toe", {"cmd": f"sh {ROOT / 'docs' / 'examples' / 'first-legal.sh'}"}),
     "gomocup": ("gomoku", {"cmd": f"{sys.executable} {ENGINE} {os.devnull} lf"}),
     "kaggle": ("connect-four", {"file": "agent.py"}),
+    "td-lambda": ("connect-four", {}),
 }
 """Bots that need a game or options of their own."""
 
@@ -73,6 +76,7 @@ def test_listing_imports_no_bot(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", BUNDLED)
 def test_playing_needs_no_framework(name: str, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def agent(): return 3", encoding="utf-8")
+    (tmp_path / "net.onnx").write_bytes(small_model("tic-tac-toe"))
     game, options = FOREIGN.get(name, ("tic-tac-toe", {}))
     code = f"""
 from importlib.metadata import entry_points

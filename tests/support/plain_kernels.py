@@ -26,6 +26,10 @@ MODULES = (
     "arena_bots.search.uct_words",
     "arena_bots.search.uct_cells",
     "arena_bots.search.uct_boards",
+    "arena_bots.td_lambda.train.openings",
+    "arena_bots.td_lambda.train.shallow",
+    "arena_bots.td_lambda.train.tuple_kernels",
+    "arena_bots.td_lambda.train.linear_kernels",
 )
 """In the order of their imports. Those of single bits are instructions, and stay compiled."""
 

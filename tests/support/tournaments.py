@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from arena.tournament.config import TournamentConfig
 from arena.tournament.events import MatchFinished, MatchStarted, Notice
+from arena.tournament.herald import Herald
 from arena.tournament.hold import hold
+from arena.tournament.lease import Lease
+from arena.tournament.ledger import Ledger
+from arena.tournament.orders import Orders
 from arena.tournament.plan import make_jobs, make_plan, restore_plan, store_plan
+from arena.tournament.run import Rules, Run
+from arena.tournament.stop import StopSignals
+from arena_db.owner import current_owner
 from arena_db.store import Store
 
 if TYPE_CHECKING:
@@ -15,9 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
+    from arena.executor.pools import Pool
     from arena.tournament.events import Ended, Event
     from arena.tournament.plan import Plan
-    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.records import LiveEvent, StoredMatch, TournamentRecord
 
 TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
 """Bots whose moves depend on their seeds alone."""
@@ -51,6 +59,16 @@ class Sitting:
         """Give what is left to play."""
         return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
 
+    def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
+        """Give what tells viewers of it."""
+        labels = [competitor.label for competitor in self.plan.competitors]
+        usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
+        return Herald(self.store, self.tournament, self.jobs(), labels, lease, **(usual | changes))
+
+    def told(self) -> list[LiveEvent]:
+        """Give what viewers were told."""
+        return list(self.store.events_after(0, tournament=self.tournament.id).events)
+
     def play(
         self,
         num_workers: int = 1,
@@ -78,6 +96,20 @@ class Sitting:
             say=say,
             goal_reached=goal_reached,
         )
+
+    def play_in(self, pool: Pool, on_event: Callable[[Event], None] = lambda _: None) -> Ended:
+        """Play what is left in a pool of the test."""
+
+        def tell(event: Event) -> None:
+            self.events.append(event)
+            on_event(event)
+
+        jobs = self.jobs()
+        tournament = self.store.tournament(self.tournament.id) or self.tournament
+        with Lease(self.store, tournament, current_owner()) as lease:
+            ledger = Ledger(self.store, tournament, jobs, lease, tell)
+            orders = Orders(self.store, tournament, lease, StopSignals(), say=self.said.append)
+            return Run(jobs, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
 
     def state(self) -> str:
         """Give the state of the tournament in the store."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     """Run the conformance kit on BOT, in a process of its own."""
     from arena.cli.output import say
     from arena.entrants import resolve
+    from arena.executor.checked import keep, summary
     from arena.executor.trial import run_kit
     from arena_plugins import load_game
 
@@ -95,9 +97,11 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     if bot is None:
         _try_arena(game, only)
         return
-    resolve([bot], margin_ms=0)
+    competitor = resolve([bot], margin_ms=0)[0]
     failed = 0
-    for done in run_kit(bot, game, seconds):
+    checks = run_kit(bot, game, seconds)
+    keep(summary(bot, competitor.record.identity, game, time.time(), checks))
+    for done in checks:
         failed += not done.passed
         say(f"{'PASS' if done.passed else 'FAIL'} {done.number:2} {done.title} ({done.detail})")
     if failed:

@@ -7,7 +7,7 @@ import os
 import click
 from rich_click import rich_click as look
 
-from arena.cli import bots, db, doctor, matches, results, resume, tournament, watch
+from arena.cli import bots, db, doctor, export, matches, play, results, resume, tournament, train, watch
 from arena.cli.exits import ArenaGroup
 from arena.errors import ConfigError
 
@@ -41,12 +41,15 @@ for command in (
     resume.resume,
     resume.stop,
     watch.watch,
+    play.play,
     results.leaderboard,
     results.crosstable,
     matches.games,
     matches.show,
     watch.replay,
     matches.verify,
+    export.export,
+    train.train,
     bots.bots,
     db.db,
     doctor.doctor,

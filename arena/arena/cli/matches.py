@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand
 
-from arena.cli.exits import Exit, NotFoundError
+from arena.cli.exits import Exit
 from arena.cli.filters import check_names, filter_options
 from arena.cli.options import db_option, format_option
+from arena.cli.stored import find_match
 
 if TYPE_CHECKING:
-    from arena_db.records import MatchFilter, StoredMatch
-    from arena_db.store import Store
+    from arena_db.records import MatchFilter
 
 _COLUMNS = {
     "id": "Match",
@@ -71,10 +71,19 @@ def games(  # noqa: PLR0913 - one parameter an option
 @click.command(cls=RichCommand)
 @click.argument("what", metavar="ID")
 @click.option("--config", is_flag=True, help="Print the tournament's configuration as TOML.")
+@click.option(
+    "--grade",
+    is_flag=True,
+    help="Let the exact solver judge its matches, and store that for replay and export.",
+)
 @format_option
 @db_option
-def show(what: str, *, form: str, db: str | None, config: bool) -> None:
+def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> None:
     """Show a tournament (by name) or a match (by number) in full."""
+    if grade:
+        from arena.cli.grading import grade_matches
+
+        grade_matches(what, db)
     from arena.cli.showing import show_match, show_tournament
     from arena.cli.stored import find_tournament
     from arena.home import open_store
@@ -104,15 +113,3 @@ def verify(match: int, *, db: str | None) -> Exit:
         finding = verify_match(store, find_match(store, match))
     say(finding.text)
     return Exit.COMPLETE if finding.agrees else Exit.RUN_ERROR
-
-
-def find_match(store: Store, number: int) -> StoredMatch:
-    """Find a match by its number.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    found = store.match(number) if number < 1 << 63 else None
-    if found is None:
-        raise NotFoundError(f"no match {number}; arena games lists the stored ones")
-    return found

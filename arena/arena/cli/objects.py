@@ -18,17 +18,22 @@ if TYPE_CHECKING:
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 """How outcomes are written."""
 _RENAMED = {"tournament_name", "first_label", "second_label"}
+_PACKED = {"remarks"}
+"""Fields that are not for reading."""
 _ADDED = ("first_identity", "second_identity", "result", "plies")
 
 MATCH_KEYS = (
-    tuple(field.name for field in dataclasses.fields(StoredMatch) if field.name not in _RENAMED) + _ADDED
+    tuple(field.name for field in dataclasses.fields(StoredMatch) if field.name not in _RENAMED | _PACKED)
+    + _ADDED
 )
 """The keys of a stored match."""
 
 
 def match_object(record: MatchRecord, tournament: str, first: str, second: str) -> dict[str, object]:
     """Give a match by the names people know: `tournament`, `first` and `second` are those."""
-    values = {key: value for key, value in dataclasses.asdict(record).items() if key not in _RENAMED}
+    values = {
+        key: value for key, value in dataclasses.asdict(record).items() if key not in _RENAMED | _PACKED
+    }
     return {
         **values,
         "tournament": tournament,

@@ -36,6 +36,8 @@ class Sitting(NamedTuple):
     quiet: bool
     form: str
     """text or ndjson."""
+    pgnout: Path | None = None
+    """Where the matches are written as PGN when the run ends."""
 
 
 _field = partial(click.option, cls=RichOption, panel="Matches")
@@ -114,6 +116,7 @@ _TOURNAMENT = (
     _output("--site", metavar="TEXT", help="Written into records."),
     _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),
     _output("--dry-run", is_flag=True, help="Print the plan and play nothing."),
+    _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it."),
     _output(
         "--config",
         type=click.Path(path_type=Path),
@@ -130,6 +133,12 @@ _SITTING = (
     ),
     _end("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed."),
     _output("--quiet", is_flag=True, help="Print the final tables only."),
+    _output(
+        "--pgnout",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write all its matches as PGN when the run ends or is stopped; replaces FILE.",
+    ),
     _output(
         "--format",
         "form",
@@ -152,10 +161,17 @@ def sitting_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options of one run, which the command gets as its first argument."""
 
     @wraps(command)
-    def with_sitting(
-        *, db: str | None, fast: bool, strict: bool, quiet: bool, form: str, **given: object
+    def with_sitting(  # noqa: PLR0913 - one parameter an option
+        *,
+        db: str | None,
+        fast: bool,
+        strict: bool,
+        quiet: bool,
+        form: str,
+        pgnout: Path | None,
+        **given: object,
     ) -> _Result:
-        return command(Sitting(db, fast, strict, quiet, form), **given)
+        return command(Sitting(db, fast, strict, quiet, form, pgnout), **given)
 
     wrapped: Callable[..., _Result] = with_sitting
     for option in reversed(_SITTING):

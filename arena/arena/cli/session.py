@@ -16,6 +16,7 @@ from arena.cli.stored import check_new_name, find_tournament
 from arena.cli.text_reporter import TextReporter
 from arena.errors import OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
 from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import Scores, count_match
@@ -63,6 +64,7 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     Raises:
         ArenaError: it cannot be held; then nothing is stored.
     """
+    _check_place(sitting)
     plan = make_plan(config)
     if dry_run:
         print_plan(plan, sitting.form)
@@ -80,6 +82,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     Raises:
         ArenaError: it cannot be held as it was; then it stays as it is.
     """
+    _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_tournament(store, name, unfinished=again.rounds is None)
         plan = restore_plan(store, record)
@@ -93,6 +96,16 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
             record = find_tournament(store, record.name, unfinished=False)
         plan = plan._replace(config=again.of(plan.config))
         return _play(store, record, plan, num_workers, sitting)
+
+
+def _check_place(sitting: Sitting) -> None:
+    """Refuse before anything is played what could not be written after it.
+
+    Raises:
+        ConfigError: there is no such folder, or a folder in its place.
+    """
+    if sitting.pgnout is not None:
+        check_replaceable(sitting.pgnout)
 
 
 def check_bots(plan: Plan) -> None:
@@ -152,6 +165,8 @@ def _play(store: Store, tournament: TournamentRecord, plan: Plan, num_workers: i
         goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
     )
     reporter.end(ended, _results(store, held))
+    if sitting.pgnout is not None:
+        rewrite_matches(store, tournament, sitting.pgnout)
     if ended.state != "finished":
         return Exit.STOPPED
     is_clean = reporter.num_warnings == 0 and not _has_faults(store, tournament)

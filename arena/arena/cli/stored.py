@@ -9,7 +9,7 @@ from arena.errors import ConfigError
 from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
-    from arena_db.records import TournamentRecord
+    from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
 LAST = "last"
@@ -59,3 +59,15 @@ def check_new_name(store: Store, name: str) -> None:
             f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
             "begins a new one"
         )
+
+
+def find_match(store: Store, number: int) -> StoredMatch:
+    """Find a match by its number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    found = store.match(number) if number < 1 << 63 else None
+    if found is None:
+        raise NotFoundError(f"no match {number}; arena games lists the stored ones")
+    return found

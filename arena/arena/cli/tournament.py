@@ -10,9 +10,9 @@ from rich_click import RichCommand, RichOption
 from arena.cli.options import sitting_options, tournament_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from arena.cli.exits import Exit
     from arena.cli.options import Sitting
 
 
@@ -35,24 +35,33 @@ if TYPE_CHECKING:
 )
 @tournament_options
 @sitting_options
-def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, **given: object) -> Exit:
+def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Hold a tournament between all BOTs, written name:option=value,option=value.
 
     Every match is stored; the run can be stopped at any moment and goes on with: arena resume
     """
-    from arena.cli.configuration import configuration
-    from arena.cli.session import hold_new
-
-    return hold_new(configuration(given, config), sitting, dry_run=dry_run)
+    return _hold(given, sitting, config, dry_run=dry_run, tui=tui)
 
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="A B")
 @tournament_options
 @sitting_options
-def match(sitting: Sitting, *, config: Path | None, dry_run: bool, **given: object) -> Exit:
+def match(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Play two bots against each other and tell which one is stronger."""
+    return _hold({**given, "type": "match"}, sitting, config, dry_run=dry_run, tui=tui)
+
+
+def _hold(
+    given: Mapping[str, object], sitting: Sitting, config: Path | None, *, dry_run: bool, tui: bool
+) -> int:
     from arena.cli.configuration import configuration
+
+    settings = configuration(given, config)
+    if tui and not dry_run:
+        from arena.cli.attached import hold_and_watch
+
+        return hold_and_watch(sitting.db)
     from arena.cli.session import hold_new
 
-    return hold_new(configuration({**given, "type": "match"}, config), sitting, dry_run=dry_run)
+    return hold_new(settings, sitting, dry_run=dry_run)

@@ -12,6 +12,8 @@ import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arena.executor.channel import Channel
+from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
-    from arena_db.records import MatchRecord
+    from arena_db.records import LiveEvent, MatchRecord
 
 
 class Pool(Protocol):
@@ -44,8 +46,16 @@ class Pool(Protocol):
         """Take what the workers told since the last call; never waits."""
         ...
 
+    def events(self) -> list[LiveEvent]:
+        """Take what was told of running matches since the last call, without payload where one begins."""
+        ...
+
     def stop(self) -> None:
         """Let no further match of any batch begin."""
+        ...
+
+    def go(self) -> None:
+        """Let matches begin again after `stop`."""
         ...
 
     def abort(self) -> None:
@@ -68,9 +78,11 @@ class InlinePool:
 
     def __init__(self) -> None:
         self._told: list[Began] = []
+        self._messages: list[bytes] = []
         self._tick: Callable[[], None] = lambda: None
         self._is_stopping = self._is_aborting = False
-        self._control = Control(self._told.append, self._must_stop, self._must_abort)
+        self._teller = Teller(self._take)
+        self._control = Control(self._told.append, self._must_stop, self._must_abort, teller=self._teller)
 
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Play the batch before returning."""
@@ -84,9 +96,19 @@ class InlinePool:
         told, self._told[:] = list(self._told), []
         return told
 
+    def events(self) -> list[LiveEvent]:
+        """Take what was told, and what there is to tell now."""
+        self._teller.tell()
+        messages, self._messages = self._messages, []
+        return [event for message in messages for event in decode_events(message)]
+
     def stop(self) -> None:
         """Let no further match begin."""
         self._is_stopping = True
+
+    def go(self) -> None:
+        """Let matches begin again."""
+        self._is_stopping = self._is_aborting
 
     def abort(self) -> None:
         """End the running match at its next move."""
@@ -98,6 +120,10 @@ class InlinePool:
     def close(self) -> None:
         """End the bots that were kept warm."""
         self._control.close()
+
+    def _take(self, message: bytes) -> bool:
+        self._messages.append(message)
+        return True
 
     def _must_stop(self) -> bool:
         self._tick()
@@ -125,6 +151,7 @@ class LocalPool:
         # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one.
         self._reader, self._writer = self._context.Pipe(duplex=False)
         self._has_news = _looker(self._reader)
+        self._channel = _channel()
         self._told: list[Began] = []
         self._pids: set[int] = set()
         self._executor = self._start()
@@ -134,7 +161,10 @@ class LocalPool:
             self.num_workers,
             self._context,
             functools.partial(begin_worker, programs_roam=self.num_workers < num_workers(0, num_cores())),
-            (str(self._folder), str(self._stop_file), self._writer, os.getpid()),
+            (
+                *(str(self._folder), str(self._stop_file), self._writer, os.getpid()),
+                None if self._channel is None else self._channel.writer,
+            ),
         )
         with _interrupts_blocked():
             for _ in range(self.num_workers):
@@ -154,9 +184,18 @@ class LocalPool:
         told, self._told = self._told, []
         return told
 
+    def events(self) -> list[LiveEvent]:
+        """Take what the workers sent."""
+        messages = [] if self._channel is None else self._channel.take()
+        return [event for message in messages for event in decode_events(message)]
+
     def stop(self) -> None:
         """Let no further match begin."""
         self._stop_file.touch()
+
+    def go(self) -> None:
+        """Let matches begin again."""
+        self._stop_file.unlink(missing_ok=True)
 
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
@@ -179,6 +218,8 @@ class LocalPool:
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
         self._writer.close()
+        if self._channel is not None:
+            self._channel.close()
 
     def _read(self) -> None:
         while self._has_news():
@@ -186,6 +227,13 @@ class LocalPool:
             self._pids.add(began.worker)
             if began.number:
                 self._told.append(began)
+
+
+def _channel() -> Channel | None:
+    """Make a channel; without one, which Windows lacks, matches are seen once they are over."""
+    with contextlib.suppress(OSError):
+        return Channel()
+    return None
 
 
 def _looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING
 
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
+from arena.referee.seats import UNSAID
 from arena.sandbox.grade import record as isolation_record
-from arena_db.records import MatchRecord
+from arena_db.records import MatchRecord, Remark
+from arena_db.remark_codec import pack_remarks
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.executor.job import Job
     from arena.match import MatchResult
+    from arena.referee.seats import Thoughts
 
 
 def record_of(job: Job, result: MatchResult) -> MatchRecord:
@@ -46,7 +51,29 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
         tier=result.tier,
         fault="" if result.fault is None else json.dumps(result.fault),
         versions=_versions(result.tier),
+        remarks=packed_remarks(result.infos),
     )
+
+
+def packed_remarks(infos: Sequence[Thoughts | None]) -> bytes:
+    """Give what the movers said, per action, as it is stored; values apart, which every record has."""
+    said = [None if info is None or info is UNSAID else _remark(info) for info in infos]
+    return pack_remarks(said) if any(said) else b""
+
+
+def _remark(info: Thoughts) -> Remark | None:
+    remark = Remark(
+        policy=None if info.policy is None else tuple(info.policy.items()),
+        visits=None if info.visits is None else tuple(info.visits.items()),
+        pv=info.pv,
+        nodes=info.nodes,
+        depth=info.depth,
+        text=info.text,
+    )
+    return None if remark == _NOTHING else remark
+
+
+_NOTHING = Remark()
 
 
 def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRecord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import multiprocessing
 import os
 import signal
@@ -16,14 +17,17 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arena.executor.channel import send
 from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
+from arena.executor.telling import Teller, controls_of
 from arena.match import MatchSetup, play_match
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Sequence
 
     from arena.executor.job import Job
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 
 BATCH_S = 2.0
 """Seconds until a batch begins no match: long enough to hide what sending costs, short enough to lose."""
+SEEN_S = 0.25
+"""The same once a match was slow enough to be watched: who saw its last move waits for its end."""
 MAX_ACTIONS = 2_000
 """Actions after which a batch begins no match: its records then fit into a pipe at once, so a worker that is
 killed while it sends them leaves all or nothing."""
@@ -69,6 +75,7 @@ class Control:
         must_stop: Callable[[], bool] = lambda: False,
         must_abort: Callable[[], bool] = lambda: False,
         core: Core | None = None,
+        teller: Teller | None = None,
     ) -> None:
         """Take the two ways.
 
@@ -77,26 +84,31 @@ class Control:
             must_stop: asked before each match; then no further one begins.
             must_abort: asked before each move; then the match ends.
             core: what this process and its bots may settle on; None lets the system choose.
+            teller: tells of matches while they are played; None leaves it at their results.
         """
         self.tell = tell
         self.must_stop = must_stop
         self.must_abort = must_abort
+        self.teller = teller
         self.seats = WarmSeats(core)
 
     def close(self) -> None:
         """End all bots."""
         self.seats.close()
+        if self.teller is not None:
+            self.teller.close()
 
 
 _control: Control | None = None
 """Of this worker process, set by `begin_worker`."""
 
 
-def begin_worker(
+def begin_worker(  # noqa: PLR0913 - what a process is given as it starts
     folder: str,
     stop_file: str,
     writer: Any,  # noqa: ANN401 - a Connection, which has another type on each system
     coordinator: int,
+    channel: socket.socket | None = None,
     *,
     programs_roam: bool,
 ) -> None:
@@ -107,6 +119,7 @@ def begin_worker(
         stop_file: once it exists, no further match begins.
         writer: takes each `Began`.
         coordinator: the process id of the coordinator.
+        channel: takes what is told of matches while they are played; None where there is no way for that.
         programs_roam: see `Core`.
     """
     global _control  # noqa: PLW0603 - one worker is one process
@@ -127,7 +140,11 @@ def begin_worker(
     def tell(began: Began) -> None:
         writer.send_bytes(began.encode())
 
-    _control = Control(tell, Path(stop_file).exists, core=Core(programs_roam=programs_roam))
+    teller = None if channel is None else Teller(functools.partial(send, channel))
+    core = Core(programs_roam=programs_roam)
+    _control = Control(tell, Path(stop_file).exists, core=core, teller=teller)
+    if teller is not None:
+        teller.run()
     atexit.register(_control.close)
     tell(Began(os.getpid(), 0))
 
@@ -149,13 +166,16 @@ def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[Matc
     if here is None:
         raise RuntimeError("play_batch needs a control outside of a worker process")
     records: list[MatchRecord] = []
-    ends_at, num_actions = time.monotonic() + BATCH_S, 0
+    began, num_actions = time.monotonic(), 0
+    ends_at = began + BATCH_S
     for job in jobs:
         if here.must_stop() or time.monotonic() >= ends_at or num_actions >= MAX_ACTIONS:
             break
         here.tell(Began(os.getpid(), job.number))
         records.append(play_job(job, here))
         num_actions += len(records[-1].actions)
+        if here.teller is not None and here.teller.has_told:
+            ends_at = min(ends_at, began + SEEN_S)
     return records
 
 
@@ -178,16 +198,23 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         id=job.match,
         labels=(job.first.label, job.second.label),
         seeds=(job.seed_first, job.seed_second),
-        controls=(job.first.limit or job.limit, job.second.limit or job.limit),
+        controls=controls_of(job),
         opening=job.opening,
         init_s=job.init_s,
     )
-    result = play_match(
-        game,
-        seats,
-        setup,
-        abort=control.must_abort,
-        adjudicate=adjudicate,
-        stalls_count=job.stalls_count,
-    )
+    teller = control.teller
+    try:
+        result = play_match(
+            game,
+            seats,
+            setup,
+            on_ready=None if teller is None else functools.partial(teller.begin, job),
+            on_info=None if teller is None else teller.think,
+            abort=control.must_abort,
+            adjudicate=adjudicate,
+            stalls_count=job.stalls_count,
+        )
+    finally:
+        if teller is not None:
+            teller.end()
     return record_of(job, result)

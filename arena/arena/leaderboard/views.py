@@ -90,7 +90,7 @@ class Leaderboard:
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         self._index = {identity: number for number, identity in enumerate(identities)}
         self._field = Field(
-            _names([bots[identity] for identity in identities]),
+            names_of([bots[identity] for identity in identities]),
             tuple(identities),
             tuple(Result(self._index[tally.first], self._index[tally.second], tally) for tally in used),
         )
@@ -116,7 +116,7 @@ class Leaderboard:
         return make_tables(self._field, self._game, self._pool, anchor=anchor, resampling=resampling)
 
 
-def _names(bots: Sequence[BotRecord]) -> tuple[str, ...]:
+def names_of(bots: Sequence[BotRecord]) -> tuple[str, ...]:
     """Name competitors by their specs, two of one spec also by their versions or by what they are made of."""
     specs = Counter(bot.spec for bot in bots)
     versions = Counter((bot.spec, bot.version) for bot in bots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from arena_plugins.text import clean_text
@@ -102,6 +103,11 @@ def duration_text(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004 # so do minutes
+
+
+def moment_text(t: float) -> str:
+    """Say a moment, given in UTC seconds, by the clock and calendar here: `2026-11-21 16:20`."""
+    return datetime.fromtimestamp(t).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def clock_text(milliseconds: int) -> str:

@@ -42,7 +42,9 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     thoughts: tuple[Thoughts | None, ...] = ()
     """What the mover said."""
     grades: tuple[str, ...] = ()
-    """Stored grades; one that is not empty gives the ply the mark `?`."""
+    """Stored grades; one that is not empty gives the ply the mark `?`. None at all: nobody has judged it."""
+    judge: str = ""
+    """Whose values the thoughts hold; empty for those of the bots themselves."""
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str = ""
@@ -181,7 +183,7 @@ def _marks(match: MatchView, grades: tuple[str, ...]) -> list[Mark]:
     for index, move in enumerate(match.moves):
         if index == len(match.moves) - 1:
             marks.append("#")
-        elif any(grades):
+        elif grades:
             marks.append("?" if _get(grades, index) else "")
         else:
             marks.append("~" if _swings(evals, index, move.player) else "")

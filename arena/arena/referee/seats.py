@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,7 +42,7 @@ class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
     """How many of these were given but were not what they must be, and so left out."""
 
 
-_UNSAID = Thoughts()
+UNSAID = Thoughts()
 """The thoughts of a bot that gave nothing but an action."""
 
 
@@ -61,7 +62,7 @@ class Record:
 
     def __init__(self, opening: tuple[int, ...] = ()) -> None:
         self._num_opening = len(opening)
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, tuple[Answer, float]] = {}
         self.actions = list(opening)
         """What was played; an action put here without its answer took no time and came without a word."""
 
@@ -71,21 +72,25 @@ class Record:
         return len(self.actions) - self._num_opening
 
     def add(self, answer: Answer) -> None:
-        """Keep an answer that was accepted."""
-        self._answers[len(self.actions)] = answer
+        """Keep an answer that was accepted; another thread may read what is there at any time."""
+        self._answers[len(self.actions)] = answer, time.time()
         self.actions.append(answer.action)
+
+    def answer(self, index: int) -> tuple[Answer, float] | None:
+        """Give what `actions[index]` came with, and when, UTC seconds; None where it came without a word."""
+        return self._answers.get(index)
 
     def times_ms(self) -> tuple[int, ...]:
         """Give the elapsed milliseconds per action; 0 in the opening."""
         times = [0] * len(self.actions)
-        for ply, answer in self._answers.items():
+        for ply, (answer, _) in self._answers.items():
             times[ply] = round(answer.elapsed_s * 1000)
         return tuple(times)
 
     def infos(self) -> tuple[Thoughts | None, ...]:
         """Give what the mover said, per action; None in the opening."""
-        infos = [None] * self._num_opening + [_UNSAID] * self.num_played
-        for ply, answer in self._answers.items():
+        infos = [None] * self._num_opening + [UNSAID] * self.num_played
+        for ply, (answer, _) in self._answers.items():
             infos[ply] = answer.thoughts
         return tuple(infos)
 
@@ -98,7 +103,7 @@ class Resignation(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The bot forfeits."""
+    """The bot forfeits; `aborted` is what the seat of a person gives who takes the match back."""
 
     termination: Termination
     detail: Detail

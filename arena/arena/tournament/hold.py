@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from arena.executor.pools import make_pool
 from arena.executor.workspace import workspace
+from arena.tournament.events import Notice
+from arena.tournament.herald import Herald
 from arena.tournament.lease import Lease
 from arena.tournament.ledger import Ledger
 from arena.tournament.orders import Orders
@@ -55,13 +57,30 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         # Only the holder of the lease knows what is left.
         tournament = store.tournament(tournament.id) or tournament
         jobs = make_jobs(tournament, plan, store.unplayed(tournament.id))
-        ledger = Ledger(store, tournament, jobs, lease, tell)
+        num_workers = max(1, min(num_workers, len(jobs)))
+        herald = Herald(
+            store,
+            tournament,
+            jobs,
+            [competitor.label for competitor in plan.competitors],
+            lease,
+            num_workers=num_workers,
+            warn=lambda text: tell(Notice(text)),
+        )
+
+        def tell_all(event: Event) -> None:
+            herald.tell(event)
+            tell(event)
+
+        ledger = Ledger(store, tournament, jobs, lease, tell_all)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
         rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
-        num_workers = max(1, min(num_workers, len(jobs)))
         with closing(make_pool(config.executor, num_workers, folder)) as pool:
             try:
-                return Run(jobs, pool, ledger, orders, rules).run()
+                return Run(jobs, pool, ledger, orders, rules, herald=herald).run()
             except BaseException:
                 pool.abort()
+                herald.change("ended", "the run failed")
                 raise
+            finally:
+                herald.tick(at_once=True)

@@ -18,6 +18,8 @@ _COMMAND_S = 0.5
 _ANSWERS = {
     "stop": "no new match begins; running ones end and are stored",
     "abort": "running matches end at once; resuming plays them again",
+    "pause": "no new match begins until it goes on; running ones end and are stored",
+    "resume": "matches begin again",
 }
 """What is said to whoever asked, by kind of command."""
 
@@ -54,6 +56,8 @@ class Orders:
             say: told once how to stop at once.
             max_time: seconds after which no new match begins.
         """
+        self.is_paused = False
+        """Whether no new match is to begin for now."""
         self._store = store
         self._tournament = tournament
         self._lease = lease
@@ -88,6 +92,8 @@ class Orders:
         taken = self._store.take_commands(self._tournament.id)
         for command in taken:
             self._store.answer(command.id, _ANSWERS.get(command.kind, f"this run takes no {command.kind}"))
+            if command.kind in ("pause", "resume"):
+                self.is_paused = command.kind == "pause"
         return [command.kind for command in taken]
 
     def _explain(self) -> None:

@@ -60,7 +60,13 @@ def make_plan(config: TournamentConfig) -> Plan:
     config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
     return Plan(
-        config, game, competitors, tournament_limit(config), _tier(config, competitors), matches, warnings
+        config,
+        game,
+        competitors,
+        tournament_limit(config),
+        choose_tier(config.isolation, config.require_tier, competitors),
+        matches,
+        warnings,
     )
 
 
@@ -98,9 +104,20 @@ def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list
     return matches, list(found.warnings)
 
 
-def _tier(config: TournamentConfig, competitors: Sequence[Competitor]) -> Tier:
+def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[Competitor]) -> Tier:
+    """Give the tier that bots are run in.
+
+    Args:
+        isolation: auto, none or a tier.
+        require_tier: the least one; None for what these bots need.
+        competitors: the bots.
+
+    Raises:
+        ConfigError: it is not to be had here, or not with these bots.
+        ArenaError: it is not enough.
+    """
     default = default_tier()
-    tier = Tier({"auto": default.value, "none": "T0"}.get(config.isolation, config.isolation))
+    tier = Tier({"auto": default.value, "none": "T0"}.get(isolation, isolation))
     apart = [competitor.label for competitor in competitors if competitor.folder]
     if tier is Tier.T0 and apart:
         raise ConfigError(
@@ -110,9 +127,9 @@ def _tier(config: TournamentConfig, competitors: Sequence[Competitor]) -> Tier:
     if not grade(tier).is_granted:
         raise ConfigError(f"--isolation {tier} is not to be had here (arena doctor); auto takes {default}")
     foreign = [competitor.label for competitor in competitors if competitor.is_foreign]
-    required = config.require_tier or (Tier.T2 if foreign else Tier.T0)
+    required = require_tier or (Tier.T2 if foreign else Tier.T0)
     if tier < required:
-        who = "" if config.require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
+        who = "" if require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(
             f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to "
             f"be had here); say --require-tier {tier} to accept that"
@@ -156,8 +173,13 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     """Read back the plan of a stored tournament.
 
     Raises:
-        ConfigError: a bot is no longer the one that was entered.
+        ConfigError: a bot is no longer the one that was entered, or it was a person.
     """
+    if tournament.type == "play":
+        raise ConfigError(
+            f"{tournament.name} was played by a person, for whom nobody else can play; "
+            f"arena play --attach {tournament.name} goes on with it"
+        )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
     competitors = _competitors(config)
     for now, was in zip(competitors, store.entrants(tournament.id), strict=True):
@@ -173,7 +195,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         game,
         competitors,
         tournament_limit(config),
-        _tier(config, competitors),
+        choose_tier(config.isolation, config.require_tier, competitors),
         store.planned(tournament.id),
         [],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena.tournament.events import Ended
+    from arena.tournament.herald import Herald
     from arena.tournament.ledger import Ledger
     from arena.tournament.orders import Orders
     from arena_db.records import MatchRecord
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 MAX_BATCH = 50
 """Matches that are stored in one transaction."""
 _TICK_S = 0.05
-"""Seconds between two looks at orders and news."""
+"""Seconds between two looks at orders and news, and from those to what viewers are told."""
 
 
 class Rules(NamedTuple):
@@ -44,19 +46,29 @@ class Rules(NamedTuple):
 class Run:
     """One run of a stored tournament, to its end or to a stop."""
 
-    def __init__(self, jobs: Sequence[Job], pool: Pool, ledger: Ledger, orders: Orders, rules: Rules) -> None:
+    def __init__(  # noqa: PLR0913 - what is played, where, and everybody who has a say in it
+        self,
+        jobs: Sequence[Job],
+        pool: Pool,
+        ledger: Ledger,
+        orders: Orders,
+        rules: Rules,
+        *,
+        herald: Herald,
+    ) -> None:
         self._queue = deque(jobs)
         self._pool = pool
         self._ledger = ledger
         self._orders = orders
         self._rules = rules
+        self._herald = herald
         self._flying: dict[Future[list[MatchRecord]], list[Job]] = {}
         self._recovery = Recovery()
         self._plays_alone = False
         self._num_batches = 0
         self._num_early_deaths = 0
         self._stop_reason = ""
-        self._is_aborted = False
+        self._is_aborted = self._is_paused = False
         self._next_goal = ledger.num_done + rules.goal_interval
 
     def run(self) -> Ended:
@@ -69,6 +81,9 @@ class Run:
         while True:
             self._tick()
             self._fill()
+            if not self._flying and self._is_paused and self._queue and not self._stop_reason:
+                time.sleep(_TICK_S)
+                continue
             if not self._flying:
                 return self._ledger.close(self._stop_reason)
             done, _ = wait(self._flying, timeout=_TICK_S, return_when=FIRST_COMPLETED)
@@ -79,20 +94,35 @@ class Run:
         for began in self._pool.news():
             self._recovery.began(began)
             self._ledger.began(began.number)
+        self._herald.hear(self._pool.events())
         order = self._orders.poll()
+        self._pause(now=self._orders.is_paused)
         if order is not None:
             self._stop(order.reason)
             if order.now and not self._is_aborted:
                 self._is_aborted = True
                 self._pool.abort()
+        self._herald.tick()
 
     def _stop(self, reason: str) -> None:
         if not self._stop_reason:
             self._stop_reason = reason
             self._pool.stop()
+            self._herald.change("stopping", reason)
+
+    def _pause(self, *, now: bool) -> None:
+        """Let no match begin, or matches begin again; a stop is stronger."""
+        if now == self._is_paused or self._stop_reason:
+            return
+        self._is_paused = now
+        if now:
+            self._pool.stop()
+        else:
+            self._pool.go()
+        self._herald.change("paused" if now else "running")
 
     def _fill(self) -> None:
-        while self._queue and not self._stop_reason and self._has_room():
+        while self._queue and not (self._stop_reason or self._is_paused) and self._has_room():
             jobs = self._take()
             if not jobs:
                 continue
@@ -162,6 +192,7 @@ class Run:
             return
         self._num_early_deaths += not playing
         guilty = self._recovery.lost(lost)
+        self._herald.lost(job.number for job in playing)
         self._ledger.tell(Notice(f"a worker died; {len(lost) - len(guilty)} matches are played again"))
         self._queue.extendleft(reversed([job for job in lost if job not in playing]))
         # Suspects come last: whoever kills workers from outside would else find the same matches again.

@@ -108,10 +108,15 @@ class ArenaApp(LookApp):
         self._frame_timer = self.set_interval(FRAME_S, self._frame, name="frame", pause=True)
         self.set_interval(_CLOCK_S, self._look_at_health, name="health")
         if self._feed is not None:
-            feed = self._feed
-            self.run_worker(
-                lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True
-            )
+            self.follow_feed(self._feed)
+
+    def follow_feed(self, feed: Feed, model: Model | None = None) -> None:
+        """Show what a feed gives, in place of the one before; till it gives something, show `model`."""
+        self._feed = feed
+        self.run_worker(lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True)
+        if model is not None:
+            self.latest, self.lag, self.is_frozen = model, None, False
+            self.paint(everything=True)
 
     async def open_screen(self, name: str) -> None:
         """Show a screen by its name, in place of the one that is shown; those on top of it close."""
@@ -147,6 +152,8 @@ class ArenaApp(LookApp):
     def on_new_data(self, message: NewData) -> None:
         """Take what the feed gave; it is painted with the next frame."""
         message.stop()
+        if message.feed is not None and message.feed is not self._feed:
+            return
         self.latest = message.model
         if self._frame_timer is not None:
             self._frame_timer.resume()

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.play.start import Link
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
+from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
+from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.train import TrainScreen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from arena.tui.screens.app import Options
     from arena.tui.shell.feed import Feed
 
-SCREENS = (LiveScreen, StandingsScreen, MatchesScreen, MatrixScreen)
+SCREENS = (
+    LiveScreen,
+    StandingsScreen,
+    MatchesScreen,
+    MatrixScreen,
+    BotsScreen,
+    TrainScreen,
+    TournamentsScreen,
+    ExportScreen,
+)
 """The screens with a digit."""
 
 
@@ -35,7 +51,7 @@ def watch_app(
         options: as of the shell: glyphs, theme, reduce_motion, clock.
     """
     feed: Feed = StoreFeed(store, tournament, is_read_only=is_read_only)
-    return Dashboard(feed, SCREENS, store=store, tournament=name, **options)
+    return Dashboard(feed, SCREENS, store=store, tournament=name, is_read_only=is_read_only, **options)
 
 
 def replay_app(store: str | None, number: int, **options: Unpack[Options]) -> Dashboard:
@@ -47,3 +63,14 @@ def replay_app(store: str | None, number: int, **options: Unpack[Options]) -> Da
         options: as of the shell.
     """
     return Dashboard(None, [ReplayScreen], store=store, match=number, **options)
+
+
+def play_app(store: str | None, words: Sequence[str], **options: Unpack[Options]) -> Dashboard:
+    """Make the dashboard with the play of a person alone.
+
+    Args:
+        store: path of the store; None for the usual place.
+        words: the command of its coordinator, as `arena.play.start` gives it.
+        options: as of the shell.
+    """
+    return Dashboard(None, [PlayScreen], store=store, play=Link(store, words), **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,11 @@ from arena_db.clock import now
 from arena_db.errors import DamagedError
 from arena_db.owner import current_owner, is_alive
 from arena_db.records import Owner
+from arena_db.store import Store
 from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from arena_db.store import Store
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 OTHER = replace(ELSEWHERE, uuid="two")
@@ -47,6 +47,25 @@ def test_a_lease_has_one_owner(store: Store) -> None:
     assert not store.heartbeat(tournament, ELSEWHERE)
     assert store.claim(tournament, OTHER)
     assert not store.claim(99, OTHER)
+
+
+def test_viewers_see_who_has_a_lease_and_whether_it_lives(store: Store) -> None:
+    tournament = add_cup(store).record.id
+    assert store.lease(tournament) is None
+    for owner, is_alive_ in ((current_owner(), True), (gone(), False), (ELSEWHERE, True)):
+        assert store.claim(tournament, owner)
+        with Store.open(store.path, read_only=True) as viewer:
+            lease = viewer.lease(tournament)
+        assert lease is not None
+        assert (lease.owner, lease.is_alive) == (owner, is_alive_)
+        assert 50 < lease.expires_at - time.time() <= 60
+        store.release(tournament, owner)
+    assert store.lease(tournament) is None
+    assert store.claim(tournament, ELSEWHERE, expires_s=0)
+    lease = store.lease(tournament)
+    assert lease is not None
+    assert not lease.is_alive, "of another machine the lease alone tells"
+    assert store.lease(99) is None
 
 
 def test_a_lease_expires(store: Store) -> None:
@@ -165,6 +184,18 @@ def test_who_is_dead() -> None:
     assert is_alive(replace(me, pid_start=me.pid_start + 1)) is False, "a later process of that id"
     assert is_alive(replace(me, boot_id="before the last start")) is False
     assert is_alive(replace(gone(), host="elsewhere")) is None
+
+
+def test_a_process_whose_end_nobody_asked_for_is_dead() -> None:
+    code = "from arena_db.owner import current_owner; print(current_owner().pid_start, flush=True); input()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True) as child:  # noqa: S603 - our own code
+        assert child.stdout is not None
+        owner = replace(current_owner(), pid=child.pid, pid_start=int(child.stdout.readline()))
+        assert is_alive(owner)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert is_alive(owner) is False
 
 
 def test_nothing_is_known_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from arena_db import files
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import AccessError, FullError, LockedError
 from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
 from arena_db.spool import Spool
 from arena_db.store import Store
 from stores import add_cup
@@ -73,6 +74,14 @@ def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
         expected = list(reference.tournament_matches(1))
     with Store.open(store.path) as opened:
         assert list(opened.tournament_matches(1)) == expected
+
+
+def test_events_leave_them_where_they_are(store: Store, cup: Cup) -> None:
+    with locked(store) as waiting:
+        waiting.save([cup.match(1)])
+    # Events are written without a sync, which must not do for results.
+    store.append_events([LiveEvent(tournament=1, number=1, kind="started", t=1.0)])
+    assert (store.num_waiting, stored(store)) == (1, [])
 
 
 def test_the_next_writer_stores_them_when_it_opens(store: Store, cup: Cup) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from arena.errors import ArenaError
 from arena.home import open_store
+from arena.live.events import Thoughts
 from arena.live.replay import Recorded, Replay
+from arena.play.config import BOT_SEAT
 from arena.tui.feed.stored import labels_of, recorded_of
+from arena_db.records import Analysis, JudgedPly
 
 if TYPE_CHECKING:
-    from arena_db.records import StoredMatch
+    from collections.abc import Sequence
+
+    from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
 _MOST_GAPS = 50
@@ -25,6 +33,10 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     recorded: Recorded
     tournament: str
     """Name of its tournament."""
+    specs: tuple[str, str] = ("", "")
+    """Of the two bots, as they can be entered again."""
+    analyses: tuple[Analysis, ...] = ()
+    """How judges who did not play see it."""
 
 
 def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
@@ -39,15 +51,63 @@ def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
             where = {0: "no", -1: "no older match than", 1: "no newer match than"}[step]
             raise ArenaError(f"{where} match {number}" if step == 0 else f"{where} {number}")
         record = store.tournament(match.tournament)
-        recorded = recorded_of(match, labels_of(store, match.tournament), record.pool if record else "")
-    return OneMatch(recorded=recorded, tournament=match.tournament_name)
+        remarks = store.remarks([match.id]).get(match.id, ())
+        labels = labels_of(store, match.tournament)
+        return OneMatch(
+            recorded=recorded_of(match, labels, record.pool if record else "", remarks),
+            tournament=match.tournament_name,
+            specs=_specs(store, record, match),
+            analyses=store.analyses([match.id]).get(match.id, ()),
+        )
 
 
-def replay_of(match: OneMatch) -> Replay:
-    """Give the replay of a match with all its views made, which takes a while for a long one."""
-    replay = Replay(match.recorded)
+def replay_of(match: OneMatch, judge: str = "") -> Replay:
+    """Give the replay of a match with all its views made, which takes a while for a long one.
+
+    Args:
+        match: the match.
+        judge: whose values are shown; empty for those of the bots, with the grades of whoever has judged it.
+    """
+    recorded = match.recorded
+    found = next((one for one in match.analyses if judge in ("", one.name)), None)
+    if found is not None:
+        recorded = replace(recorded, grades=_grades(found, recorded.num_opening))
+    if found is not None and judge:
+        recorded = replace(recorded, judge=judge, thoughts=_judged(found, recorded.thoughts))
+    replay = Replay(recorded)
     replay.at(0)
     return replay
+
+
+def _grades(analysis: Analysis, num_opening: int) -> tuple[str, ...]:
+    """Say of each action what it gave away; nothing of what was given, and where nothing was lost."""
+    return tuple(_grade(ply) if index >= num_opening else "" for index, ply in enumerate(analysis.plies))
+
+
+def _grade(ply: JudgedPly) -> str:
+    if not ply.loss or ply.value is None:
+        return ""
+    before = {1.0: "a win", 0.0: "a draw"}.get(ply.value)
+    return f"gives {before} away" if before else f"gives {ply.loss:.2f} away"
+
+
+def _judged(analysis: Analysis, thoughts: Sequence[Thoughts | None]) -> tuple[Thoughts | None, ...]:
+    """Put the values of a judge in place of those of the bots; the rest of what they said stays."""
+    return tuple(
+        replace(said or Thoughts(), value=ply.value)
+        for said, ply in zip(thoughts, analysis.plies, strict=True)
+    )
+
+
+def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) -> tuple[str, str]:
+    """Give the specs of both bots, with the files they name where the configuration tells where these lie."""
+    entered = {entrant.seat: entrant.bot.spec for entrant in store.entrants(match.tournament)}
+    with suppress(tomllib.TOMLDecodeError):
+        config = tomllib.loads(record.config if record else "")
+        entered |= dict(enumerate(map(str, config.get("bots", ()))))
+        if "bot" in config:
+            entered[BOT_SEAT] = str(config["bot"])
+    return entered.get(match.first_seat, ""), entered.get(match.second_seat, "")
 
 
 def _found(store: Store, number: int, step: int) -> StoredMatch | None:

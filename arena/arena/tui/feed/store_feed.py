@@ -28,11 +28,17 @@ _SLOW_S: Final = 1.0
 """Seconds between two looks while a match runs, and while none does."""
 _FACTS_S: Final = 2.0
 """Seconds from one making of tables to the next, at least."""
+_FACTS_SHARE: Final = 0.02
+"""Of a core, that making them may take: matches are being played beside it."""
+_HEALTH_S: Final = 1.0
+"""Seconds between two looks at who runs a tournament."""
 _LEASE_S: Final = 60.0
 """For how long a coordinator holds a tournament after it was last heard of."""
 _LIMIT: Final = 500
 _MOST_LOOKS: Final = 3
 """Attempts to read the past and the present of one moment."""
+_NOBODY: Final = 0.0
+"""Until when a tournament is held whose coordinator is gone."""
 _UNKNOWN: Final = -1
 """The version of a store that was not asked for it."""
 _KINDS: Final = {"started", "move", "info", "finished", "fault", "state"}
@@ -67,10 +73,13 @@ class StoreFeed:
         self._seq = 0
         self._running: set[int] = set()
         self._heard_t: float | None = None
+        self._health = Health()
+        self._health_at = -_HEALTH_S
         self._has_events = False
         self._facts: Facts | None = None
         self._facts_key: tuple[object, ...] = ()
         self._facts_at = -_FACTS_S
+        self._facts_pause = _FACTS_S
         self._facts_are_due = True
 
     @property
@@ -78,7 +87,8 @@ class StoreFeed:
         """Seconds to wait before the next `poll`."""
         if self._store is not None and self._version == _UNKNOWN:
             return 0.0
-        return _FAST_S if self._running or (self._facts_are_due and not self._facts_key) else _SLOW_S
+        is_played = self._running and self._health.lease_until != _NOBODY
+        return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> Batch | None:
         """Give what is new; first where things stand, then the tables.
@@ -113,8 +123,13 @@ class StoreFeed:
             batch = self._following(store)
             if batch is not None:
                 return batch
-        if self._facts_are_due and self._clock() - self._facts_at >= _FACTS_S:
-            return self._tables(store)
+        if self._facts_are_due and self._clock() - self._facts_at >= self._facts_pause:
+            batch = self._tables(store)
+            if batch is not None:
+                return batch
+        before = self._health
+        if self._is_expected and self._clock() - self._health_at >= _HEALTH_S:
+            return None if self._look_at_health(store) == before else Batch(health=self._health)
         return None
 
     def _beginning(self, store: Store) -> Batch:
@@ -127,7 +142,7 @@ class StoreFeed:
         self._facts_are_due = True
         self._facts_key = ()
         self._has_events = bool(events)
-        return Batch(view=view, health=self._health(store))
+        return Batch(view=view, health=self._look_at_health(store))
 
     def _moment(self, store: Store) -> tuple[LiveView, int, list[Event]]:
         """Read past and present together: a match that ended in between would count twice, or not at all."""
@@ -157,7 +172,8 @@ class StoreFeed:
         if events:
             self._has_events = True
             self._hear(events)
-            return Batch(events=events, health=self._health(store))
+            is_due = self._clock() - self._health_at >= _HEALTH_S
+            return Batch(events=events, health=self._look_at_health(store) if is_due else None)
         return None
 
     def _tables(self, store: Store) -> Batch | None:
@@ -170,13 +186,16 @@ class StoreFeed:
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
             self._facts = Facts(store, record)
+        began_s = time.thread_time()
         tables = self._facts.make(store, record)
+        if not is_first:
+            self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
         if is_first or self._has_events:
-            return Batch(facts=tables, health=self._health(store))
+            return Batch(facts=tables, health=self._look_at_health(store))
         view, self._seq, events = self._moment(store)
         self._hear(events)
-        return Batch(view=view, facts=tables, health=self._health(store))
+        return Batch(view=view, facts=tables, health=self._look_at_health(store))
 
     @staticmethod
     def _key(store: Store, record: TournamentRecord) -> tuple[object, ...]:
@@ -201,16 +220,26 @@ class StoreFeed:
                 self._running.discard(event.match)
             elif event.kind == "state" and event.payload.get("state") == "ended":
                 self._running.clear()
-                self._heard_t = None
 
-    def _health(self, store: Store) -> Health:
-        is_expected = self._heard_t is not None
-        return Health(
-            store=store.path.name,
-            heartbeat_t=self._heard_t,
-            lease_until=self._heard_t + _LEASE_S if is_expected and self._heard_t else None,
-            is_read_only=self._is_read_only,
+    @property
+    def _is_expected(self) -> bool:
+        """Whether somebody should be running the tournament, by the last look."""
+        return self._health.lease_until is not None
+
+    def _look_at_health(self, store: Store) -> Health:
+        """See who runs the tournament; events tell as well that somebody does."""
+        self._health_at = self._clock()
+        lease = store.lease(self._tournament)
+        beat_t, until = None, None
+        if lease is not None and lease.is_alive:
+            until = lease.expires_at
+            beat_t = max(until - _LEASE_S, self._heard_t or 0.0)
+        elif self._record(store).state == "running":
+            until = _NOBODY
+        self._health = Health(
+            store=store.path.name, heartbeat_t=beat_t, lease_until=until, is_read_only=self._is_read_only
         )
+        return self._health
 
 
 def _translated(events: Sequence[LiveEvent]) -> Iterable[Event]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
 from arena.errors import ConfigError
@@ -25,7 +26,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
 
 NUM_BOARDS = 6
@@ -52,8 +53,17 @@ def labels_of(store: Store, tournament: int) -> dict[int, str]:
     return {entrant.seat: label for entrant, label in zip(entrants, labels, strict=True)}
 
 
-def recorded_of(match: StoredMatch, labels: Mapping[int, str], pool: str = "") -> Recorded:
-    """Give a stored match as what a replay is made of; the store keeps values, not visits or policies."""
+def recorded_of(
+    match: StoredMatch, labels: Mapping[int, str], pool: str = "", remarks: Sequence[Remark | None] = ()
+) -> Recorded:
+    """Give a stored match as what a replay is made of.
+
+    Args:
+        match: the match.
+        labels: short names by seat.
+        pool: of its tournament.
+        remarks: what the bots said beside values, per action; may be shorter.
+    """
     clock_ms, inc_ms = _clocks(pool)
     return Recorded(
         number=match.number,
@@ -65,7 +75,7 @@ def recorded_of(match: StoredMatch, labels: Mapping[int, str], pool: str = "") -
         actions=match.actions,
         num_opening=match.num_opening,
         times_ms=match.times_ms,
-        thoughts=tuple(None if value is None else Thoughts(value=value) for value in match.values),
+        thoughts=tuple(starmap(_thoughts, zip_longest(match.values, remarks[: len(match.values)]))),
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=match.reason,
@@ -73,6 +83,20 @@ def recorded_of(match: StoredMatch, labels: Mapping[int, str], pool: str = "") -
         clock_ms=clock_ms,
         inc_ms=inc_ms,
         started_t=match.started_at,
+    )
+
+
+def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
+    if remark is None:
+        return None if value is None else Thoughts(value=value)
+    return Thoughts(
+        value=value,
+        policy=remark.policy,
+        visits=remark.visits,
+        pv=remark.pv,
+        nodes=remark.nodes,
+        depth=remark.depth,
+        text=remark.text,
     )
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from typing_extensions import override
 
-from arena.errors import ConfigError
+from arena.errors import ArenaError, ConfigError
+from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.tui.feed.condition import Condition, read_condition
+from arena.tui.feed.starting import ask_named
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
@@ -44,7 +50,10 @@ class LiveScreen(ArenaScreen):
     KEY = "1"
     LABEL = "Live"
     FILTER_HINT = "bot:az vs:mcts* ply<20"
-    HELP = "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it."
+    HELP = (
+        "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it. P"
+        " asks the tournament to pause, or to go on; X asks it to stop, once you have said that you mean it."
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow", id="live.follow"),
         Binding("e", "evals", "Evals", id="live.evals"),
@@ -53,6 +62,8 @@ class LiveScreen(ArenaScreen):
         Binding("right_square_bracket", "page(1)", "Page", key_display="[ ]", id="live.page"),
         Binding("plus", "zoom(1)", "Larger boards", show=False, id="live.larger"),
         Binding("minus", "zoom(-1)", "Smaller boards", show=False, id="live.smaller"),
+        Binding("P", "pause", "Pause", id="live.pause"),
+        Binding("X", "stop", "Stop", show=False, id="live.stop"),
     ]
     CSS = """
     LiveScreen #wall-row { height: 1fr; }
@@ -75,6 +86,14 @@ class LiveScreen(ArenaScreen):
     LiveScreen.-open #below { display: block; height: 1fr; }
     LiveScreen.-open #below RatingPlot { display: none; }
     """
+
+    class Said(Message):
+        """What became of something that was asked of the tournament."""
+
+        def __init__(self, text: str, *, is_trouble: bool = False) -> None:
+            super().__init__()
+            self.text = text
+            self.is_trouble = is_trouble
 
     def __init__(self) -> None:
         super().__init__()
@@ -226,3 +245,42 @@ class LiveScreen(ArenaScreen):
         """Show fewer and wider boards, or more."""
         self._wall.change_zoom(step)
         self._show_caption()
+
+    def action_pause(self) -> None:
+        """Ask the tournament to begin no match for now, or to go on."""
+        app = dashboard_of(self)
+        if app.may_act():
+            self._ask("resume" if app.model.view.progress.state == "paused" else "pause")
+
+    def action_stop(self) -> None:
+        """Ask the tournament to stop, if that is meant."""
+        app = dashboard_of(self)
+        if app.may_act():
+            question = f"Stop {show_name(app.tournament)}?"
+            consequence = (
+                f"Running matches end and are stored; arena resume {app.tournament} goes on with it."
+            )
+            app.push_screen(
+                ConfirmScreen(question, consequence), lambda yes: self._ask("stop") if yes else None
+            )
+
+    def _ask(self, kind: str) -> None:
+        app = dashboard_of(self)
+        asking = partial(self._asking, app.store, app.tournament, kind)
+        self.run_worker(asking, name="ask", group="ask", thread=True)
+
+    def _asking(self, store: str | None, tournament: str, kind: str) -> None:
+        """Leave a command and hear what becomes of it, in a thread."""
+        try:
+            ask_named(store, tournament, kind, self._tell, still_wanted())
+        except ArenaError as error:
+            self.post_message(self.Said(str(error), is_trouble=True))
+
+    def _tell(self, text: str) -> None:
+        self.post_message(self.Said(text))
+
+    def on_live_screen_said(self, message: Said) -> None:
+        """Show what became of it."""
+        message.stop()
+        severity = "warning" if message.is_trouble else "information"
+        self.notify(message.text, severity=severity, markup=False)

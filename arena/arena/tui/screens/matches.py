@@ -95,6 +95,10 @@ class MatchesScreen(ArenaScreen):
         self._renew()
         self._list.reload()
 
+    @override
+    def export_filter(self) -> str:
+        return self.filter_text
+
     def _renew(self) -> None:
         if self._source is not None:
             self._source.renew()

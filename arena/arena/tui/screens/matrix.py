@@ -70,9 +70,19 @@ class MatrixScreen(ArenaScreen):
     async def on_matrix_selected(self, message: Matrix.Selected) -> None:
         """Show the matches of a cell."""
         message.stop()
+        await show_matches(self, self._words(message.row, message.column))
+
+    @override
+    def export_filter(self) -> str:
+        row, column = self.query_one(Matrix).cursor
+        known = max(row, column) < len(self._view.names) and row != column
+        return " ".join(self._words(row, column)) if known else ""
+
+    def _words(self, row: int, column: int) -> list[str]:
+        """Give the filter for the matches of a cell."""
         names = self._view.names
-        words = [word("bot", names[message.row]), word("vs", names[message.column])]
-        await show_matches(self, [word("tournament", dashboard_of(self).tournament), *words])
+        bots = [word("bot", names[row]), word("vs", names[column])]
+        return [word("tournament", dashboard_of(self).tournament), *bots]
 
     @override
     def text_to_copy(self) -> str:

@@ -11,10 +11,14 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
+from arena.play.config import make_play, play_from
+from arena.play.start import Link, words_of
+from arena.tui.feed.condition import word
 from arena.tui.feed.one_match import OneMatch, load_match, replay_of
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
-from arena.tui.screens.replay_texts import about_lines, header_of, search_texts
+from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.charts import EvalChart
@@ -30,11 +34,12 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from arena.live.replay import Replay
+    from arena.play.config import PlayConfig
     from arena.tui.shell.lines import Part
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Plies a second."""
-NARROWED = frozenset({"replay.run"})
+NARROWED = frozenset({"replay.run", "replay.play"})
 """Bindings that hide a global one on purpose."""
 
 
@@ -53,9 +58,10 @@ class ReplayScreen(ArenaScreen):
 
     NAME = "replay"
     HELP = (
-        "A stored match. Left and right go by plies, b and B by marks: # is the end, ~ a move after which"
-        " the opponent saw itself 20 points better off. The bots differ where their evals lie over 30"
-        " points apart."
+        "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
+        " result away by a stored grade (arena show MATCH --grade), ~ without grades one after which the"
+        " opponent saw itself 20 points better off. The bots differ where their evals lie over 30 points"
+        " apart. p plays on from here in place of the side to move, v shows the values of who judged it."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -70,6 +76,8 @@ class ReplayScreen(ArenaScreen):
         Binding("b", "mark(1)", "Mark", id="replay.mark"),
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
+        Binding("p", "play", "Play from here", id="replay.play"),
+        Binding("v", "judge", "Other analysis", show=False, id="replay.judge"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
     CSS = """
@@ -100,6 +108,14 @@ class ReplayScreen(ArenaScreen):
             self.replay = replay
             self.trouble = trouble
 
+    class Prepared(Message):
+        """A play from here can begin, or cannot."""
+
+        def __init__(self, words: Sequence[str], trouble: str = "") -> None:
+            super().__init__()
+            self.words = words
+            self.trouble = trouble
+
     def __init__(self, number: int = 0, neighbour: Callable[[int], int | None] | None = None) -> None:
         """Take the match.
 
@@ -116,6 +132,7 @@ class ReplayScreen(ArenaScreen):
         self._trouble = "loading"
         self.ply = 0
         """The ply that is shown, from 0."""
+        self._judge = ""
         self._speed = SPEEDS.index(1.0)
         self._timer: Timer | None = None
 
@@ -165,6 +182,7 @@ class ReplayScreen(ArenaScreen):
             self._match, self._replay, self._trouble = message.match, message.replay, ""
             self._number = message.match.recorded.stored or self._number
             self._stop()
+            self._judge = ""
             self.ply = min(message.match.recorded.num_opening, message.replay.num_plies)
             self.query_one(MoveList).focus()
         self._show()
@@ -183,20 +201,31 @@ class ReplayScreen(ArenaScreen):
             self.query_one("#transport", BareLines).say(f" {safe(self._trouble)}", "alert")
             return
         match, last = replay.at(self.ply), replay.at(replay.num_plies)
-        board.show(match)
+        board.show(match, status=status_line(match, replay.recorded, board.glyphs))
         self.query_one(MoveList).show(last.moves, self.ply)
         self.query_one(EvalChart).show(replay.evals, [move.player for move in last.moves], self.ply)
         glyphs = board.glyphs
-        self.query_one("#search", LinesPanel).show(search_texts(match, glyphs))
+        self.query_one("#search", LinesPanel).show(
+            search_texts(match, glyphs), f"search, {self._judge}" if self._judge else "search"
+        )
         self.query_one(Timeline).show(replay.marks, self.ply)
         state = "pause" if self._timer is not None else "run"
         where = f"speed {SPEEDS[self._speed]:g}x     ply {self.ply} / {replay.num_plies}"
-        self.query_one("#transport", BareLines).say(f" |< <   space {state}   > >|     {where}")
+        given = grade_text(match, replay.recorded)
+        self.query_one("#transport", BareLines).say(f" |< <   space {state}   > >|     {where}     {given}")
         self.query_one("#about", BareLines).show(about_lines(replay))
 
     @override
     def header_parts(self, width: int) -> Sequence[Part] | None:
         return header_of(self._match, self._number, dashboard_of(self).glyphs)
+
+    @override
+    def export_filter(self) -> str:
+        if self._match is None:
+            return ""
+        first, second = self._match.recorded.bots
+        words = [word("tournament", self._match.tournament), word("bot", first), word("vs", second)]
+        return " ".join(words)
 
     @override
     def text_to_copy(self) -> str:
@@ -225,6 +254,50 @@ class ReplayScreen(ArenaScreen):
     def action_flip(self) -> None:
         """Show the board from the other side."""
         self.query_one(LargeBoard).flip()
+
+    def action_judge(self) -> None:
+        """Show the values of the next one who judged the match; after the last those of the bots."""
+        if self._match is None:
+            return
+        judges = ["", *(analysis.name for analysis in self._match.analyses)]
+        if len(judges) == 1:
+            text = f"nobody has judged this match; arena show {self._number} --grade lets the solver do it"
+            self.notify(text, markup=False)
+            return
+        self._judge = judges[(judges.index(self._judge) + 1) % len(judges)]
+        self._replay = replay_of(self._match, self._judge)
+        self._show()
+
+    def action_play(self) -> None:
+        """Play on from the position that is shown, in place of the side to move."""
+        match = self._match
+        if match is None or self._replay is None or not dashboard_of(self).may_act():
+            return
+        if self._replay.at(self.ply).to_move < 0:
+            self.notify("the match is over here; go back a ply", markup=False)
+            return
+        config = play_from(
+            match.recorded.game,
+            match.recorded.actions[: self.ply],
+            match.specs,
+            self._replay.at(self.ply).to_move,
+        )
+        self.run_worker(partial(self._preparing, config), name="prepare", group="prepare", thread=True)
+
+    def _preparing(self, config: PlayConfig) -> None:
+        """Find the bot that is to be played, in a thread."""
+        try:
+            self.post_message(self.Prepared(words_of(make_play(config))))
+        except ArenaError as error:
+            self.post_message(self.Prepared((), str(error)))
+
+    def on_replay_screen_prepared(self, message: Prepared) -> None:
+        """Open the board, or say why there is none."""
+        message.stop()
+        if message.trouble:
+            self.notify(safe(message.trouble), severity="error", markup=False)
+            return
+        dashboard_of(self).push_screen(PlayScreen(Link(dashboard_of(self).store, message.words)))
 
     def action_match(self, step: int) -> None:
         """Show the next or previous match."""

@@ -13,7 +13,7 @@ from arena.tui.text import clip, safe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.live.replay import Replay
+    from arena.live.replay import Recorded, Replay
     from arena.live.views import MatchView
     from arena.tui.feed.one_match import OneMatch
     from arena.tui.glyphs import Glyphs
@@ -65,11 +65,37 @@ def search_texts(match: MatchView, glyphs: Glyphs) -> list[Line]:
     return lines
 
 
+def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
+    """Give the line below the board: last move, side to move, and the grade of the last move."""
+    if match.trouble:
+        return match.trouble
+    last = ""
+    if match.moves:
+        move = match.moves[-1]
+        last = f"last {glyphs.players[move.player]} {move.text}"
+    grade = "none"
+    if match.ply and match.ply <= len(recorded.grades):
+        grade = "?" if grade_text(match, recorded) else "ok"
+    if match.is_over:
+        return f"{last}    {match.result} {match.termination}    grade {grade}".strip()
+    side = glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
+    return f"{last}    to move {side}    grade {grade}".strip()
+
+
+def grade_text(match: MatchView, recorded: Recorded) -> str:
+    """Say what the last move gave away: `? gives a win away`; empty for nothing, or where nobody knows."""
+    if not 0 < match.ply <= len(recorded.grades) or not recorded.grades[match.ply - 1]:
+        return ""
+    return f"? {recorded.grades[match.ply - 1]}"
+
+
 def about_lines(replay: Replay) -> list[Line]:
     """Give where the bots differ, how it ended, and how it began."""
     recorded = replay.recorded
     plies = " ".join(map(str, replay.differing))
-    if plies:
+    if recorded.judge:
+        differ = f" values by {recorded.judge}, not by the bots"
+    elif plies:
         differ = f" the bots differ by more than 30 points at plies {plies}"
     elif any(value is not None for value in replay.evals):
         differ = " the bots never differ by more than 30 points"

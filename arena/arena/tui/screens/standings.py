@@ -32,7 +32,6 @@ class StandingsScreen(ArenaScreen):
     NAME = "standings"
     KEY = "2"
     LABEL = "Standings"
-    SHORT_LABEL = "Stand"
     HELP = (
         "Ratings with half of their 95 % intervals. a shows the leaderboard over all tournaments of this game"
         " and limit, g those of other games and limits. Enter opens the matches of a bot."
@@ -99,11 +98,19 @@ class StandingsScreen(ArenaScreen):
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
         """Show the matches of a bot."""
         message.stop()
-        name = self.query_one(StandingsTable).row(message.row).name
-        words = [word("bot", name)]
+        await show_matches(self, self._words())
+
+    @override
+    def export_filter(self) -> str:
+        return " ".join(self._words())
+
+    def _words(self) -> list[str]:
+        """Give the filter for the bot of the cursor."""
+        table = self.query_one(StandingsTable)
+        words = [word("bot", table.row(table.cursor).name)] if table.num_rows else []
         if self._board is None and dashboard_of(self).tournament:
             words.insert(0, word("tournament", dashboard_of(self).tournament))
-        await show_matches(self, words)
+        return words
 
     @override
     def text_to_copy(self) -> str:

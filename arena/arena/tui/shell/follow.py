@@ -30,10 +30,12 @@ _SLICE_S: Final = 0.2
 class NewData(Message):
     """A batch has come."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, feed: Feed | None = None) -> None:
         super().__init__()
         self.model = model
         """Everything that is known now."""
+        self.feed = feed
+        """Where it comes from; None: from the one that is followed."""
 
 
 def follow(feed: Feed, target: MessagePump) -> None:
@@ -54,7 +56,7 @@ def follow(feed: Feed, target: MessagePump) -> None:
                 model = msgspec.structs.replace(model, trouble=safe(str(error)))
                 pause, delay = delay, min(_LAST_DELAY_S, 2 * delay)
             if model is not before:
-                target.post_message(NewData(model))
+                target.post_message(NewData(model, feed))
             if model.is_over:
                 return
             _wait(pause, worker)

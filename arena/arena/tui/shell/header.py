@@ -47,8 +47,9 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
             parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
         if progress.eta_s is not None:
             parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
-    if progress.workers:
-        parts.append(Part(f"{progress.workers} workers", "", 7))
+    if progress.workers and progress.state != "ended":
+        plural = "" if progress.workers == 1 else "s"
+        parts.append(Part(f"{progress.workers} worker{plural}", "", 7))
     if model.health.store:
         parts.append(Part(f"store {model.health.store}", "", 3))
     if shown.lag is not None:

@@ -51,7 +51,9 @@ class HelpScreen(ModalScreen[None]):
 def help_text(screen: Screen[Any]) -> Text:
     """Tell of the widget in focus, of the screen, and of all keys that work now."""
     text = Text()
-    about = [getattr(node, "HELP", None) for node in (screen.focused, screen) if node is not None]
+    nodes = [node for node in (screen.focused, screen) if node is not None]
+    # A field of a form has a text of its own, other widgets have that of their kind.
+    about = [getattr(node, "help_text", None) or getattr(node, "HELP", None) for node in nodes]
     for paragraph in about:
         if paragraph:
             text.append(f"{safe(paragraph)}\n\n")

@@ -103,6 +103,10 @@ class ArenaScreen(Screen[None]):
         """Give what `y` copies; empty for nothing."""
         return ""
 
+    def export_filter(self) -> str:
+        """Give the filter of what would be exported from here; empty for no own one."""
+        return ""
+
     @override
     def compose(self) -> ComposeResult:
         yield HeaderLine()
@@ -152,8 +156,11 @@ class ArenaScreen(Screen[None]):
 
     def repaint_lines(self) -> None:
         """Draw header and tabs anew."""
-        self.query_one(HeaderLine).repaint()
-        self.query_one(TabRow).repaint()
+        # There are none before it is composed, and while it goes.
+        for line in self.query(HeaderLine):
+            line.repaint()
+        for row in self.query(TabRow):
+            row.repaint()
 
     def _apply(self, text: str) -> None:
         self.filter_text = text.strip()

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _AXIS = 5
-"""Cells of the labels at the left edge, with the axis."""
-_LABEL = 8
-"""Cells of the names at the right edge."""
+"""Cells at the left edge for the numbers of an axis."""
+_LABEL = 9
+"""Cells of the names at the right edge, each after its glyph."""
 _TICK = 4
 """Plies from one label to the next."""
+_LARGE = 100_000
+"""From this value on labels have an exponent."""
+_SMALL, _TINY = 0.1, 0.01
+"""Below these ranges two decimals, and three, tell too little."""
 _WHOLE = 10
 """From this range on the labels of an axis are whole numbers."""
 
@@ -104,12 +108,14 @@ class LineChart(Panel, can_focus=True):
         title: str = "",
         *,
         axis: str = "",
+        label: int = _LABEL,
         id: str | None = None,  # noqa: A002 # as in Textual
         classes: str | None = None,
     ) -> None:
         super().__init__(title, id=id, classes=classes)
         self._series: Sequence[Series] = ()
         self._axis = axis
+        self._label = label
 
     def show(self, series: Sequence[Series]) -> None:
         """Show other lines; of more than there are glyphs, the first."""
@@ -118,7 +124,7 @@ class LineChart(Panel, can_focus=True):
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
-        rows, columns = height - 2, width - _AXIS - 1 - _LABEL
+        rows, columns = height - 2, width - _AXIS - 2 - self._label
         if rows < 2 or columns < _LABEL:  # noqa: PLR2004 # lowest and highest
             return []
         if not self._series:
@@ -134,7 +140,7 @@ class LineChart(Panel, can_focus=True):
             (
                 (frame.label(row) + self.glyphs.light.side, "dim"),
                 ("".join(plot[row]), "eval"),
-                (" " + left(names[row], _LABEL), ""),
+                (" " + left(names[row], self._label), ""),
             )
             for row in range(rows)
         ]
@@ -186,7 +192,13 @@ class _Frame:
 
 
 def _number(value: float, span: float) -> str:
-    return f"{value:.0f}" if span >= _WHOLE else f"{value:.2f}"
+    """Write a number of an axis in at most five cells, with the digits that tell the ends of it apart."""
+    if abs(value) >= _LARGE:
+        return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+    if span >= _WHOLE:
+        return f"{value:.0f}"
+    text = f"{value:.{2 if span >= _SMALL else 3}f}"
+    return text if span >= _TINY and len(text) <= _AXIS else f"{value:.0e}".replace("e-0", "e-")
 
 
 def _place_name(names: list[str], row: int, name: str) -> None:

@@ -68,6 +68,8 @@ class LargeBoard(Panel, can_focus=True):
         """The line below; empty for last move and side to move."""
         self.is_live = False
         """Whether the search of the bot that is thinking is shown, not that of the last mover."""
+        self.has_coin_row = False
+        """Whether there is a line for the coin also while none hangs, so that the board keeps its place."""
         self._ghost: int | None = None
         self._pending: int | None = None
         self._coin: int | None = None
@@ -92,7 +94,7 @@ class LargeBoard(Panel, can_focus=True):
         Args:
             ghost: cell in which a stone would land.
             pending: cell in which a stone waits for the referee.
-            coin: column above which the coin hangs.
+            coin: column above which the coin hangs; of one without a ghost, that is full, as `-`.
             player: whose stones these are.
         """
         self._ghost, self._pending, self._coin, self._player = ghost, pending, coin, player
@@ -132,7 +134,7 @@ class LargeBoard(Panel, can_focus=True):
             return [((f" {match.trouble or 'no board'}", "alert"),)]
         plan = self._plan(match, shape, width, height)
         lines: list[Line] = []
-        if self._coin is not None:
+        if self.has_coin_row or self._coin is not None:
             lines.append(self._coin_line(plan, shape))
         names = [shape.column_names[self._column(column, shape)] for column in range(shape.columns)]
         lines.append(self._heads(plan, names))
@@ -152,7 +154,7 @@ class LargeBoard(Panel, can_focus=True):
         columns = shape.columns
         has_grid = names + 3 + WIDE * columns <= width
         pitch = WIDE if has_grid else 2 if names + 2 + 2 * columns <= width else 1
-        coin = int(self._coin is not None)
+        coin = int(self.has_coin_row or self._coin is not None)
         # What is worth most comes first: the board itself, the line below, the search, the rules around it.
         room = height - shape.rows - 1 - coin
         has_status = room >= 1
@@ -201,8 +203,12 @@ class LargeBoard(Panel, can_focus=True):
         return ((" " * (plan.margin + 1) + "".join(f"{name:<{plan.pitch}}" for name in names), "dim"),)
 
     def _coin_line(self, plan: _Plan, shape: Geometry) -> Line:
-        column = self._column(self._coin or 0, shape)
+        if self._coin is None:
+            return ()
+        column = self._column(self._coin, shape)
         offset = plan.margin + 1 + column * plan.pitch + (1 if plan.pitch == WIDE else 0)
+        if self._ghost is None:
+            return ((" " * offset + "-", "dim"),)
         return ((" " * offset + self.glyphs.players[self._player], ("first", "second")[self._player]),)
 
     def _search_lines(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:

@@ -36,7 +36,10 @@ def control(told: list[Began]) -> Iterator[Control]:
     control.close()
 
 
-def test_a_batch_is_played_in_order(jobs_of: JobsOf, control: Control, told: list[Began]) -> None:
+def test_a_batch_is_played_in_order(
+    jobs_of: JobsOf, control: Control, told: list[Began], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "BATCH_S", 600.0)
     jobs = jobs_of(config(*TRIO))
     records = play_batch(jobs, control)
 

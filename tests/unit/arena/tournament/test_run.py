@@ -29,22 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.executor.job import Job
-    from arena.executor.pools import Pool
     from arena.tournament.config import TournamentConfig
-    from arena.tournament.events import Ended
-    from arena_db.records import MatchRecord
+    from arena_db.records import LiveEvent, MatchRecord
 
     Begin = Callable[[TournamentConfig], Sitting]
-
-
-def play_in(sitting: Sitting, pool: Pool) -> Ended:
-    """Play what is left in a pool of the test."""
-    jobs, told = sitting.jobs(), sitting.events.append
-    tournament = sitting.store.tournament(sitting.tournament.id) or sitting.tournament
-    with Lease(sitting.store, tournament, current_owner()) as lease:
-        ledger = Ledger(sitting.store, tournament, jobs, lease, told)
-        orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
-        return Run(jobs, pool, ledger, orders, Rules()).run()
 
 
 class FailingPool(InlinePool):
@@ -89,7 +77,7 @@ def stories(sitting: Sitting) -> dict[int, list[object]]:
 )
 def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, end: list[object]) -> None:
     sitting = begin(config(*TRIO))
-    ended = play_in(sitting, FailingPool({2: 1, 4: 99}, termination))
+    ended = sitting.play_in(FailingPool({2: 1, 4: 99}, termination))
 
     assert (ended.state, ended.num_done) == ("finished", 6)
     sitting.assert_whole()
@@ -108,7 +96,7 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, e
 
 def test_few_stalls_are_no_reason_for_a_warning(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=20))
-    assert play_in(sitting, FailingPool({2: 1}, "arena_stall")).state == "finished"
+    assert sitting.play_in(FailingPool({2: 1}, "arena_stall")).state == "finished"
     assert sitting.notices() == []
 
 
@@ -197,10 +185,12 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
         ledger = Ledger(sitting.store, tournament, jobs, lease, sitting.events.append)
         orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
         sitting.store.set_state(tournament.id, "running")
-        ended = Run(jobs, StolenPool(), ledger, orders, Rules()).run()
+        run = Run(jobs, StolenPool(), ledger, orders, Rules(), herald=sitting.herald(lease))
+        ended = run.run()
 
     assert (ended.state, ended.reason) == ("stopped", "another process has taken it over")
     assert sitting.matches() == []
+    assert sitting.told() == []
     assert sitting.state() == "running"
     assert sitting.store.heartbeat(tournament.id, other)
 
@@ -277,8 +267,14 @@ class DyingPool:
         told, self._news = self._news, []
         return told + self._inner.news()
 
+    def events(self) -> list[LiveEvent]:
+        return self._inner.events()
+
     def stop(self) -> None:
         self._inner.stop()
+
+    def go(self) -> None:
+        self._inner.go()
 
     def abort(self) -> None:
         self._inner.abort()
@@ -293,14 +289,14 @@ class DyingPool:
 def test_workers_that_never_come_up_end_the_run(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     with pytest.raises(ArenaError, match="3 workers died before they began a match"):
-        play_in(sitting, DyingPool(99, early=True))
+        sitting.play_in(DyingPool(99, early=True))
     assert sitting.matches() == []
 
 
 @pytest.mark.parametrize(("deaths", "early"), [(2, True), (2, False)])
 def test_workers_that_come_up_at_last_lose_nothing(begin: Begin, deaths: int, *, early: bool) -> None:
     sitting = begin(config(*TRIO, rounds=5))
-    assert play_in(sitting, DyingPool(deaths, early=early)).state == "finished"
+    assert sitting.play_in(DyingPool(deaths, early=early)).state == "finished"
     sitting.assert_whole()
     assert {match.attempt for match in sitting.matches()} == {0}
     assert len(sitting.notices()) == deaths
@@ -310,7 +306,7 @@ def test_a_pool_that_broke_while_idle_is_rebuilt(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     pool = DyingPool(0, early=True)
     pool.is_broken = True  # as if a worker had died since the last batch
-    assert play_in(sitting, pool).state == "finished"
+    assert sitting.play_in(pool).state == "finished"
     sitting.assert_whole()
 
 

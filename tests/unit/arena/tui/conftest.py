@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
 from command_line import FAST, CommandLine
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+RECORDED = Path(__file__).parents[1] / "live" / "recorded_runs"
 BOTS = ("random", "minimax:depth=1", "minimax:depth=2", "mcts:playouts=20")
 
 
@@ -21,3 +21,20 @@ def shown_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arena("tournament", *BOTS, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
     arena("match", *BOTS[:2], *FAST, "--rounds", 1, "--srand", 2, "--name", "duel", "--quiet")
     return arena.db
+
+
+@pytest.fixture(autouse=True)
+def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep runs, checks and logs out of the user's, and start no `arena`, which would load every bot."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("ARENA_HOME", str(folder))
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", ""))
+    return folder
+
+
+@pytest.fixture
+def runs(a_home_of_its_own: Path) -> Path:
+    """Put the recorded runs into the home."""
+    folder = a_home_of_its_own / "runs"
+    shutil.copytree(RECORDED, folder)
+    return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -281,7 +282,7 @@ def test_no_key_is_bound_twice_on_any_screen(shown_store: Path) -> None:
         await press(pilot, "3", "enter")
         assert isinstance(app.screen, ReplayScreen)
         assert clashes(app.screen, narrowed=NARROWED) == {}
-        assert set(clashes(app.screen)) == {"space"}
+        assert set(clashes(app.screen)) == {"space", "p"}
 
     shown(shown_store, act)
 
@@ -302,7 +303,8 @@ def test_the_screens_look_as_they_did(shown_store: Path, request: pytest.Fixture
         pictures: list[str] = []
         for key in "1234":
             await press(pilot, key)
-            pictures += [line.rstrip() for line in screen_lines(app)]
+            # How many events were told depends on how quickly it was played.
+            pictures += [re.sub(r"seq \d+", "seq 0", line).rstrip() for line in screen_lines(app)]
         return pictures
 
     found = "\n".join(shown(shown_store, act)) + "\n"

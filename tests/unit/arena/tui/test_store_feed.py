@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +20,7 @@ from arena.tui.feed.one_match import load_match
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.shell.feed import Batch, Model, advance
 from arena.tui.widgets.match_pages import PageRequest
+from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 from stores import add_cup
@@ -78,6 +82,7 @@ def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Pa
 
 
 def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
+    assert running.claim(1, current_owner())
     running.append_events([live(STATE, None), live(BEGIN, ply=2), live(Move(action=3), ply=3)])
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
@@ -86,14 +91,36 @@ def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
     running.append_events([live(Move(action=4), ply=4, t=101.0), live(Info(value=0.5), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 3, 4)
-    assert model.health.heartbeat_t == 101.0
-    assert model.health.warning(130.0) == "STALE 29s"
-    assert model.health.warning(200.0) == "no coordinator"
     running.append_events([live(Finished(outcome="first", termination="rules", plies=4), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].is_over
     assert model.view.progress.done == 1
     assert feed.interval == 1.0
+    feed.close()
+
+
+def test_who_runs_it_is_read_off_the_lease(running: Store) -> None:
+    now, seconds = time.time(), itertools.count(0, 10)
+    feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
+    model = drain(feed)
+    assert model.health.warning(now) == "no coordinator", "it is planned, and nobody plays it"
+    assert feed.interval == 1.0
+    assert running.claim(1, current_owner())
+    model = drain(feed, model)
+    assert model.health.warning(now) == ""
+    assert model.health.warning(now + 29) == "STALE 29s"
+    assert model.health.warning(now + 70) == "no coordinator"
+    running.release(1, current_owner())
+    gone = replace(current_owner(), uuid="gone", pid_start=current_owner().pid_start + 1)
+    assert running.claim(1, gone)
+    running.append_events([live(BEGIN, ply=2, t=now)])
+    model = drain(feed, model)
+    assert model.view.matches[1].ply == 2
+    assert model.health.warning(now) == "no coordinator"
+    assert feed.interval == 1.0, "nobody tells of the match that was played"
+    running.set_state(1, "stopped")
+    running.release(1, gone)
+    assert drain(feed, model).health.warning(now) == ""
     feed.close()
 
 

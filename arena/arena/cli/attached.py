@@ -1,0 +1,95 @@
+"""`--tui`: a tournament that plays in the background, and the dashboard on it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from arena.cli.exits import Exit
+from arena.cli.output import say
+from arena.cli.screen import check_toolkit, has_screen, run_app
+from arena.errors import ArenaError, ConfigError
+from arena.home import open_store
+from arena.tournament.launch import start_tournament
+
+if TYPE_CHECKING:
+    from arena.tournament.launch import Launched
+
+_LOOK_S = 0.05
+_HERE = frozenset({"tui", "db", "form", "quiet"})
+"""Options that are about this terminal, or given in another way."""
+
+
+def hold_and_watch(db: str | None) -> int:
+    """Run the command that is being run in a process of its own, and show the dashboard until it is left.
+
+    Args:
+        db: path of the store; None for the usual place.
+
+    Returns:
+        The exit status of the run if it has ended, else 0.
+
+    Raises:
+        ConfigError: there is no terminal to show it on.
+        ArenaError: the run cannot be started.
+    """
+    if not has_screen():
+        raise ConfigError("--tui needs a terminal; leave it out to see a line for each event")
+    check_toolkit()
+    started = start_tournament(command_words(click.get_current_context()), db=db)
+    name = _wait_for_name(started)
+    if not name:
+        say(started.complaint() or f"the run ended; {started.log} may tell more", err=True)
+        return started.poll() or Exit.RUN_ERROR
+    with open_store(db, read_only=True, create=False) as store:
+        record = store.tournament(name)
+    if record is None:
+        raise ArenaError(f"{name} is not in the store")
+    from arena.tui.start import watch_app
+
+    run_app(watch_app(db, record.id, name))
+    status = started.poll()
+    if status is None:
+        say(f"{name} goes on; to see it: arena watch {name}, to stop it: arena stop {name}", err=True)
+        return Exit.COMPLETE
+    if status < 0:
+        say(f"{name} was ended by signal {-status}; arena resume {name} goes on with it", err=True)
+        return Exit.STOPPED
+    if status and (said := started.complaint()):
+        say(said, err=True)
+    return status
+
+
+def command_words(context: click.Context) -> list[str]:
+    """Give what was typed behind `arena`, without what is about the screen or the store."""
+    words, bots = [context.info_name or ""], list[str]()
+    for parameter in context.command.params:
+        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name in _HERE:
+            continue
+        if isinstance(parameter, click.Argument):
+            bots += map(str, value or ())
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[0])
+        else:
+            words += [parameter.opts[0], str(value)]
+    # A bot's name never looks like an option then.
+    return [*words, "--", *bots]
+
+
+def _wait_for_name(started: Launched) -> str:
+    """Wait until the plan is stored, and give the tournament's name; empty if the process ended first."""
+    say("checking the bots ...", err=True)
+    try:
+        while True:
+            status = started.poll()
+            name = started.tournament()
+            if name or status is not None:
+                return name
+            time.sleep(_LOOK_S)
+    except KeyboardInterrupt:
+        started.end()
+        raise click.Abort from None

@@ -1,0 +1,201 @@
+"""`arena export`: stored matches as training data or as text."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+from rich_click import RichCommand
+
+from arena.cli.exits import Exit
+from arena.cli.filters import check_names, filter_options
+from arena.cli.options import db_option
+from arena.cli.output import say
+from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from arena.export.query import Count, ExportQuery
+    from arena_db.records import MatchFilter
+    from arena_db.store import Store
+
+_FORMATS = ("parquet", "npz", "jsonl", "csv", "pgn", "sgf")
+_TEXTS = ("pgn", "sgf")
+_CLEAR = "\r\x1b[K"
+_MEGABYTE = 1e6
+_INTERVAL = 1.0
+"""Seconds between two lines."""
+
+
+@click.command(cls=RichCommand)
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="parquet",
+    show_default=True,
+    help="A folder of positions (parquet, npz, jsonl, csv) or a file of matches (pgn, sgf).",
+)
+@filter_options
+@click.option("--unrated", is_flag=True, help="Unrated matches, too.")
+@click.option("--include-forfeits", is_flag=True, help="Matches that a bot forfeited, too.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")
+@click.option(
+    "--split",
+    type=float,
+    metavar="SHARE",
+    help="Share of the matches for training, as 0.9; the others are for validation.  [default: all]",
+)
+@click.option("--salt", metavar="TEXT", help="What the split is drawn by.  [default: arena]")
+@click.option("--dedup", is_flag=True, help="One row per position, with count, mean value and mean policy.")
+@click.option("--disjoint", is_flag=True, help="No position of training in validation.")
+@click.option("--dry-run", is_flag=True, help="Count what fits and write nothing.")
+@click.option("--quiet", is_flag=True, help="Do not show how far it is.")
+@db_option
+def export(  # noqa: PLR0913 - one parameter an option
+    where: MatchFilter,
+    *,
+    out: Path,
+    form: str,
+    unrated: bool,
+    include_forfeits: bool,
+    limit: int | None,
+    split: float | None,
+    salt: str | None,
+    dedup: bool,
+    disjoint: bool,
+    dry_run: bool,
+    quiet: bool,
+    db: str | None,
+) -> Exit:
+    """Write stored matches to OUT as training data or as text.
+
+    Matches that bots forfeited stay out unless asked for, void ones always. OUT is new, and whole or not
+    there at all.
+    """
+    from arena.export.query import ExportQuery, count
+    from arena.home import open_store
+
+    query = ExportQuery(
+        where=dataclasses.replace(where, rated_only=not unrated),
+        include_forfeits=include_forfeits,
+        limit=limit,
+    )
+    if form in _TEXTS and (split is not None or salt is not None or dedup or disjoint):
+        raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")
+    with open_store(db, read_only=True) as store:
+        found = count(store, query)
+        if not found.num_matches:
+            check_names(store, query.where)
+        if dry_run:
+            _say_count(found)
+            return Exit.COMPLETE
+        progress = None if quiet else _Progress()
+        try:
+            with _interruptible():
+                if form in _TEXTS:
+                    text = _export_matches(store, query, form, out, progress)
+                else:
+                    wish = _Wish(form, split, salt, dedup=dedup, disjoint=disjoint)
+                    text = _export_positions(store, query, wish, out, progress)
+        except KeyboardInterrupt:
+            click.echo("arena export: stopped; nothing was written", err=True)
+            return Exit.STOPPED
+        finally:
+            if progress is not None:
+                progress.end()
+    say(text)
+    return Exit.COMPLETE
+
+
+def _say_count(found: Count) -> None:
+    games = f" of {' and '.join(found.games)}" if found.games else ""
+    say(f"{found.num_matches} matches{games}, {found.num_positions} positions")
+
+
+class _Wish(NamedTuple):
+    """The options of positions."""
+
+    form: str
+    split: float | None
+    salt: str | None
+    dedup: bool
+    disjoint: bool
+
+
+def _export_positions(
+    store: Store, query: ExportQuery, wish: _Wish, out: Path, progress: _Progress | None
+) -> str:
+    from arena.export.writing import SALT, Settings, export_positions
+
+    settings = Settings(
+        form=wish.form,
+        split=wish.split,
+        salt=SALT if wish.salt is None else wish.salt,
+        dedup=wish.dedup,
+        disjoint=wish.disjoint,
+    )
+    report = export_positions(store, query, settings, out, progress=progress)
+    splits = ", ".join(f"{split} {num}" for split, num in report.num_rows.items())
+    return (
+        f"{out}: {report.num_matches} matches, {report.num_positions} positions ({splits}),"
+        f" {report.num_bytes / _MEGABYTE:.1f} MB"
+    )
+
+
+def _export_matches(
+    store: Store, query: ExportQuery, form: str, out: Path, progress: _Progress | None
+) -> str:
+    from arena.export.matches import export_matches
+
+    num_matches, num_bytes = export_matches(store, query, form, out, progress=progress)
+    return f"{out}: {num_matches} matches, {num_bytes / _MEGABYTE:.1f} MB"
+
+
+class _Progress:
+    """How far an export is, on stderr: one line redrawn on a terminal, else a line at most every second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._is_live = sys.stderr.isatty()
+        self._clock = clock
+        self._shown_at = clock() - _INTERVAL
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int, positions: int) -> None:
+        """Show it where it is due, and at the end."""
+        now = self._clock()
+        if now - self._shown_at < _INTERVAL and done < total:
+            return
+        self._shown_at = now
+        text = f"exported {done}/{total} matches ({100 * done // max(total, 1)}%)  {positions} positions"
+        click.echo(f"{_CLEAR}{text}" if self._is_live else text, nl=not self._is_live, err=True)
+        self._is_drawn = self._is_live
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._is_drawn:
+            click.echo(_CLEAR, nl=False, err=True)
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Let a wish to end the process end an export as Ctrl-C does: with nothing left behind."""
+
+    def stop(_number: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {kind: signal.signal(kind, stop) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

@@ -1,0 +1,180 @@
+"""Play by lines of text: for screen readers, pipes and terminals that draw nothing."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from arena.cli.exits import Exit
+from arena.errors import ArenaError
+from arena.live.geometry import find_game, position
+from arena.live.plain import line_of, started_line
+from arena.live.reducer import reduce
+from arena.live.spoken import board_lines, clock_line, column_line, last_line, legal_line, row_line
+from arena.live.views import LiveView
+from arena.play.config import is_rated
+from arena.play.person import PERSON
+from arena.play.wishes import Wish
+from arena.tui.feed.play_feed import PlayFeed
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.live.views import MatchView
+    from arena.play.start import Link
+    from arena.tui.shell.feed import Batch
+    from arena_db.records import TournamentRecord
+
+_LINE = 4000
+_TOLD = ("started", "move", "finished", "fault")
+HELP = (
+    "a move, or: board, col NAME, row NAME, last, clock, legal, hint, undo, resign, new (sides swapped), quit"
+)
+
+
+class PlainPlay:
+    """One person at one play: prints what happens, asks for a line whenever it is their turn."""
+
+    def __init__(self, link: Link, record: TournamentRecord, lines: TextIO) -> None:
+        """Take the play.
+
+        Args:
+            link: to its coordinator.
+            record: of the play.
+            lines: what the person writes.
+        """
+        self._link = link
+        self._lines = lines
+        self._record = record
+        self._feed = PlayFeed(link.db, self._record.id, is_read_only=True)
+        self._view = LiveView()
+        self._shown = (0, -1)
+        self._asked: dict[str, Callable[[str], str | None]] = {
+            "board": lambda _: "\n".join(board_lines(self._match)),
+            "col": lambda name: column_line(self._match, name),
+            "row": lambda name: row_line(self._match, name),
+            "last": lambda _: last_line(self._match),
+            "clock": lambda _: clock_line(self._match, time.time()),
+            "legal": lambda _: legal_line(self._match),
+            "help": lambda _: HELP,
+            "hint": lambda _: self._order("hint"),
+            "undo": lambda _: self._order("undo"),
+            "resign": lambda _: self._order("resign"),
+            "new": lambda _: self._order("new"),
+        }
+
+    def run(self) -> Exit:
+        """Play until the person has had enough, or their lines end."""
+        _say(f"{self._record.name}: {HELP}")
+        with closing(self._feed):
+            try:
+                while self._catch_up():
+                    click.echo("> ", nl=False)
+                    line = self._lines.readline()
+                    if not line or line.strip() in ("quit", "q", "exit"):
+                        break
+                    self._obey(line.split())
+            except KeyboardInterrupt:
+                click.echo()
+            return self._leave()
+
+    @property
+    def _match(self) -> MatchView:
+        return self._view.matches[max(self._view.matches)]
+
+    def _catch_up(self) -> bool:
+        """Print what has happened, until the person is to say something; False once nobody plays any more."""
+        while True:
+            batch = self._feed.poll()
+            if batch is not None:
+                self._print(batch)
+            elif self._view.progress.state == "ended":
+                return False
+            elif not self._link.is_alive:
+                _say(f"the coordinator has ended; arena play --attach {self._record.name} goes on")
+                return False
+            elif self._view.matches and self._is_due():
+                return True
+            time.sleep(min(0.05, self._feed.interval))
+
+    def _is_due(self) -> bool:
+        """Say whether the person is to move, or the match is over, and that since something was shown."""
+        match = self._match
+        number, ply = self._shown
+        if match.number < number or (match.number == number and match.ply < ply and not match.is_over):
+            return False
+        return match.is_over or (match.to_move >= 0 and match.seats[match.to_move].name == PERSON)
+
+    def _print(self, batch: Batch) -> None:
+        if batch.view is not None:
+            self._view = batch.view
+            for match in self._view.matches.values():
+                if not match.is_over:
+                    _say(started_line(match))
+                    self._show_board()
+        for event in batch.events:
+            self._view = reduce(self._view, event)
+            text = line_of(event, self._view) if event.kind in _TOLD else None
+            if text is not None:
+                _say(text)
+            if event.kind == "started":
+                self._show_board()
+
+    def _show_board(self) -> None:
+        _say(f"you are {self._side()}")
+        for line in board_lines(self._match):
+            _say(line)
+
+    def _side(self) -> str:
+        return "X, first" if self._match.seats[0].name == PERSON else "O, second"
+
+    def _obey(self, words: list[str]) -> None:
+        if not words:
+            return
+        known = self._asked.get(words[0].lower())
+        text = known(" ".join(words[1:])) if known is not None else self._play(" ".join(words))
+        for line in (text or "").splitlines():
+            _say(line)
+
+    def _play(self, text: str) -> str:
+        match = self._match
+        if match.is_over:
+            return "the match is over: new, undo or quit"
+        try:
+            state = position(match.game, match.actions)
+            action = find_game(match.game).parse_move(state, text)
+        except ArenaError as error:
+            return f"{error} (help tells what can be said)"
+        return self._order("move", action)
+
+    def _order(self, kind: str, action: int | None = None) -> str:
+        match = self._match
+        wish = Wish(number=match.number, ply=match.ply, action=action)
+        try:
+            answer = self._link.ask(kind, wish.to_text(), time.sleep)
+        except ArenaError as error:
+            return str(error)
+        if kind == "move" and answer == "played":
+            self._shown = (match.number, match.ply + 1)
+            return ""
+        if answer in ("taken back", "a new match, sides swapped"):
+            self._shown = (match.number + 1, 0)
+        elif answer == "you resign":
+            self._shown = (match.number, match.ply + 1)
+        return answer
+
+    def _leave(self) -> Exit:
+        """End the play, if it still goes on."""
+        if self._view.progress.state != "ended":
+            number = max(self._view.matches, default=0)
+            self._link.leave(number=number, is_rated=is_rated(self._record))
+        return Exit.COMPLETE
+
+
+def _say(text: str) -> None:
+    """Print a line at once, whoever reads it."""
+    click.echo(clean_text(text, _LINE))

@@ -1,0 +1,129 @@
+"""`arena play`: a person plays a bot, on the screen or by plain lines."""
+
+from __future__ import annotations
+
+import click
+from rich_click import RichCommand, RichOption
+
+from arena.cli.exits import Exit
+from arena.cli.options import db_option
+from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+
+_MATCH = "Match"
+_MACHINE = "Machine"
+
+
+@click.command(cls=RichCommand)
+@click.argument("bot", required=False, metavar="[BOT]")
+@click.option(
+    "--game",
+    cls=RichOption,
+    panel=_MATCH,
+    metavar="SPEC",
+    default="connect-four",
+    show_default=True,
+    help="The game, as in gomoku:size=6,k=4.",
+)
+@click.option(
+    "--first/--second",
+    "is_first",
+    cls=RichOption,
+    panel=_MATCH,
+    default=True,
+    help="Who begins: you, or the bot.  [default: first]",
+)
+@click.option(
+    "--clock",
+    cls=RichOption,
+    panel=_MATCH,
+    metavar="CLOCK",
+    help="Game clock of both: 5:00+3, 60+0.6.  [default: none; an hour a move for you]",
+)
+@click.option(
+    "--st",
+    type=float,
+    cls=RichOption,
+    panel=_MATCH,
+    metavar="S",
+    help="Seconds a move of the bot.  [default: 5]",
+)
+@click.option("--nodes", type=int, cls=RichOption, panel=_MATCH, metavar="N", help="Its search nodes a move.")
+@click.option(
+    "--hint",
+    cls=RichOption,
+    panel=_MATCH,
+    metavar="BOT",
+    default="",
+    help="Who gives hints.  [default: solver, or minimax where a game has none]",
+)
+@click.option(
+    "--rated", is_flag=True, cls=RichOption, panel=_MATCH, help="The match counts: no undo and no hints."
+)
+@click.option(
+    "--opening",
+    cls=RichOption,
+    panel=_MATCH,
+    metavar="MOVES",
+    default="",
+    help='Moves that are played already, as in "4 4 3".',
+)
+@click.option("--name", cls=RichOption, panel=_MATCH, metavar="ID", default="", help="By default play-N.")
+@click.option(
+    "--attach", cls=RichOption, panel=_MATCH, metavar="ID", help="Go on with a stored play from where it is."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
+    cls=RichOption,
+    panel=_MACHINE,
+    default="auto",
+    show_default=True,
+    help="How the bot is kept apart.",
+)
+@click.option(
+    "--require-tier",
+    type=click.Choice(["T0", "T1", "T2", "T3"]),
+    cls=RichOption,
+    panel=_MACHINE,
+    help="Refuse to play below this tier.",
+)
+@click.option("--plain", is_flag=True, help="Play by lines of text, as where there is no terminal.")
+@click.option(
+    "--headless", is_flag=True, help="Only referee; moves come as commands that are left in the store."
+)
+@look_options
+@db_option
+def play(  # noqa: PLR0913 - one parameter an option
+    bot: str | None,
+    *,
+    is_first: bool,
+    attach: str | None,
+    plain: bool,
+    headless: bool,
+    db: str | None,
+    is_ascii: bool,
+    theme: str,
+    reduce_motion: bool,
+    **given: object,
+) -> int:
+    """Play against BOT, with undo and hints; every match is stored, and counts only with --rated."""
+    if (bot is None) == (attach is None):
+        raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
+    from arena.cli.playing import coordinate, play_by_lines
+    from arena.play.config import make_play, play_config
+    from arena.play.start import words_again, words_of
+
+    config = (
+        None if bot is None else play_config({**given, "bot": bot, "side": "first" if is_first else "second"})
+    )
+    if headless:
+        return coordinate(db, config, attach)
+    # What is wrong with the options is said here, before anything is started.
+    words = words_again(attach or "") if config is None else words_of(make_play(config))
+    if plain or not has_screen():
+        return play_by_lines(db, words)
+    check_toolkit()
+    from arena.tui.start import play_app
+
+    run_app(play_app(db, words, **Look(is_ascii, theme, reduce_motion).options()))
+    return Exit.COMPLETE

@@ -1,0 +1,57 @@
+"""What `arena play` does: the coordinator without a screen, and play by lines of text."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.exits import BotFailedError, Exit
+from arena.cli.output import emit_object
+from arena.cli.plain_play import PlainPlay
+from arena.cli.stored import check_new_name, find_tournament
+from arena.home import open_store
+from arena.play.hold import BotNotReadyError, open_play, reopen_play
+from arena.play.start import Link, PlayEndedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.play.config import PlayConfig
+    from arena_db.records import TournamentRecord
+
+
+def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) -> Exit:
+    """Referee a new play, or go on with a stored one; moves come from the store.
+
+    Raises:
+        BotFailedError: the bot does not start.
+        ArenaError: it cannot be played.
+    """
+    with open_store(db) as store:
+        try:
+            if config is None:
+                reopen_play(store, find_tournament(store, attach, unfinished=False), _tell)
+            else:
+                check_new_name(store, config.name)
+                open_play(store, config, _tell)
+        except BotNotReadyError as error:
+            raise BotFailedError(str(error)) from error
+    return Exit.COMPLETE
+
+
+def play_by_lines(db: str | None, words: Sequence[str]) -> int:
+    """Start a coordinator and play by lines; give the exit status."""
+    link = Link(db, words)
+    try:
+        record = link.begin(time.sleep)
+    except PlayEndedError as error:
+        click.echo(f"arena: {error}", err=True)
+        return error.status if error.status > 0 else Exit.RUN_ERROR
+    return PlainPlay(link, record, sys.stdin).run()
+
+
+def _tell(record: TournamentRecord) -> None:
+    emit_object("begun", {"tournament": record.name, "kind": record.type, "game": record.game})

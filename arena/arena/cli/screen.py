@@ -1,0 +1,84 @@
+"""What commands with a screen share: how it looks, whether there is one, and running a dashboard on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import click
+from rich_click import RichOption
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.tui.glyphs import GlyphName
+    from arena.tui.screens.app import Dashboard, Options
+
+_Result = TypeVar("_Result")
+_PANEL = "Screen"
+_LOOK = (
+    click.option(
+        "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII alone."
+    ),
+    click.option(
+        "--theme", cls=RichOption, panel=_PANEL, metavar="NAME", default="", help="Colours; T lists them."
+    ),
+    click.option(
+        "--reduce-motion", cls=RichOption, panel=_PANEL, is_flag=True, help="Nothing slides, fades or blinks."
+    ),
+)
+
+
+class Look(NamedTuple):
+    """How the dashboard looks."""
+
+    is_ascii: bool
+    theme: str
+    reduce_motion: bool
+
+    def options(self) -> Options:
+        """Give it as the options of the dashboard."""
+        glyphs: GlyphName | None = "ascii" if self.is_ascii or os.environ.get("ARENA_ASCII") else None
+        return {"glyphs": glyphs, "theme": self.theme, "reduce_motion": self.reduce_motion}
+
+
+def look_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options of the screen."""
+    for option in reversed(_LOOK):
+        command = option(command)
+    return command
+
+
+def has_screen() -> bool:
+    """Say whether a program may draw on this terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def check_toolkit() -> None:
+    """Refuse a version of the toolkit that the dashboard was not made for.
+
+    Raises:
+        ConfigError: names the version and the way out.
+    """
+    from importlib.metadata import version
+
+    from arena.errors import ConfigError
+
+    found = version("textual")
+    if not (8, 2, 8) <= tuple(int(part) for part in found.split(".")[:3] if part.isdecimal()) < (9,):
+        raise ConfigError(
+            f"the dashboard needs textual 8.2.8 or a newer 8, and {found} is installed; "
+            'pip install "textual>=8.2.8,<9" mends it, --plain works without'
+        )
+
+
+def run_app(app: Dashboard) -> None:
+    """Run the dashboard to its end.
+
+    Raises:
+        Exit: with the status it failed with.
+    """
+    app.run()
+    if app.return_code:
+        raise click.exceptions.Exit(app.return_code)

@@ -1,0 +1,220 @@
+"""`arena train`: weights for a bot, made by a trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich_click import RichCommand
+
+from arena.cli.exits import Exit
+from arena.cli.options import db_option
+from arena.cli.output import say
+from arena.errors import ArenaError, ConfigError
+
+if TYPE_CHECKING:
+    from arena.training.runs import Order, RunSettings
+    from arena.training.session import Product, Wishes
+
+_OPTIONS = (
+    click.option(
+        "--recipe", metavar="NAME|FILE", help="What to train, and how.  [default: best, where there is one]"
+    ),
+    click.option("--game", metavar="SPEC", help="The game.  [default: the recipe's, else connect-four]"),
+    click.option(
+        "--seed", type=int, metavar="N", help="Of all chance; the recipe's, else drawn and printed."
+    ),
+    click.option("--budget", type=float, metavar="S", help="End after so many seconds of training."),
+    click.option("--name", metavar="RUN", help="What the run is called; trainer and number by default."),
+    click.option("--resume", metavar="RUN", help="Go on with a run that was stopped or killed."),
+    click.option("--from", "start", metavar="RUN", help="Begin a new run from another one's checkpoint."),
+    click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Copy the weights there."),
+    click.option(
+        "--data", type=click.Path(path_type=Path), metavar="FOLDER", help="Matches to learn from, exported."
+    ),
+    click.option(
+        "--store", "keeps_matches", is_flag=True, help="Store the matches that the run plays, unrated."
+    ),
+    click.option(
+        "--evaluate", multiple=True, metavar="BOT", help="Measure the weights against it; repeatable."
+    ),
+    click.option(
+        "--matches",
+        type=click.IntRange(min=2),
+        default=200,
+        show_default=True,
+        metavar="N",
+        help="With each of them.",
+    ),
+    db_option,
+    click.option("--quiet", is_flag=True, help="Print what comes of it only."),
+)
+
+
+@click.command(cls=RichCommand)
+@click.argument("words", nargs=-1, metavar="TRAINER [OPTION=VALUE]...")
+def train(  # noqa: PLR0913 - one parameter an option
+    words: tuple[str, ...],
+    *,
+    recipe: str | None,
+    game: str | None,
+    seed: int | None,
+    budget: float | None,
+    name: str | None,
+    resume: str | None,
+    start: str | None,
+    out: Path | None,
+    data: Path | None,
+    keeps_matches: bool,
+    evaluate: tuple[str, ...],
+    matches: int,
+    db: str | None,
+    quiet: bool,
+) -> Exit:
+    """Train weights for a bot; they can be entered at once, as BOT:weights=FILE.
+
+    Ctrl-C keeps a checkpoint; --resume RUN goes on exactly there. Without TRAINER and --resume: the trainers.
+    """
+    from arena.training.runs import Order
+    from arena.training.session import Wishes
+
+    if not words and resume is None:
+        return _list_trainers()
+    trainer, options = (None, {}) if not words else (words[0], _options_of(words[1:]))
+    order = Order(
+        trainer=trainer or "",
+        options=options,
+        recipe=recipe,
+        game=game,
+        seed=seed,
+        budget=budget,
+        data=data,
+        name=name,
+        start=start,
+        command=_command(words, recipe=recipe, game=game, seed=seed, budget=budget, start=start),
+    )
+    wishes = Wishes(
+        out=None if out is None else out.absolute(),
+        opponents=evaluate,
+        matches=matches,
+        db=db,
+        keeps_matches=keeps_matches,
+    )
+    folder, settings = _begin(order, wishes) if resume is None else _go_on(resume, order, wishes)
+    return _sit(folder, settings, wishes, quiet=quiet)
+
+
+for _option in reversed(_OPTIONS):
+    train = _option(train)
+
+
+def _begin(order: Order, wishes: Wishes) -> tuple[Path, RunSettings]:
+    from arena.training.runs import make_folder, settle
+    from arena.training.session import check
+
+    settings = settle(order)
+    # Nothing is written for a trainer that refuses its options.
+    check(settings, wishes)
+    return make_folder(settings, order.name), settings
+
+
+def _go_on(name: str, order: Order, wishes: Wishes) -> tuple[Path, RunSettings]:
+    import msgspec
+
+    from arena.training.runs import find_run, same_options, write_settings
+    from arena.training.session import check
+
+    folder, settings = find_run(name)
+    same_options(settings, order.options)
+    for option, asked, was in (
+        ("TRAINER", order.trainer or None, settings.trainer),
+        ("--recipe", order.recipe, settings.recipe),
+        ("--game", order.game, settings.game),
+        ("--seed", order.seed, settings.seed),
+        ("--name", order.name, name),
+        ("--from", order.start, settings.start.partition(" ")[0]),
+        ("--data", None if order.data is None else str(order.data.absolute()), settings.data),
+    ):
+        if asked not in {None, was}:
+            raise ConfigError(f"the run {name} was begun with {option} {was}; to change it begin another run")
+    check(settings, wishes)
+    if order.budget is not None and order.budget != settings.budget:
+        settings = msgspec.structs.replace(settings, budget=order.budget)
+        write_settings(folder, settings)
+    return folder, settings
+
+
+def _sit(folder: Path, settings: RunSettings, wishes: Wishes, *, quiet: bool) -> Exit:
+    from arena.cli.training_view import view_of
+    from arena.training.context import Stopped
+    from arena.training.runs import drop_if_empty
+    from arena.training.session import sit
+
+    recipe = f" by the recipe {settings.recipe}" if settings.recipe else ""
+    say(f"{folder.name}: {settings.trainer}{recipe}, {settings.game}, seed {settings.seed}", err=True)
+    try:
+        with view_of(quiet=quiet) as view:
+            product = sit(folder, settings, view, wishes)
+    except Stopped:
+        say(f"Training was stopped. To go on: arena train --resume {folder.name}", err=True)
+        return Exit.STOPPED
+    except ArenaError:
+        drop_if_empty(folder)
+        raise
+    _report(product, folder)
+    return Exit.COMPLETE
+
+
+def _report(product: Product, folder: Path) -> None:
+    for one in product.measured:
+        first, second = one.score.first, one.score.second
+        say(
+            f"{product.spec} vs {one.opponent}:"
+            f" {one.score.percent:.1f} % of {sum(first) + sum(second)} matches"
+            f"; first {first[0]}-{first[2]}-{first[1]}, second {second[0]}-{second[2]}-{second[1]}"
+            " (wins-losses-draws)"
+        )
+    say(f"{product.weights} after {product.seconds:.0f} s of training; figures and curves: {folder}")
+    say(f"Enter it: arena match {product.spec} minimax")
+
+
+def _list_trainers() -> Exit:
+    from arena.cli.output import print_table
+    from arena.training.recipe import recipe_names
+    from arena_plugins.entries import TRAINERS, list_plugins
+
+    listing = list_plugins(TRAINERS)
+    rows = [
+        {"name": entry.name, "recipes": ", ".join(recipe_names(entry)) or None, "from": entry.distribution}
+        for entry in listing.entries.values()
+    ]
+    print_table(rows, {"name": "Trainer", "recipes": "Recipes", "from": "From"})
+    for problem in listing.problems:
+        say(f"{problem.entry.name}: {problem.reason}", err=True)
+    return Exit.COMPLETE
+
+
+def _options_of(words: tuple[str, ...]) -> dict[str, str]:
+    """Read OPTION=VALUE words.
+
+    Raises:
+        BadParameter: one is no such word, or given twice.
+    """
+    options: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key or key in options:
+            reason = "is given twice" if key in options else "is no OPTION=VALUE"
+            raise click.BadParameter(f"{word} {reason}", param_hint="'OPTION=VALUE'")
+        options[key] = value
+    return options
+
+
+def _command(words: tuple[str, ...], **given: object) -> str:
+    """Give the command again, as far as it decides what a run makes."""
+    import shlex
+
+    given["from"] = given.pop("start", None)
+    options = [f"--{key} {shlex.quote(str(value))}" for key, value in given.items() if value is not None]
+    return " ".join(["arena train", *map(shlex.quote, words), *options])

@@ -1,0 +1,60 @@
+"""A way for messages from many processes to one: each arrives whole or not at all, and nobody ever waits."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import suppress
+
+MAX_MESSAGE = 60_000
+"""Bytes of a message; the buffers of all systems take it."""
+_BUFFER = 1 << 18
+_DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
+
+
+class Channel:
+    """Both ends; the writer goes to other processes, which share it.
+
+    A pipe keeps only short messages of several writers apart, and one that is full makes its writer wait.
+    """
+
+    def __init__(self) -> None:
+        """Make it.
+
+        Raises:
+            OSError: this system, or this process now, has no such pair of sockets.
+        """
+        if not hasattr(socket, "AF_UNIX") or not _DONT_WAIT:
+            raise OSError("this system has no sockets that keep messages apart")
+        # Linux lets few datagrams wait, other systems have no sequences of packets.
+        kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
+        self._reader, self.writer = socket.socketpair(socket.AF_UNIX, kind)
+        for end in (self._reader, self.writer):
+            with suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+
+    def take(self) -> list[bytes]:
+        """Give the messages that have come."""
+        found: list[bytes] = []
+        while True:
+            try:
+                message = self._reader.recv(MAX_MESSAGE, _DONT_WAIT)
+            except BlockingIOError:
+                return found
+            if not message:
+                return found
+            found.append(message)
+
+    def close(self) -> None:
+        """Close both ends here; what others send from now on is lost."""
+        self._reader.close()
+        self.writer.close()
+
+
+def send(writer: socket.socket, message: bytes) -> bool:
+    """Send a message of at most `MAX_MESSAGE` bytes; tell whether it was taken."""
+    try:
+        return writer.send(message, _DONT_WAIT) == len(message)
+    except OSError:  # it is full, or nobody listens any more
+        return False

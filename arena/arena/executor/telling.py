@@ -1,0 +1,242 @@
+"""What is told of a match while it is played: to whoever watches, and never in the way of play."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.errors import ProtocolError
+from arena.executor.channel import MAX_MESSAGE
+from arena.executor.job import cached_game
+from arena.live.events import Info, Move, Started, kind_of, pack, thoughts_of
+from arena.referee.clock import GameClock, TimeControl
+from arena_db.records import LiveEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.executor.job import Job
+    from arena.live.events import Payload
+    from arena.live.events import Thoughts as Said
+    from arena.referee.seats import Record, Thoughts
+
+QUIET_S = 0.2
+"""Seconds of a match in which nothing is told of it: one that is over sooner nobody could follow."""
+PERIOD_S = 0.05
+"""Seconds from one look at the match to the next."""
+_ROOM = MAX_MESSAGE // 5
+"""Characters of payloads in one message, each at most 4 bytes long."""
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[LiveEvent])
+
+
+def decode_events(message: bytes) -> list[LiveEvent]:
+    """Read a message of a `Teller`; what cannot be read is nothing."""
+    try:
+        return _decoder.decode(message)
+    except msgspec.DecodeError:
+        return []
+
+
+class Teller:
+    """Tells of one match after the other.
+
+    It reads the record that the match writes anyway, so that play takes no time for it, however quick it is;
+    a match that is over within `QUIET_S` is not told of at all.
+    """
+
+    def __init__(self, send: Callable[[bytes], bool]) -> None:
+        """Tell nothing yet.
+
+        Args:
+            send: takes a message for `decode_events`, without waiting; False if it cannot just now.
+        """
+        self.has_told = False
+        """Whether the last match that ended was told of."""
+        self._send = send
+        self._lock = threading.Lock()
+        self._match: _Told | None = None
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Look at the match again and again from a thread of its own."""
+        self._thread = threading.Thread(target=self._look, name="teller", daemon=True)
+        self._thread.start()
+
+    def begin(self, job: Job, record: Record) -> None:
+        """Begin with a match whose bots are ready."""
+        with self._lock:
+            self._match = _Told(job, record)
+
+    def think(self, ply: int, thoughts: Thoughts) -> None:
+        """Take what the bot to move says in the position after `ply` actions; the newest is told."""
+        match = self._match
+        if match is not None:
+            match.remark = ply, thoughts, time.time()
+
+    def end(self) -> None:
+        """End with the match: of one that was told of, the rest is told."""
+        with self._lock:
+            match, self._match = self._match, None
+            self.has_told = match is not None and match.is_told
+            if match is not None and match.is_told:
+                match.tell(self._send)
+
+    def tell(self) -> None:
+        """Tell what is new of the match, if it has gone on long enough."""
+        with self._lock:
+            match = self._match
+            if match is not None and (match.is_told or time.monotonic() - match.began >= QUIET_S):
+                match.tell(self._send)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(PERIOD_S):
+            self.tell()
+
+
+class _Told:
+    """A match, and how much of it was told; most are over before anything is, so that is made late."""
+
+    def __init__(self, job: Job, record: Record) -> None:
+        self.remark: tuple[int, Thoughts, float] | None = None
+        self.began = time.monotonic()
+        self._script: _Script | None = None
+        self._job = job
+        self._record = record
+
+    @property
+    def is_told(self) -> bool:
+        """Whether anything was told of it."""
+        return self._script is not None
+
+    def tell(self, send: Callable[[bytes], bool]) -> None:
+        """Send what is new; what cannot be sent now, or is made after that, goes later."""
+        if self._script is None:
+            began_t = time.time() - (time.monotonic() - self.began)
+            self._script = _Script(self._job, self._record, began_t)
+        remark, self.remark = self.remark, None
+        self._script.send(send, remark)
+
+
+class _Script:
+    """What is told of one match, and what of it was sent."""
+
+    def __init__(self, job: Job, record: Record, began_t: float) -> None:
+        self._job = job
+        self._record = record
+        self._num_told = len(job.opening)
+        self._clock = GameClock(controls_of(job))
+        self._state = cached_game(job.game).initial_state()
+        for action in job.opening:
+            self._state = self._state.child(action)
+        self._unsent = deque(_messages([live_event(job, started_of(job), 0, began_t)]))
+
+    def send(self, send: Callable[[bytes], bool], remark: tuple[int, Thoughts, float] | None) -> None:
+        """Send what is new; what cannot be sent now, or is made after that, goes later."""
+        while self._unsent and send(self._unsent[0]):
+            self._unsent.popleft()
+        if not self._unsent:
+            self._unsent += _messages(self._news(remark))
+        while self._unsent and send(self._unsent[0]):
+            self._unsent.popleft()
+
+    def _news(self, remark: tuple[int, Thoughts, float] | None) -> list[LiveEvent]:
+        events: list[LiveEvent] = []
+        actions = self._record.actions
+        for index in range(self._num_told, len(actions)):
+            events.append(self._move(index, actions[index]))
+            self._num_told = index + 1
+        if remark is not None and remark[0] == self._num_told:
+            said = Info(**msgspec.structs.asdict(_said(remark[1])))
+            events.append(live_event(self._job, said, remark[0], remark[2]))
+        return events
+
+    def _move(self, index: int, action: int) -> LiveEvent:
+        found = self._record.answer(index)
+        player = self._state.current_player
+        self._state = self._state.child(action)
+        said, elapsed_s, t = {}, 0.0, time.time()
+        if found is not None:
+            answer, t = found
+            elapsed_s = answer.elapsed_s
+            said = msgspec.structs.asdict(_said(answer.thoughts))
+        self._clock.charge(player, elapsed_s)
+        clock_ms = (self._clock.remaining_ms(0), self._clock.remaining_ms(1))
+        move = Move(action=action, elapsed_ms=round(elapsed_s * 1000), clock_ms=clock_ms, **said)
+        return live_event(self._job, move, index + 1, t)
+
+
+def started_of(job: Job, labels: tuple[str, str] = ("", "")) -> Started:
+    """Give what is told of a match that begins; `labels` are short forms of its bots' names."""
+    controls = controls_of(job)
+    clock = GameClock(controls)
+    free_ms = {control.move_ms if control.mode == "bank" else 0 for control in controls}
+    return Started(
+        bots=(job.first.label, job.second.label),
+        labels=labels,
+        game=job.game,
+        opening=job.opening,
+        tc=str(job.limit),
+        clock_ms=(clock.remaining_ms(0), clock.remaining_ms(1)),
+        free_ms=min(free_ms),
+    )
+
+
+def controls_of(job: Job) -> tuple[TimeControl, TimeControl]:
+    """Give the limits of both bots."""
+    return job.first.limit or job.limit, job.second.limit or job.limit
+
+
+def live_event(job: Job, body: Payload, ply: int, t: float) -> LiveEvent:
+    """Give an event of a match as it is stored; of one that says too much, the least."""
+    try:
+        payload = pack(body)
+    except ProtocolError:
+        payload = pack(Move(action=body.action)) if isinstance(body, Move) else "{}"
+    return LiveEvent(
+        tournament=job.tournament,
+        number=job.number,
+        attempt=job.attempt,
+        ply=ply,
+        kind=kind_of(body),
+        payload=payload,
+        t=t,
+    )
+
+
+def _said(thoughts: Thoughts) -> Said:
+    return thoughts_of(
+        value=thoughts.value,
+        policy=thoughts.policy,
+        visits=thoughts.visits,
+        pv=thoughts.pv,
+        nodes=thoughts.nodes,
+        depth=thoughts.depth,
+        text=thoughts.text,
+    )
+
+
+def _messages(events: Sequence[LiveEvent]) -> list[bytes]:
+    """Put events into as few messages as take them."""
+    found: list[bytes] = []
+    some: list[LiveEvent] = []
+    size = 0
+    for event in events:
+        if some and size + len(event.payload) > _ROOM:
+            found.append(_encoder.encode(some))
+            some, size = [], 0
+        some.append(event)
+        size += len(event.payload)
+    return [*found, _encoder.encode(some)] if some else found

@@ -1,0 +1,118 @@
+"""The files of one split: a new one when the last is full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from arena.errors import ExportError
+from arena.export._blocks import RowsHash
+from arena.export._manifest import File, file_sha256
+from arena.export._npz import NpzWriter, read_npz
+from arena.export._parquet import ParquetWriter, read_parquet
+from arena.export._text import CsvWriter, JsonlWriter, Layout, read_csv, read_jsonl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from arena.export._blocks import Block
+
+
+class Writer(Protocol):
+    """Writes blocks to one new file."""
+
+    max_blocks: int
+    """How many a file holds at most."""
+    suffix: str
+
+    def __init__(self, path: Path) -> None: ...
+
+    def write(self, block: Block) -> None:
+        """Add a block."""
+        ...
+
+    def close(self) -> None:
+        """End the file."""
+        ...
+
+
+WRITERS: Mapping[str, type[Writer]] = {
+    "parquet": ParquetWriter,
+    "npz": NpzWriter,
+    "jsonl": JsonlWriter,
+    "csv": CsvWriter,
+}
+
+
+def read_blocks(path: Path, form: str, layout: Layout) -> Iterator[Block]:
+    """Yield the rows of a file.
+
+    Raises:
+        ExportError: it is none of this format, or of a format that nobody here knows.
+    """
+    if form == "parquet":
+        return read_parquet(path)
+    if form == "npz":
+        return read_npz(path)
+    if form == "jsonl":
+        return read_jsonl(path, layout)
+    if form == "csv":
+        return read_csv(path, layout)
+    raise ExportError(f"{path} is in the format {form!r}, which this arena does not read")
+
+
+class SplitFiles:
+    """Writes the rows of one split."""
+
+    def __init__(self, folder: Path, split: str, form: str) -> None:
+        self._folder = folder
+        self._split = split
+        self._make = WRITERS[form]
+        self._hash = RowsHash()
+        self._writer: Writer | None = None
+        self._num_blocks = 0
+        self._names: list[str] = []
+        self._rows: list[int] = []
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are so far."""
+        return sum(self._rows)
+
+    @property
+    def rows_sha256(self) -> str:
+        """The digest over all rows."""
+        return self._hash.hexdigest()
+
+    def add(self, block: Block) -> None:
+        """Write rows."""
+        if not block.num_rows:
+            return
+        if self._writer is None:
+            self._names.append(f"{self._split}-{len(self._names):05}.{self._make.suffix}")
+            self._rows.append(0)
+            self._writer = self._make(self._folder / self._names[-1])
+        self._hash.add(block)
+        self._writer.write(block)
+        self._rows[-1] += block.num_rows
+        self._num_blocks += 1
+        if self._num_blocks % self._writer.max_blocks == 0:
+            self.close()
+
+    def close(self) -> None:
+        """End the last file."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+    def files(self) -> tuple[File, ...]:
+        """Say what was written."""
+        return tuple(
+            File(
+                name=name,
+                num_rows=rows,
+                num_bytes=(self._folder / name).stat().st_size,
+                sha256=file_sha256(self._folder / name),
+            )
+            for name, rows in zip(self._names, self._rows, strict=True)
+        )

@@ -1,0 +1,124 @@
+"""Writes beside the place where something is to be, and puts it there whole at the end, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError, ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+_END = ".part"
+
+
+def check_free(out: Path, *, is_folder: bool) -> None:
+    """Refuse a place where something is already, other than an empty folder for a folder.
+
+    Raises:
+        ConfigError: says what is there.
+    """
+    if not out.name:
+        raise ConfigError(f"{out} cannot be written; name a new place")
+    if not out.absolute().parent.is_dir():
+        raise ConfigError(f"there is no folder {out.absolute().parent}; make it first")
+    if out.is_symlink() or out.exists():
+        is_empty = is_folder and out.is_dir() and not out.is_symlink() and not any(out.iterdir())
+        if not is_empty:
+            raise ConfigError(f"{out} exists; an export goes to a new place, so name another or remove it")
+
+
+@contextmanager
+def staged(out: Path, *, is_folder: bool) -> Generator[Path]:
+    """Give the place to write to; what lies there when the block ends is moved to `out`, which is new.
+
+    When the block raises, nothing is left of it. What a killed process left behind goes, too.
+
+    Raises:
+        ConfigError: there is something at `out`.
+        ExportError: the disk is full or may not be written.
+    """
+    check_free(out, is_folder=is_folder)
+    with _moved(out, is_folder=is_folder) as part:
+        yield part
+
+
+@contextmanager
+def replaced(out: Path) -> Generator[Path]:
+    """Do as `staged` does for a file, in the place of one that may be there.
+
+    Raises:
+        ExportError: the disk is full or may not be written.
+    """
+    with _moved(out, is_folder=False) as part:
+        yield part
+
+
+@contextmanager
+def _moved(out: Path, *, is_folder: bool) -> Generator[Path]:
+    out = out.absolute()
+    part = out.with_name(f".{out.name}.{os.getpid()}{_END}")
+    try:
+        _sweep(out)
+        if is_folder:
+            part.mkdir()
+        yield part
+        _sync(part)
+        part.replace(out)
+        _sync_folder(out.parent)
+    except OSError as error:
+        _remove(part)
+        raise ExportError(
+            f"cannot write {error.filename or out}: {error.strerror or error}; nothing was kept"
+        ) from error
+    except BaseException:
+        _remove(part)
+        raise
+
+
+def _sweep(out: Path) -> None:
+    """Remove what processes that are no more have left."""
+    for left in out.parent.glob(f".{out.name}.*{_END}"):
+        number = left.name.removesuffix(_END).rpartition(".")[2]
+        if number.isdecimal() and not _is_running(int(number)):
+            _remove(left)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return pid != os.getpid()
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            place.unlink()
+
+
+def _sync(place: Path) -> None:
+    """Have everything on the disk before it gets its name: a power cut must not leave empty files there."""
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    for file in files:
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+    if place.is_dir():
+        _sync_folder(place)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,225 @@
+"""Blocks as lines of JSON or CSV, a row each: for other languages and for people."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from arena.errors import ExportError
+from arena.export._blocks import Block, Coded, Policies, code_type
+from arena.export._boards import WORD, num_words
+from arena.export.schema import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from arena.export.schema import Column
+
+    Row = Mapping[str, Any]
+
+_ROWS = 1 << 16
+"""Rows that are read at once."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_TIME = "played_at"
+# Significant digits from which each number of that size is read again exactly (IEEE 754).
+_DIGITS_2, _DIGITS_4 = 5, 9
+
+
+class Layout(NamedTuple):
+    """What a text does not tell: how many bits its numbers have."""
+
+    num_cells: int
+    num_actions: int
+
+
+class _TextWriter:
+    """Writes rows to a new file."""
+
+    max_blocks = 8
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="")
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+
+
+class JsonlWriter(_TextWriter):
+    """Writes an object a line; what is missing is null."""
+
+    suffix = "jsonl"
+
+    def write(self, block: Block) -> None:
+        """Add rows."""
+        names = [column.name for column in COLUMNS]
+        for row in _rows(block):
+            line = json.dumps(dict(zip(names, row, strict=True)), separators=(",", ":"), allow_nan=False)
+            self._file.write(line + "\n")
+
+
+class CsvWriter(_TextWriter):
+    """Writes a header and a line a row; what is missing is empty, a policy is a list as in JSON."""
+
+    suffix = "csv"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        # Ends as in RFC 4180; with others a lone carriage return in a text would not be quoted.
+        self._writer = csv.writer(self._file, lineterminator="\r\n")
+        self._writer.writerow(column.name for column in COLUMNS)
+
+    def write(self, block: Block) -> None:
+        """Add rows."""
+        self._writer.writerows(
+            [json.dumps(value) if isinstance(value, list) else value for value in row] for row in _rows(block)
+        )
+
+
+def read_jsonl(path: Path, layout: Layout) -> Iterator[Block]:
+    """Yield the rows of a file in blocks.
+
+    Raises:
+        ExportError: it is none that was written here; names the line.
+    """
+    with path.open(encoding="utf-8") as file:
+        yield from _blocks(path, (json.loads(line) for line in file), layout)
+
+
+def read_csv(path: Path, layout: Layout) -> Iterator[Block]:
+    """Yield the rows of a file in blocks.
+
+    Raises:
+        ExportError: it is none that was written here; names the line.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from _blocks(path, _rows_of_csv(csv.reader(file)), layout)
+
+
+def _rows(block: Block) -> Iterator[tuple[Any, ...]]:
+    return zip(*(_values(column, block) for column in COLUMNS), strict=True)
+
+
+def _values(column: Column, block: Block) -> Iterable[Any]:
+    """Give the values of a column as JSON has them."""
+    name, kind = column.name, column.kind
+    if kind == "text":
+        codes, values = block.texts[name]
+        return [values[code] for code in codes.tolist()]
+    if kind == "policy":
+        return _policies(block)
+    array = block.arrays[name]
+    if kind == "words":
+        return [_hex(words) for words in array.tolist()]
+    if kind == "float32":
+        return _numbers(array, _DIGITS_4)
+    if name == _TIME:
+        return [_time_text(value) for value in array.tolist()]
+    return array.tolist()
+
+
+def _policies(block: Block) -> list[list[float | None] | None]:
+    policies: list[list[float | None] | None] = [None] * block.num_rows
+    for row, values in zip(block.policies.rows.tolist(), block.policies.values, strict=True):
+        policies[row] = _numbers(values, _DIGITS_2)
+    return policies
+
+
+def _numbers(array: NDArray[Any], digits: int) -> list[float | None]:
+    """Give numbers with so many digits, or two less where they say the same; None for NaN."""
+    whole = array.tolist()
+    short = [float(f"{value:.{digits - 2}g}") for value in whole]
+    is_same = np.array(short, array.dtype) == array
+    return [
+        None if value != value else few if same else float(f"{value:.{digits}g}")  # noqa: PLR0124 # NaN is what differs from itself
+        for value, few, same in zip(whole, short, is_same.tolist(), strict=True)
+    ]
+
+
+def _hex(words: list[int]) -> str:
+    return f"{sum(word << WORD * index for index, word in enumerate(words)):x}"
+
+
+def _time_text(milliseconds: int) -> str:
+    time = _EPOCH + milliseconds * _MILLISECOND
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _rows_of_csv(lines: Iterator[list[str]]) -> Iterator[Row]:
+    """Yield what JSON would have said."""
+    head = next(lines, None)
+    if head != [column.name for column in COLUMNS]:
+        raise ValueError("its first line does not name the columns")
+    for line in lines:
+        yield {column.name: _value_of_csv(column, text) for column, text in zip(COLUMNS, line, strict=True)}
+
+
+def _value_of_csv(column: Column, text: str) -> object:
+    if column.kind in {"text", "words"} or column.name == _TIME:
+        return text
+    return json.loads(text) if text else None
+
+
+def _blocks(path: Path, rows: Iterator[Row], layout: Layout) -> Iterator[Block]:
+    line = 0
+    try:
+        while some := list(islice(rows, _ROWS)):
+            yield _block(some, layout)
+            line += len(some)
+    except (ValueError, KeyError, TypeError, OverflowError, csv.Error) as error:
+        raise ExportError(
+            f"{path} is not an exported file that can be read, from row {line + 1} on ({error!r})"
+        ) from error
+
+
+def _block(rows: list[Row], layout: Layout) -> Block:
+    arrays: dict[str, NDArray[Any]] = {}
+    texts: dict[str, Coded] = {}
+    for column in COLUMNS:
+        values = [row[column.name] for row in rows]
+        if column.kind == "text":
+            texts[column.name] = _coded(values)
+        elif column.kind == "words":
+            bits = layout.num_actions if column.name == "legal" else layout.num_cells
+            arrays[column.name] = _words(values, bits)
+        elif column.kind != "policy":
+            arrays[column.name] = np.array([_PARSERS[column.name](value) for value in values], column.kind)
+    return Block(len(rows), arrays, texts, _read_policies([row["policy"] for row in rows], layout))
+
+
+def _coded(values: list[str]) -> Coded:
+    index = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return Coded(np.array([index[value] for value in values], code_type(len(index))), tuple(index))
+
+
+def _words(values: list[str], bits: int) -> NDArray[np.uint64]:
+    size = 8 * num_words(bits)
+    packed = b"".join(int(value, 16).to_bytes(size, "little") for value in values)
+    return np.frombuffer(packed, "<u8").reshape(len(values), -1).astype(np.uint64)
+
+
+def _read_policies(values: list[list[float] | None], layout: Layout) -> Policies:
+    rows = [row for row, value in enumerate(values) if value is not None]
+    shape = (len(rows), layout.num_actions)
+    given = np.array([values[row] for row in rows], np.float16).reshape(shape)
+    return Policies(np.array(rows, np.int32), given)
+
+
+def _parser(column: Column) -> Callable[[Any], Any]:
+    if column.name == _TIME:
+        return lambda text: (datetime.fromisoformat(text) - _EPOCH) // _MILLISECOND
+    if column.nullable:
+        return lambda value: np.nan if value is None else value
+    return lambda value: value
+
+
+_PARSERS = {column.name: _parser(column) for column in COLUMNS}

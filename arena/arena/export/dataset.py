@@ -1,0 +1,262 @@
+"""Reads exported positions as NumPy arrays: all at once or in batches, shuffled and turned as asked."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+import numpy as np
+
+from arena.errors import ExportError
+from arena.export._batches import Board, tensors
+from arena.export._files import read_blocks
+from arena.export._manifest import Manifest, file_sha256, read_manifest
+from arena.export._text import Layout
+from arena.export.schema import COLUMNS
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from arena.export._blocks import Block, Coded
+    from arena.export._manifest import Part
+    from arena_plugins.contract import Symmetry
+
+Batch: TypeAlias = "dict[str, NDArray[Any]]"
+"""Arrays by name, of one row per position: see `Dataset.batches`."""
+WINDOW = 4
+"""Blocks that are shuffled together: about half a million positions."""
+
+
+class Wish(TypedDict, total=False):
+    """How batches are made; every key may be left out."""
+
+    shuffle: int | None
+    """Seed of the order; None keeps that of the files. Another seed per epoch gives another order."""
+    symmetry: Literal["none", "random"]
+    """`random` turns each position by a symmetry drawn for it, and its actions with it."""
+    seed: int
+    """Of the symmetries."""
+    policy: Literal["stored", "played"]
+    """`played` puts the action that was played where no policy is stored, but not in openings."""
+    drop_last: bool
+    """Leave out a last batch that is not full."""
+
+
+class Dataset:
+    """A folder that `arena export` wrote."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Take a folder whose files are as its manifest says; `Dataset.open` is the way to get one."""
+        self.folder = folder
+        self.manifest = manifest
+        game = manifest.game
+        self._layout = Layout(game.rows * game.columns, game.num_actions)
+
+    @classmethod
+    def open(cls, folder: str | Path, *, verify: bool = True) -> Dataset:
+        """Open an export.
+
+        Args:
+            folder: what was given to `arena export` as OUT.
+            verify: read every file once and compare its SHA-256 with the manifest.
+
+        Raises:
+            ExportError: it is none, of another schema version, or a file is missing or damaged.
+        """
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        for part in manifest.splits.values():
+            for file in part.files:
+                path = folder / file.name
+                if Path(file.name).name != file.name:
+                    raise ExportError(
+                        f"the manifest of {folder} names the file {file.name}, which is elsewhere"
+                    )
+                _check_file(path, file.num_bytes, file.sha256 if verify else None)
+        return cls(folder, manifest)
+
+    @property
+    def game(self) -> str:
+        """The spec of the game."""
+        return self.manifest.game.spec
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the board."""
+        return self.manifest.game.rows, self.manifest.game.columns
+
+    @property
+    def num_actions(self) -> int:
+        """Actions are the ints below it."""
+        return self.manifest.game.num_actions
+
+    @property
+    def symmetries(self) -> Sequence[Symmetry]:
+        """All symmetries of the game, identity first."""
+        return self.manifest.game.symmetries
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """`train`, and `validation` where there is one."""
+        return tuple(self.manifest.splits)
+
+    def num_rows(self, split: str) -> int:
+        """Give the number of rows of a split.
+
+        Raises:
+            ExportError: there is no such split.
+        """
+        return self._part(split).num_rows
+
+    def columns(self, split: str, names: Collection[str] | None = None) -> Batch:
+        """Give whole columns as they are stored; texts as arrays of str, NaN where there is nothing.
+
+        `policy` is `[n, num_actions]`, NaN in the rows that have none.
+
+        Args:
+            split: train or validation.
+            names: of the columns; None for all.
+
+        Raises:
+            ExportError: no such split or column, or a file cannot be read.
+        """
+        known = [column.name for column in COLUMNS]
+        wanted = known if names is None else list(names)
+        for name in wanted:
+            if name not in known:
+                raise ExportError(f'there is no column "{name}"{nearest(name, known)}')
+        parts = [_columns(block, wanted, self.num_actions) for block in self._blocks(split)]
+        if not parts:
+            raise ExportError(f"{self.folder} has no rows in {split}")
+        return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
+
+    def batches(self, split: str, batch_size: int = 1024, **wish: Unpack[Wish]) -> Iterator[Batch]:
+        """Yield positions in batches of `batch_size`, the last one shorter.
+
+        Each is a dict of arrays with `b` rows:
+
+        - `planes` float32 `[b, 2, rows, columns]`: own stones, other stones;
+        - `legal` bool `[b, num_actions]`, `action` int64 `[b]`: what was played;
+        - `policy` float32 `[b, num_actions]`, zeros where there is none; `has_policy` bool `[b]`;
+        - `value`, `root_value`, `solver_value` float32 `[b]`, for the side to move; NaN where there is none;
+        - `plies_to_end`, `player`, `ply`, `match_id` int64 `[b]`, `count` float32 `[b]`.
+
+        Two calls with the same wishes give the same batches.
+
+        Args:
+            split: train or validation.
+            batch_size: rows of a batch.
+            **wish: see `Wish`.
+
+        Raises:
+            ExportError: no such split, or a file cannot be read.
+        """
+        self._part(split)
+        if batch_size < 1:
+            raise ExportError(f"a batch of {batch_size} rows cannot be made; ask for 1 or more")
+        return self._batches(split, batch_size, wish)
+
+    def arrays(self, split: str, **wish: Unpack[Wish]) -> Batch:
+        """Give all rows of a split as one batch, in memory.
+
+        Raises:
+            ExportError: no such split, no rows, or a file cannot be read.
+        """
+        wish["drop_last"] = False
+        parts = list(self.batches(split, max(1, self.num_rows(split)), **wish))
+        if not parts:
+            raise ExportError(f"{self.folder} has no rows in {split}")
+        return parts[0]
+
+    def _batches(self, split: str, batch_size: int, wish: Wish) -> Iterator[Batch]:
+        shuffle = wish.get("shuffle")
+        order = None if shuffle is None else np.random.default_rng(shuffle)
+        turns = np.random.default_rng(wish.get("seed", 0)) if wish.get("symmetry") == "random" else None
+        board = Board(self.shape, self.num_actions, tuple(self.symmetries))
+        left: Batch | None = None
+        for window in self._windows(split, order):
+            rows = _joined([tensors(block, board, policy=wish.get("policy", "stored")) for block in window])
+            if order is not None:
+                chosen = order.permutation(len(rows["value"]))
+                rows = {name: array[chosen] for name, array in rows.items()}
+            if turns is not None:
+                board.turn(rows, turns.integers(len(board.symmetries), size=len(rows["value"])))
+            rows = rows if left is None else _joined([left, rows])
+            whole = len(rows["value"]) // batch_size * batch_size
+            for start, end in pairwise(range(0, whole + 1, batch_size)):
+                yield {name: array[start:end] for name, array in rows.items()}
+            left = {name: array[whole:] for name, array in rows.items()}
+        if left is not None and len(left["value"]) and not wish.get("drop_last", False):
+            yield left
+
+    def _windows(self, split: str, order: np.random.Generator | None) -> Iterator[list[Block]]:
+        """Yield blocks that are shuffled together; in the order of the files, one each, without shuffling."""
+        files = [file.name for file in self._part(split).files]
+        if order is None:
+            yield from ([block] for block in self._blocks(split))
+            return
+        window: list[Block] = []
+        order.shuffle(files)
+        for file in files:
+            for block in self._read(file):
+                window.append(block)
+                if len(window) == WINDOW:
+                    yield window
+                    window = []
+        if window:
+            yield window
+
+    def _blocks(self, split: str) -> Iterator[Block]:
+        for file in self._part(split).files:
+            yield from self._read(file.name)
+
+    def _read(self, name: str) -> Iterator[Block]:
+        return read_blocks(self.folder / name, self.manifest.format, self._layout)
+
+    def _part(self, split: str) -> Part:
+        if split not in self.manifest.splits:
+            there = " and ".join(self.splits)
+            raise ExportError(f'{self.folder} has no split "{split}"{nearest(split, self.splits)} ({there})')
+        return self.manifest.splits[split]
+
+
+def _check_file(path: Path, num_bytes: int, sha256: str | None) -> None:
+    try:
+        is_sound = path.stat().st_size == num_bytes and sha256 in {
+            None,
+            file_sha256(path) if sha256 else None,
+        }
+    except OSError as error:
+        raise ExportError(f"{path} cannot be read ({error.strerror}); export again") from error
+    if not is_sound:
+        raise ExportError(
+            f"{path} is not the file that was exported: it was changed or cut off; export again"
+        )
+
+
+def _columns(block: Block, names: Sequence[str], num_actions: int) -> Batch:
+    columns: Batch = {}
+    for name in names:
+        if name in block.texts:
+            columns[name] = _texts(block.texts[name])
+        elif name == "policy":
+            columns[name] = np.full((block.num_rows, num_actions), np.nan, np.float16)
+            columns[name][block.policies.rows] = block.policies.values
+        else:
+            columns[name] = block.arrays[name]
+    return columns
+
+
+def _texts(coded: Coded) -> NDArray[np.str_]:
+    return np.array(coded.values, np.str_)[coded.codes]
+
+
+def _joined(parts: Sequence[Batch]) -> Batch:
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

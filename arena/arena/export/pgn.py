@@ -1,0 +1,186 @@
+"""Matches as PGN-like text, of any game: rating programs read the tags, people the moves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena.errors import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+RESULTS: Final = ("1-0", "0-1", "1/2-1/2", "*")
+_WIDTH = 80
+_NOTHING = "-"
+_TAG = re.compile(r'\[([A-Za-z]+) "((?:[^"\\\n]|\\["\\])*)"\]')
+_MOVE = re.compile(r'[^\s{}()\[\]";.]+')
+_TOKEN = re.compile(r"\{[^{}]*\}|[^\s{}]+")
+_NUMBER = re.compile(r"[0-9]+\.")
+
+
+class Remark(NamedTuple):
+    """What is noted beside a move."""
+
+    value: float | None
+    """What the mover claimed to expect, in [-1, 1]."""
+    time_ms: int
+    """Milliseconds it took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PgnMatch:
+    """A match as PGN says it; White is who moved first. Texts are of one line."""
+
+    event: str
+    site: str
+    date: str
+    """`2026.01.31`, UTC."""
+    round: str
+    white: str
+    black: str
+    result: str
+    """`1-0`: the first player won, `0-1`, `1/2-1/2`, `*`: void."""
+    game: str
+    """Spec of the game."""
+    opening: str
+    """The moves that were given, by single blanks."""
+    time_control: str
+    """As `40/60+0.5` or `5/move`; `-` where there is none."""
+    termination: str
+    """normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
+    match_id: int
+    """Number in the store."""
+    moves: tuple[str, ...]
+    """From the initial state, opening included."""
+    remarks: tuple[Remark | None, ...]
+    """One per move; None for those that were given."""
+
+
+_TAGS: Final = {
+    "Event": "event",
+    "Site": "site",
+    "Date": "date",
+    "Round": "round",
+    "White": "white",
+    "Black": "black",
+    "Result": "result",
+    "Game": "game",
+    "Opening": "opening",
+    "TimeControl": "time_control",
+    "Termination": "termination",
+    "MatchId": "match_id",
+}
+
+
+def print_pgn(match: PgnMatch) -> str:
+    """Write a match: tags, moves with comments `{value time_ms}`, result; it ends with an empty line.
+
+    Raises:
+        ExportError: a text has more than one line, or a move cannot stand in a line of moves.
+    """
+    lines: list[str] = []
+    for tag, field in _TAGS.items():
+        value = str(getattr(match, field))
+        if "\n" in value:
+            raise ExportError(f"match {match.match_id}: the tag {tag} has more than one line")
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'[{tag} "{escaped}"]')
+    return "\n".join([*lines, "", *_filled(_words(match)), "", ""])
+
+
+def parse_pgn(text: str) -> Iterator[PgnMatch]:
+    """Read matches, strictly; the inverse of `print_pgn`.
+
+    Raises:
+        ExportError: what `print_pgn` does not write; names the match by its place.
+    """
+    lines = iter(text.split("\n"))
+    for number, (tags, moves) in enumerate(_parts(lines), start=1):
+        try:
+            yield _match(tags, moves)
+        except (ValueError, KeyError) as error:
+            raise ExportError(f"match {number} of the PGN cannot be read: {error}") from error
+
+
+def _filled(words: Iterable[str]) -> list[str]:
+    """Set words into lines; a comment, which has a blank, stays whole."""
+    lines = [""]
+    for word in words:
+        line = f"{lines[-1]} {word}".lstrip()
+        if len(line) > _WIDTH and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = line
+    return lines
+
+
+def _words(match: PgnMatch) -> Iterator[str]:
+    for ply, (move, remark) in enumerate(zip(match.moves, match.remarks, strict=True)):
+        if not _MOVE.fullmatch(move) or move in RESULTS:
+            raise ExportError(f"match {match.match_id}: the move {move!r} cannot be written as PGN")
+        if ply % 2 == 0:
+            yield f"{ply // 2 + 1}."
+        yield move
+        if remark is not None:
+            value = _NOTHING if remark.value is None else repr(remark.value)
+            yield f"{{{value} {remark.time_ms}}}"
+    yield match.result
+
+
+def _parts(lines: Iterable[str]) -> Iterator[tuple[list[str], str]]:
+    """Yield the tags and the moves of each match."""
+    tags: list[str] = []
+    moves: list[str] = []
+    for line in [*lines, "["]:
+        if line.startswith("[") and moves:
+            yield tags, " ".join(moves)
+            tags, moves = [], []
+        if line.startswith("["):
+            tags.append(line)
+        elif line:
+            moves.append(line)
+    if tags != ["["]:
+        raise ExportError(f"the PGN ends with tags and no moves: {tags[0]}")
+
+
+def _match(lines: list[str], moves: str) -> PgnMatch:
+    tags: dict[str, str] = {}
+    for line in lines:
+        found = _TAG.fullmatch(line)
+        if found is None or found[1] in tags or found[1] not in _TAGS:
+            raise ValueError(f"{line} is not one of its tags")
+        tags[found[1]] = re.sub(r"\\(.)", r"\1", found[2])
+    given: dict[str, str] = {field: tags[tag] for tag, field in _TAGS.items()}
+    words, remarks = _parse_moves(moves)
+    if words.pop() != given["result"] or given["result"] not in RESULTS:
+        raise ValueError(f"the moves do not end with the result {given['result']}")
+    remarks.pop()
+    number = int(given.pop("match_id"))
+    return PgnMatch(**given, match_id=number, moves=tuple(words), remarks=tuple(remarks))
+
+
+def _parse_moves(text: str) -> tuple[list[str], list[Remark | None]]:
+    """Give moves and result, with what is noted beside them."""
+    words: list[str] = []
+    remarks: list[Remark | None] = []
+    for token in _TOKEN.findall(text):
+        if token.startswith("{"):
+            if not words or remarks[-1] is not None:
+                raise ValueError(f"{token} stands beside no move")
+            remarks[-1] = _remark(token)
+        elif _NUMBER.fullmatch(token):
+            if token != f"{len(words) // 2 + 1}." or len(words) % 2:
+                raise ValueError(f"{token} is not the number of the next move")
+        else:
+            words.append(token)
+            remarks.append(None)
+    if not words:
+        raise ValueError("there are no moves and no result")
+    return words, remarks
+
+
+def _remark(token: str) -> Remark:
+    value, time_ms = token[1:-1].split()
+    return Remark(None if value == _NOTHING else float(value), int(time_ms))

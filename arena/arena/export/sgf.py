@@ -1,0 +1,164 @@
+"""Matches as SGF FF[4], for games in which stones go on the cells of a square board."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import ExportError
+from arena.export.pgn import Remark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GOMOKU = "4"
+"""What SGF calls the game, GM: https://www.red-bean.com/sgf/properties.html#GM."""
+_COLOURS = "BW"
+_HEAD: Final = {"FF": "4", "GM": _GOMOKU, "CA": "UTF-8", "AP": "arena"}
+_FIELDS: Final = {
+    "RU": "game",
+    "SZ": "size",
+    "EV": "event",
+    "PC": "site",
+    "DT": "date",
+    "RO": "round",
+    "PB": "black",
+    "PW": "white",
+    "OT": "time_control",
+    "RE": "result",
+    "GN": "match_id",
+}
+_PROPERTY = re.compile(r"([A-Z]{1,2})\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
+_NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SgfMatch:
+    """A match as SGF says it; Black is who moved first."""
+
+    game: str
+    """Spec of the game."""
+    size: int
+    """Cells of a side, at most 26."""
+    event: str
+    site: str
+    date: str
+    """`2026-01-31`, UTC."""
+    round: str
+    black: str
+    white: str
+    time_control: str
+    result: str
+    """`B+`, `W+`, with `R` for a resignation, `T` for time, `F` for another forfeit; `0` a draw, `Void`."""
+    match_id: int
+    """Number in the store."""
+    actions: tuple[int, ...]
+    """Cells, row 0 on top, opening included."""
+    remarks: tuple[Remark | None, ...]
+    """One per action; None for those that were given."""
+
+
+def print_sgf(match: SgfMatch) -> str:
+    """Write a match as one game tree; `aa` is the cell on top at the left.
+
+    Raises:
+        ExportError: the board is larger than SGF has letters, or an action is no cell of it.
+    """
+    if not 1 <= match.size <= len(ascii_lowercase):
+        raise ExportError(f"match {match.match_id}: SGF here has boards up to 26x26, not of {match.size}")
+    given = {name: str(getattr(match, field)) for name, field in _FIELDS.items()}
+    nodes = ["".join(f"{name}[{_escaped(value)}]" for name, value in (_HEAD | given).items())]
+    for ply, (action, remark) in enumerate(zip(match.actions, match.remarks, strict=True)):
+        row, col = divmod(action, match.size)
+        if not 0 <= row < match.size:
+            raise ExportError(f"match {match.match_id}: {action} is no cell of {match.size}x{match.size}")
+        comment = "" if remark is None else f"C[{_comment(remark)}]"
+        nodes.append(f"{_COLOURS[ply % 2]}[{ascii_lowercase[col]}{ascii_lowercase[row]}]{comment}")
+    return "(;" + "\n;".join(nodes) + ")\n"
+
+
+def parse_sgf(text: str) -> Iterator[SgfMatch]:
+    """Read matches, strictly; the inverse of `print_sgf`.
+
+    Raises:
+        ExportError: what `print_sgf` does not write; names the match by its place.
+    """
+    for number, tree in enumerate(_trees(text), start=1):
+        try:
+            yield _match(tree)
+        except (ValueError, KeyError) as error:
+            raise ExportError(f"match {number} of the SGF cannot be read: {error}") from error
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\]\\])", r"\\\1", text)
+
+
+def _comment(remark: Remark) -> str:
+    value = _NOTHING if remark.value is None else repr(remark.value)
+    return f"{value} {remark.time_ms}"
+
+
+def _trees(text: str) -> Iterator[list[list[tuple[str, str]]]]:
+    """Yield the nodes of each tree, which has no branches; a node is a list of names with values."""
+    position = _skip(text, 0)
+    number = 0
+    while position < len(text):
+        number += 1
+        if text[position] != "(":
+            raise ExportError(f"match {number} of the SGF does not begin with a bracket")
+        position = _skip(text, position + 1)
+        nodes: list[list[tuple[str, str]]] = []
+        while text[position : position + 1] == ";":
+            position = _skip(text, position + 1)
+            node: list[tuple[str, str]] = []
+            while found := _PROPERTY.match(text, position):
+                node.append((found[1], re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)))
+                position = _skip(text, found.end())
+            nodes.append(node)
+        if text[position : position + 1] != ")" or not nodes:
+            raise ExportError(
+                f"match {number} of the SGF cannot be read at {text[position : position + 20]!r}"
+            )
+        yield nodes
+        position = _skip(text, position + 1)
+
+
+def _skip(text: str, position: int) -> int:
+    """Give where the next character is that is no blank."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _match(nodes: list[list[tuple[str, str]]]) -> SgfMatch:
+    head = dict(nodes[0])
+    if {name: head.get(name) for name in _HEAD} != _HEAD or head.keys() != (_HEAD | _FIELDS).keys():
+        raise ValueError(f"it has the properties {' '.join(head)}")
+    given = {field: head[name] for name, field in _FIELDS.items()}
+    size = int(given.pop("size"))
+    number = int(given.pop("match_id"))
+    actions: list[int] = []
+    remarks: list[Remark | None] = []
+    for ply, node in enumerate(nodes[1:]):
+        properties = dict(node)
+        actions.append(_action(properties.pop(_COLOURS[ply % 2]), size))
+        comment = properties.pop("C", None)
+        remarks.append(None if comment is None else _remark(comment))
+        if properties:
+            raise ValueError(f"ply {ply + 1} has the properties {' '.join(properties)}, too")
+    return SgfMatch(**given, size=size, match_id=number, actions=tuple(actions), remarks=tuple(remarks))
+
+
+def _action(place: str, size: int) -> int:
+    col, row = (ascii_lowercase.index(letter) for letter in place)
+    if max(col, row) >= size:
+        raise ValueError(f"{place} is no cell of {size}x{size}")
+    return row * size + col
+
+
+def _remark(comment: str) -> Remark:
+    value, time_ms = comment.split()
+    return Remark(None if value == _NOTHING else float(value), int(time_ms))

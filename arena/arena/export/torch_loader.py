@@ -1,0 +1,64 @@
+"""Exported positions for PyTorch; it is imported when a data set is made."""
+
+# torch has types, but not all of them are complete.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from arena.export.dataset import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from torch import Tensor
+    from torch.utils.data import IterableDataset
+    from typing_extensions import Unpack
+
+    from arena.export.dataset import Wish
+
+
+def positions(
+    data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[Wish]
+) -> IterableDataset[dict[str, Tensor]]:
+    """Give a data set that yields the batches of `Dataset.batches` as tensors.
+
+    They are batches already: `DataLoader(positions(...), batch_size=None)`. With workers each makes every
+    n-th batch, so any number of workers gives the same batches in the same order.
+
+    Args:
+        data: an export, or its folder.
+        split: train or validation.
+        batch_size: rows of a batch.
+        **wish: see `arena.export.dataset.Wish`.
+
+    Raises:
+        ExportError: it is no export, it is damaged, or has no such split.
+    """
+    from torch import from_numpy
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    opened = data if isinstance(data, Dataset) else Dataset.open(data)
+    opened.num_rows(split)
+
+    class Positions(IterableDataset["dict[str, Tensor]"]):
+        """Batches of one export."""
+
+        def __iter__(self) -> Iterator[dict[str, Tensor]]:
+            """Yield the batches of this worker."""
+            worker: Any = get_worker_info()
+            first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+            batches = opened.batches(split, batch_size, **wish)
+            for batch in islice(batches, first, None, step):
+                # A tensor shares the memory of its array, and a slice would keep that of its window.
+                yield {name: from_numpy(array.copy()) for name, array in batch.items()}
+
+        def __reduce__(self) -> tuple[object, tuple[()]]:
+            """Let workers that are spawned make it again: this class is known nowhere else."""
+            return partial(positions, opened, split, batch_size, **wish), ()
+
+    return Positions()

@@ -1,0 +1,206 @@
+"""Writes stored matches as a folder of positions: training data."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import ConfigError
+from arena.export._card import write_card
+from arena.export._job import Job, Wish
+from arena.export._manifest import (
+    KIND,
+    Board,
+    BotEntry,
+    Cut,
+    Manifest,
+    Overlap,
+    Part,
+    TournamentEntry,
+    write_manifest,
+)
+from arena.export._names import weights_of
+from arena.export._parquet import load_pyarrow
+from arena.export._source import Source
+from arena.export._staging import staged
+from arena.export.query import POSITION_FORMATS, count
+from arena.export.schema import SCHEMA_VERSION
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.export._names import Competitor
+    from arena.export.query import Count, ExportQuery
+    from arena_db.store import Store
+
+SALT = "arena"
+"""What splits are drawn by unless something else is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How positions are written."""
+
+    form: str
+    """One of `POSITION_FORMATS`."""
+    split: float | None = None
+    """Share of the matches for training, between 0 and 1; None makes no validation rows."""
+    salt: str = SALT
+    dedup: bool = False
+    """One row per canonical position of a split."""
+    disjoint: bool = False
+    """No validation row of a position that is in training."""
+
+    def check(self) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            ConfigError: says why.
+            ExportError: Parquet is asked for and pyarrow not installed.
+        """
+        if self.form not in POSITION_FORMATS:
+            raise ConfigError(f"positions are not written as {self.form}; {', '.join(POSITION_FORMATS)} are")
+        if self.split is not None and not 0 < self.split < 1:
+            raise ConfigError(f"--split {self.split:g} is not a share between 0 and 1, as 0.9")
+        if self.disjoint and self.split is None:
+            raise ConfigError("--disjoint needs --split: there is no validation without it")
+        if self.form == "parquet":
+            load_pyarrow()
+
+    def cut(self) -> Cut | None:
+        """Give how matches are shared out; None where all are for training."""
+        return None if self.split is None else Cut(fraction=self.split, salt=self.salt)
+
+
+class Report(NamedTuple):
+    """What was written."""
+
+    num_matches: int
+    num_positions: int
+    """Before rows were merged or left out."""
+    num_rows: dict[str, int]
+    """By split."""
+    num_bytes: int
+
+
+def export_positions(
+    store: Store,
+    query: ExportQuery,
+    settings: Settings,
+    out: Path,
+    *,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Report:
+    """Write the positions of stored matches to a new folder, whole or not at all.
+
+    Args:
+        store: where they are.
+        query: which ones.
+        settings: how.
+        out: the folder; it may exist if it is empty.
+        progress: called with the matches that are done, those there are, and the positions so far.
+
+    Raises:
+        ConfigError: nothing fits, or matches of several games do; settings that do not go together; `out` is
+            taken.
+        ExportError: a match breaks its rules, the disk is full, pyarrow is missing.
+    """
+    settings.check()
+    found = count(store, query)
+    game = only_game(found)
+    with staged(out, is_folder=True) as folder:
+        source = Source(store, query, load_game(game), game)
+        wish = Wish(settings.form, settings.cut(), settings.dedup, settings.disjoint)
+        job = Job(source, folder, wish, found, progress)
+        job.run()
+        manifest = _manifest(job, query, settings, game)
+        write_manifest(folder, manifest)
+        write_card(folder, manifest)
+    return Report(
+        sum(part.num_matches for part in manifest.splits.values()),
+        sum(part.num_positions for part in manifest.splits.values()),
+        {name: part.num_rows for name, part in manifest.splits.items()},
+        sum(file.num_bytes for part in manifest.splits.values() for file in part.files),
+    )
+
+
+def only_game(found: Count) -> str:
+    """Give the spec of the game of an export.
+
+    Raises:
+        ConfigError: there is no match, or they are of several games.
+    """
+    if len(found.games) == 1:
+        return found.games[0]
+    if not found.games:
+        raise ConfigError("no stored match fits; arena games --unrated shows what there is")
+    raise ConfigError(f"matches of {' and '.join(found.games)} fit; choose one with --game")
+
+
+def _manifest(job: Job, query: ExportQuery, settings: Settings, spec: str) -> Manifest:
+    """Say what was written."""
+    game, names, overlap = job.source.game, job.source.names, job.overlap
+    return Manifest(
+        kind=KIND,
+        schema_version=SCHEMA_VERSION,
+        format=settings.form,
+        game=Board(
+            spec=spec,
+            rows=game.shape[0],
+            columns=game.shape[1],
+            num_actions=game.num_actions,
+            symmetries=tuple(game.symmetries),
+        ),
+        query=query.asked(),
+        split=settings.cut(),
+        dedup=settings.dedup,
+        disjoint=settings.disjoint,
+        num_unique_matches=sum(tally.num_unique() for tally in job.tallies.values()),
+        splits={split: _part(job, split) for split in job.cutter.splits},
+        overlap=Overlap(
+            num_distinct=overlap.num_distinct,
+            num_positions=overlap.num_positions,
+            is_dropped=settings.disjoint,
+        ),
+        bots=tuple(_bot(competitor) for competitor in names.competitors),
+        tournaments=tuple(
+            TournamentEntry(name=each.name, pool=each.pool, seed=each.seed) for each in names.tournaments
+        ),
+        versions=_versions(settings.form),
+    )
+
+
+def _part(job: Job, split: str) -> Part:
+    tally, files, names = job.tallies[split], job.files[split], job.source.names.terminations
+    return Part(
+        num_matches=tally.num_matches,
+        num_positions=tally.num_positions,
+        num_distinct=tally.num_distinct,
+        num_rows=files.num_rows,
+        rows_sha256=files.rows_sha256,
+        terminations={names[code]: tally.terminations[code] for code in sorted(tally.terminations)},
+        files=files.files(),
+    )
+
+
+def _bot(competitor: Competitor) -> BotEntry:
+    record, pool, elo = competitor
+    return BotEntry(
+        identity=record.identity,
+        name=record.name,
+        spec=record.spec,
+        distribution=record.distribution,
+        version=record.version,
+        weights=weights_of(record),
+        pool=pool,
+        elo=None if math.isnan(elo) else elo,
+    )
+
+
+def _versions(form: str) -> dict[str, str]:
+    names = ["bot-arena", "numpy", *(["pyarrow"] if form == "parquet" else [])]
+    return {name: importlib.metadata.version(name) for name in names}

@@ -1,0 +1,132 @@
+"""View-models of bots: what is installed, what does not load, how they fared, who is quarantined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from arena.live.plain import moment_text
+
+OK = "ok"
+"""The status of a bot that loads."""
+UNTRIED = "..."
+"""The status of a bot that nobody has tried to load yet."""
+GONE = "not installed"
+"""The status of a bot that has played and cannot be found now."""
+
+
+class CheckView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the conformance kit found."""
+
+    bot: str
+    """The spec that was checked."""
+    game: str
+    t: float
+    """UTC seconds."""
+    num_passed: int
+    num_checks: int
+    failed: tuple[str, ...] = ()
+    """A sentence for each check that failed."""
+    is_outdated: bool = False
+    """Whether the bot has changed since."""
+
+    @property
+    def result(self) -> str:
+        """`13/13`, `FAIL 12/13`, and `old` behind it where the bot has changed."""
+        text = f"{self.num_passed}/{self.num_checks}"
+        return f"{'FAIL ' * bool(self.failed)}{text}{' old' * self.is_outdated}"
+
+
+class CompetitorView(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the competitors that a bot was entered as."""
+
+    spec: str
+    version: str
+    games: int
+    """Matches that count, walkovers and void ones do not."""
+    faults: Mapping[str, int] = {}
+    """Forfeits by termination."""
+    quarantined: tuple[str, ...] = ()
+    """Tournaments in which it is quarantined."""
+
+    @property
+    def num_faults(self) -> int:
+        """Forfeits of all kinds."""
+        return sum(self.faults.values())
+
+
+class BotRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot, under the name of its entry point."""
+
+    name: str
+    distribution: str = ""
+    version: str = ""
+    entry: str = ""
+    """Where its hook lies."""
+    place: str = ""
+    """environment, folder, or empty where it is not installed."""
+    status: str = UNTRIED
+    """ok, ..., or why it cannot be used, in full."""
+    kind: str = ""
+    """The same in a word or two: ok, ..., fails, duplicate, bad name, changed, not installed."""
+    checks: tuple[CheckView, ...] = ()
+    """The last check of each spec of it, newest first."""
+    competitors: tuple[CompetitorView, ...] = ()
+    """Those with most matches first."""
+
+    @property
+    def games(self) -> int:
+        """Matches of all its competitors."""
+        return sum(competitor.games for competitor in self.competitors)
+
+    @property
+    def num_faults(self) -> int:
+        """Forfeits of all its competitors."""
+        return sum(competitor.num_faults for competitor in self.competitors)
+
+    @property
+    def quarantined(self) -> tuple[str, ...]:
+        """Tournaments in which one of its competitors is quarantined."""
+        return tuple(dict.fromkeys(name for bot in self.competitors for name in bot.quarantined))
+
+
+class BotsView(msgspec.Struct, frozen=True, kw_only=True):
+    """All bots, by name."""
+
+    rows: tuple[BotRow, ...] = ()
+    trouble: str = ""
+    """Why the results are missing; empty when they are not."""
+
+    def with_status(self, statuses: Mapping[tuple[str, str, str], str]) -> BotsView:
+        """Put in what came of loading each, by name, entry point and distribution."""
+        return msgspec.structs.replace(self, rows=tuple(_tried(row, statuses) for row in self.rows))
+
+
+def _tried(row: BotRow, statuses: Mapping[tuple[str, str, str], str]) -> BotRow:
+    status = statuses.get((row.name, row.entry, row.distribution))
+    if status is None or row.kind not in (UNTRIED, OK, "fails"):
+        return row
+    return msgspec.structs.replace(row, status=status, kind=OK if status == OK else "fails")
+
+
+def bot_lines(row: BotRow) -> list[str]:
+    """Tell all about a bot, a sentence a line; the twin of its panel."""
+    where = f"{row.entry} of {row.distribution} {row.version} ({row.place})" if row.place else GONE
+    lines = [f"{row.name}: {where}", f"status: {row.status}"]
+    for check in row.checks:
+        lines.append(f"check of {check.bot}: {check.result} in {check.game}, {moment_text(check.t)}")
+        lines += [f"  failed: {text}" for text in check.failed]
+    if not row.checks:
+        lines.append("never checked here")
+    lines += [_competitor_line(competitor) for competitor in row.competitors]
+    if not row.competitors:
+        lines.append("no stored match")
+    return lines
+
+
+def _competitor_line(competitor: CompetitorView) -> str:
+    kinds = ", ".join(f"{number} {name}" for name, number in sorted(competitor.faults.items()))
+    faults = f"forfeits {competitor.num_faults} ({kinds})" if kinds else "no forfeit"
+    held = f", quarantined in {', '.join(competitor.quarantined)}" if competitor.quarantined else ""
+    return f"{competitor.spec} {competitor.version}: {competitor.games} matches, {faults}{held}"

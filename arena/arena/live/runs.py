@@ -1,0 +1,204 @@
+"""Training runs as their screen shows them: a row each, charts of one run, charts that compare several."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.live.labels import short_labels
+from arena.live.metrics import CHUNK, FILE, MetricsFile
+from arena.live.tables import Series
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+MAX_RUNS: Final = 200
+"""Runs that are listed, those with the newest metrics."""
+LIVE_S: Final = 60.0
+"""A run that told nothing for so long is not called live."""
+LOSSES: Final = ("loss", "policy_loss", "value_loss")
+SCORE: Final = "score/"
+"""What the names of scores against a bot begin with."""
+_LOG_SUFFIXES: Final = (".log", ".txt")
+_MAX_LOG: Final = 200_000
+"""Bytes of a log that are read, the last."""
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Lines that belong into one frame."""
+
+    title: str
+    series: tuple[Series, ...]
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the list."""
+
+    name: str
+    """Of its folder, as it is called."""
+    step: float
+    loss: float | None
+    """The last one; None where there is none, or it was no number."""
+    score: float | None
+    """The last score against any bot."""
+    newest_t: float
+    """When it last told something, UTC seconds."""
+    num_damaged: int
+    num_unreal: int
+
+    @property
+    def trouble(self) -> str:
+        """`2 damaged lines, 1 not a number`; empty when all is well."""
+        parts = [f"{self.num_damaged} damaged lines"] if self.num_damaged else []
+        parts += [f"{self.num_unreal} values not a number"] if self.num_unreal else []
+        return ", ".join(parts)
+
+    def is_live(self, now: float) -> bool:
+        """Say whether it told something lately."""
+        return now - self.newest_t < LIVE_S
+
+
+class Runs:
+    """The runs below a folder, followed; every method is called in one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder; it need not be there yet."""
+        self.folder = folder
+        """Where they lie."""
+        self._files: dict[str, MetricsFile] = {}
+
+    def read(self, wanted: Sequence[str] = ()) -> bool:
+        """Take in what is new of all runs, of those in `wanted` first; say whether there is more at once.
+
+        A run that cannot be read stays as it was.
+        """
+        for name in self._found():
+            self._files.setdefault(name, MetricsFile(self.folder / name / FILE))
+        for name in [name for name in self._files if not (self.folder / name / FILE).is_file()]:
+            del self._files[name]
+        left = CHUNK
+        for name in sorted(self._files, key=lambda name: name not in wanted):
+            left -= self._read_one(self._files[name], left)
+            if left <= 0:
+                return True
+        return False
+
+    def _found(self) -> list[str]:
+        """Give the names of runs, newest metrics first."""
+        found: list[tuple[float, str]] = []
+        try:
+            for folder in self.folder.iterdir():
+                try:
+                    found.append((-(folder / FILE).stat().st_mtime, folder.name))
+                except OSError:
+                    continue
+        except OSError:
+            return []
+        return [name for _, name in sorted(found)[:MAX_RUNS]]
+
+    @staticmethod
+    def _read_one(file: MetricsFile, limit: int) -> int:
+        try:
+            return file.read(limit)
+        except OSError:
+            return 0
+
+    def rows(self) -> tuple[RunRow, ...]:
+        """Give all runs, the one that told something last first."""
+        rows = [_row(name, file) for name, file in self._files.items()]
+        return tuple(sorted(rows, key=lambda row: (-row.newest_t, row.name)))
+
+    def charts(self, name: str) -> tuple[Chart, ...]:
+        """Give the charts of one run: losses, scores, accuracy, entropy, learning rate."""
+        file = self._files.get(name)
+        if file is None:
+            return ()
+        scores = [metric for metric in file.metrics if metric.startswith(SCORE)]
+        groups = {
+            "loss": LOSSES,
+            "score v reference": scores,
+            "accuracy": ("accuracy",),
+            "entropy of the policy": ("entropy",),
+            "learning rate": ("lr",),
+        }
+        charts = [Chart(title, _lines(file, names)) for title, names in groups.items()]
+        return tuple(chart for chart in charts if chart.series)
+
+    def comparison(self, names: Sequence[str]) -> tuple[Chart, ...]:
+        """Give a chart for each thing that was told, with a line for each of some runs."""
+        files = [(label, self._files[name]) for name, label in _labelled(names) if name in self._files]
+        told = dict.fromkeys(metric for _, file in files for metric in file.metrics)
+        known = [metric for metric in (*LOSSES, "accuracy", "entropy", "lr") if metric in told]
+        scores = [metric for metric in told if metric.startswith(SCORE)]
+        ordered = [*known[:1], *scores, *known[1:], *(m for m in told if m not in known and m not in scores)]
+        charts = [
+            Chart(metric, tuple(line for label, file in files if (line := file.series(metric, label))))
+            for metric in ordered
+        ]
+        return tuple(chart for chart in charts if chart.series)
+
+    def last_values(self, name: str) -> Mapping[str, tuple[float, float, int]]:
+        """Give step, value and number of values of everything that a run told, by its name."""
+        file = self._files.get(name)
+        if file is None:
+            return {}
+        return {
+            metric: (told.last_step, told.last_value, told.num_values)
+            for metric, told in file.metrics.items()
+        }
+
+    def log(self, name: str) -> list[str]:
+        """Give the last lines of the newest log in the folder of a run; empty where there is none."""
+        try:
+            logs = [path for path in (self.folder / name).iterdir() if path.suffix in _LOG_SUFFIXES]
+            path = max(logs, key=lambda path: path.stat().st_mtime, default=None)
+            if path is None:
+                return []
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - _MAX_LOG))
+                return file.read(_MAX_LOG).decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+
+
+def number_text(value: float | None) -> str:
+    """Show a number in at most four digits: `0.8134`, `1.0e-04`, `12345`; `-` where there is none."""
+    if value is None:
+        return "-"
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else "infinite"
+    if value == 0 or 1e-3 <= abs(value) < 1e6:  # noqa: PLR2004 # from where zeros take more room than an exponent
+        return f"{value:.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"  # noqa: PLR2004 # digits
+    return f"{value:.1e}"
+
+
+def _labelled(names: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(names, short_labels(names), strict=True))
+
+
+def _lines(file: MetricsFile, names: Sequence[str]) -> tuple[Series, ...]:
+    told = [name for name in names if name in file.metrics]
+    labels = short_labels([name.removeprefix(SCORE).removesuffix("_loss") for name in told])
+    found = (file.series(name, label) for name, label in zip(told, labels, strict=True))
+    return tuple(line for line in found if line is not None)
+
+
+def _row(name: str, file: MetricsFile) -> RunRow:
+    losses = [file.metrics[metric] for metric in LOSSES if metric in file.metrics]
+    scores = [metric for key, metric in file.metrics.items() if key.startswith(SCORE)]
+    return RunRow(
+        name=name,
+        step=max((metric.last_step for metric in file.metrics.values()), default=0.0),
+        loss=_real(losses[0].last_value) if losses else None,
+        score=_real(max(scores, key=lambda metric: metric.last_step).last_value) if scores else None,
+        newest_t=file.newest_t,
+        num_damaged=file.num_damaged + file.num_left_out,
+        num_unreal=sum(metric.num_unreal for metric in file.metrics.values()),
+    )
+
+
+def _real(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,187 @@
+"""What defines the play of a person against a bot, as options and as TOML; stored with the play."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tomllib
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from arena.entrants import Competitor, resolve
+from arena.errors import ArenaError, ConfigError
+from arena.play.person import PERSON, person
+from arena.referee.timecontrol import TimeControl
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena_db.records import TournamentRecord
+    from arena_plugins import Game
+
+PERSON_SEAT, BOT_SEAT = 0, 1
+"""Seats of the entrants of a play."""
+MOVE_S = 3600.0
+"""Seconds a person has for a move where there is no clock."""
+
+
+class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """Everything that decides how a person plays a bot."""
+
+    type: Literal["play"] = "play"
+    bot: str
+    """Its spec."""
+    game: str = "connect-four"
+    side: Literal["first", "second"] = "first"
+    """Of the person, in the first match."""
+    opening: tuple[int, ...] = ()
+    """Actions that are given, in every match."""
+    clock: str | None = None
+    """Game clock of both, `moves/time+inc`; without one a person has an hour a move."""
+    st: float | None = None
+    """Seconds a move of the bot; 5 where neither `clock` nor `nodes` is given."""
+    nodes: int | None = None
+    """Search nodes a move of the bot."""
+    hint: str = ""
+    """Spec of the bot that gives hints; empty for a strong one that can."""
+    rated: bool = False
+    """Whether the matches count; then nothing is taken back and nobody gives hints."""
+    isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
+    require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
+    init_time: float = 60.0
+    """Seconds the bot may take to start."""
+    srand: int = 0
+    """Seed of all chance."""
+    name: str = ""
+    """What it is called; empty for `play-N`."""
+
+    def to_toml(self) -> str:
+        """Write every key that is not at its default."""
+        values = msgspec.to_builtins(self)
+        default = msgspec.to_builtins(PlayConfig(bot=""))
+        # A JSON scalar or list of numbers is TOML as it stands, once DEL is escaped.
+        return "".join(
+            f"{key} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+            for key, value in values.items()
+            if key == "type" or value != default[key]
+        )
+
+
+class PlayPlan(NamedTuple):
+    """A play that is ready to be stored."""
+
+    config: PlayConfig
+    game: Game
+    person: Competitor
+    bot: Competitor
+    hinter: Competitor | None
+    """Who gives hints; None where nobody is named."""
+    person_control: TimeControl
+    bot_control: TimeControl
+
+
+def parse_play(text: str, source: str) -> PlayConfig:
+    """Read the TOML that `to_toml` wrote.
+
+    Raises:
+        ConfigError: it is none; names `source`.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(text), PlayConfig)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{source}: {error}") from error
+
+
+def is_rated(tournament: TournamentRecord) -> bool:
+    """Tell whether the matches of a stored play count."""
+    return parse_play(tournament.config, tournament.name).rated
+
+
+def play_config(values: Mapping[str, object]) -> PlayConfig:
+    """Make a configuration of values by field, the opening as moves that people write; chance is seeded.
+
+    Raises:
+        ConfigError: a value is of the wrong kind, or the opening cannot be read.
+        PluginError: there is no such game.
+    """
+    opening = read_opening(load_game(str(values["game"])), str(values.get("opening", "")))
+    given = {key.replace("_", "-"): value for key, value in values.items()}
+    try:
+        return msgspec.convert({"srand": secrets.randbits(63), **given, "opening": opening}, PlayConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"these options make no play: {error}") from error
+
+
+def make_play(config: PlayConfig) -> PlayPlan:
+    """Find game and bots of a play and check its options; nothing is stored and no bot is started.
+
+    Raises:
+        ConfigError: it cannot be played as it is written.
+        PluginError: its game or a bot cannot be found.
+        OptionError: a limit in the spec of a bot is no number.
+    """
+    game = load_game(config.game)
+    _check_opening(game, config.opening)
+    if not 0 < config.init_time < float("inf"):
+        raise ConfigError(f"--init-time {config.init_time:g} is not a positive number of seconds")
+    if config.rated and config.hint:
+        raise ConfigError("--rated and --hint exclude each other: in a rated match nobody gives hints")
+    bot_control = TimeControl.parse(config.clock, config.st, config.nodes)
+    person_control = TimeControl.parse(config.clock, None if config.clock else MOVE_S, None)
+    (bot,) = resolve([config.bot], margin_ms=bot_control.margin_ms)
+    if bot.label == PERSON:
+        bot = msgspec.structs.replace(bot, label=f"{PERSON}_2")
+    hinter = resolve([config.hint], margin_ms=bot_control.margin_ms)[0] if config.hint else None
+    # Files are named by absolute paths, so that it can be played on from any folder.
+    config = msgspec.structs.replace(config, bot=bot.spec, hint=hinter.spec if hinter else "")
+    return PlayPlan(config, game, person(), bot, hinter, person_control, bot.limit or bot_control)
+
+
+def play_from(game: str, actions: tuple[int, ...], specs: tuple[str, str], to_move: int) -> PlayConfig:
+    """Give the play that goes on from a position, in place of the side to move.
+
+    Where a person has played before, they keep their side.
+
+    Args:
+        game: its spec.
+        actions: that led to the position.
+        specs: of who played, first and second.
+        to_move: whose turn it is, 0 or 1.
+    """
+    player = specs.index(PERSON) if PERSON in specs else to_move
+    return PlayConfig(
+        bot=specs[1 - player],
+        game=game,
+        side="second" if player else "first",
+        opening=actions,
+        srand=secrets.randbits(63),
+    )
+
+
+def read_opening(game: Game, text: str) -> tuple[int, ...]:
+    """Read moves as people write them, with blanks or commas between them.
+
+    Raises:
+        ConfigError: one is no move, or is not allowed where it stands.
+    """
+    state = game.initial_state()
+    actions: list[int] = []
+    for word in text.replace(",", " ").split():
+        try:
+            actions.append(game.parse_move(state, word))
+            state = state.child(actions[-1])
+        except ArenaError as error:
+            raise ConfigError(f"--opening, move {len(actions) + 1}: {error}") from error
+    return tuple(actions)
+
+
+def _check_opening(game: Game, actions: tuple[int, ...]) -> None:
+    state = game.initial_state()
+    for ply, action in enumerate(actions):
+        if action not in state.legal_actions:
+            raise ConfigError(f"--opening, move {ply + 1}: action {action} is not legal there")
+        state = state.child(action)
+    if state.is_terminal:
+        raise ConfigError("--opening leaves nothing to play")

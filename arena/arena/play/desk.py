@@ -1,0 +1,241 @@
+"""Takes what a person orders: answers at once, and hands on what is left to do to who referees."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from arena.play.wishes import read_wish
+from arena_db.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from arena.play.wishes import Wish
+    from arena_db.records import Command
+    from arena_db.store import Store
+    from arena_plugins import State
+
+_LOOK_S = 0.03
+"""Seconds between two looks for commands: a click is seen at once."""
+_BEAT_S = 10.0
+"""Seconds between two signs of life."""
+
+Next = Literal["undo", "new", "stop"]
+"""What comes after a match."""
+
+
+class Order(NamedTuple):
+    """What the seat of a person is to do."""
+
+    kind: Literal["move", "resign", "hint"]
+    t: float
+    """When it came, by `time.monotonic`."""
+    action: int = -1
+    command: int = 0
+    """Id of the command that waits for an answer, of a hint."""
+
+
+class Desk:
+    """One for all matches of a play; commands are heard in a thread, whatever the bot is busy with."""
+
+    def __init__(
+        self,
+        store: Store,
+        tournament: int,
+        *,
+        may_take_back: bool,
+        must_stop: Callable[[], bool],
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Prepare it; `with` starts to listen.
+
+        Args:
+            store: where commands are left.
+            tournament: id of the play.
+            may_take_back: whether undo and hints are given.
+            must_stop: whether this process is to end.
+            beat: called every ten seconds.
+        """
+        self._store = store
+        self._tournament = tournament
+        self._may_take_back = may_take_back
+        self._must_stop = must_stop
+        self._beat = beat
+        self._lock = threading.Lock()
+        self._orders: SimpleQueue[Order] = SimpleQueue()
+        self._next: SimpleQueue[Next] = SimpleQueue()
+        self._number = 0
+        self._state: State | None = None
+        self._person = 0
+        self._can_undo = False
+        self._is_asked = False
+        self._is_over = True
+        self._must_end = False
+        self._is_stopped = self._ends_at_once = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="desk", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to listen; what was asked before is out of date."""
+        for command in self._store.take_commands(self._tournament):
+            self._store.answer(command.id, "asked before this run began")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Listen no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def begin(self, number: int, state: State, person: int, *, can_undo: bool) -> None:
+        """Begin a match.
+
+        Args:
+            number: of the match.
+            state: where it starts.
+            person: the player that the person is.
+            can_undo: whether the person has made a move that can be taken back.
+        """
+        with self._lock:
+            self._orders, self._next = SimpleQueue(), SimpleQueue()
+            self._number, self._state, self._person = number, state, person
+            self._can_undo = can_undo
+            self._is_asked = self._is_over = self._must_end = False
+
+    def moved(self, state: State) -> None:
+        """Note that a move was played."""
+        with self._lock:
+            if self._state is not None and self._state.current_player == self._person:
+                self._can_undo = True
+            self._state, self._is_asked = state, False
+
+    def turn(self, state: State) -> None:
+        """Note that the person is asked for a move."""
+        with self._lock:
+            self._state, self._is_asked = state, True
+
+    def over(self) -> None:
+        """Note that the match has ended."""
+        with self._lock:
+            self._is_over, self._is_asked = True, False
+
+    @property
+    def must_end(self) -> bool:
+        """Whether the match is to end at once, without a result."""
+        return self._must_end or self._ends_at_once or self._must_stop()
+
+    def next_order(self, seconds: float) -> Order | None:
+        """Wait so long for what the person's seat is to do."""
+        with suppress(Empty):
+            return self._orders.get(timeout=max(0.0, seconds))
+        return None
+
+    def next_step(self, seconds: float) -> Next:
+        """Wait so long for what comes after the match; nothing at all is a stop."""
+        end = time.monotonic() + seconds
+        while not self._is_stopped and not self._must_stop() and time.monotonic() < end:
+            with suppress(Empty):
+                return self._next.get(timeout=0.1)
+        return "stop"
+
+    def answer(self, command: int, text: str) -> None:
+        """Answer a command that was handed on; a store that cannot be written costs the answer only."""
+        with suppress(DatabaseError):
+            self._store.answer(command, text)
+
+    def _listen(self) -> None:
+        next_beat, version = 0.0, -1
+        while not self._ended.wait(_LOOK_S):
+            if time.monotonic() >= next_beat:
+                next_beat = time.monotonic() + _BEAT_S
+                self._beat()
+            with suppress(DatabaseError):
+                # Far cheaper than to look for commands each time.
+                if (now := self._store.data_version()) != version:
+                    self._take()
+                    version = now
+
+    def _take(self) -> None:
+        for command in self._store.take_commands(self._tournament):
+            text = self.hear(command)
+            if text is not None:
+                self._store.answer(command.id, text)
+
+    def hear(self, command: Command) -> str | None:
+        """Obey a command; give the answer, or None where it comes later."""
+        with self._lock:
+            if command.kind in ("stop", "abort"):
+                return self._stop(at_once=command.kind == "abort")
+            wish = read_wish(command.payload)
+            if wish is None:
+                return f"this {command.kind} cannot be read"
+            if wish.number != self._number:
+                return f"match {wish.number} is not the one that is played"
+            return self._obey(command, wish)
+
+    def _obey(self, command: Command, wish: Wish) -> str | None:
+        steps: dict[str, Callable[[], str]] = {"undo": self._undo, "new": self._new}
+        if command.kind in steps:
+            return steps[command.kind]()
+        refusal = self._refusal(command.kind, wish)
+        if refusal:
+            return refusal
+        if command.kind == "move":
+            return self._move(wish)
+        if command.kind == "hint":
+            self._orders.put(Order("hint", time.monotonic(), command=command.id))
+            return None
+        self._is_asked = False
+        self._orders.put(Order("resign", time.monotonic()))
+        return "you resign"
+
+    def _refusal(self, kind: str, wish: Wish) -> str:
+        """Say why something is not done; empty where it is."""
+        is_about_ply = kind != "resign"
+        ply = 0 if self._state is None else len(self._state.history)
+        reasons = (
+            (self._is_over, "the match is over"),
+            (kind not in ("move", "hint", "resign"), f"a person at the board cannot ask for {kind}"),
+            (kind == "hint" and not self._may_take_back, "no hints: this match is rated"),
+            (is_about_ply and wish.ply != ply, f"ply {wish.ply + 1} is past"),
+            (is_about_ply and not self._is_asked, "not your turn"),
+        )
+        return next((text for is_true, text in reasons if is_true), "")
+
+    def _move(self, wish: Wish) -> str:
+        if self._state is None or wish.action not in self._state.legal_actions:
+            return f"action {wish.action} cannot be played here"
+        # A second click comes too late, whether the first one has been played by then or not.
+        self._is_asked = False
+        self._orders.put(Order("move", time.monotonic(), action=wish.action or 0))
+        return "played"
+
+    def _undo(self) -> str:
+        if not self._may_take_back:
+            return "no undo: this match is rated"
+        if not self._can_undo:
+            return "there is no move of yours to take back"
+        self._go_on_with("undo")
+        return "taken back"
+
+    def _new(self) -> str:
+        if not self._may_take_back and not self._is_over:
+            return "this match is rated; resign it first"
+        self._go_on_with("new")
+        return "a new match, sides swapped"
+
+    def _stop(self, *, at_once: bool) -> str:
+        # It holds, whatever match begins meanwhile.
+        self._is_stopped = True
+        self._ends_at_once = self._ends_at_once or at_once
+        return "this match ends now" if at_once else "no further match begins"
+
+    def _go_on_with(self, step: Next) -> None:
+        self._next.put(step)
+        self._must_end = True
+        self._can_undo = False

@@ -1,0 +1,88 @@
+"""Hints: a third bot, in a process of its own, is asked what it would play."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from arena.analysis import has_solver
+from arena.entrants import resolve
+from arena.errors import ArenaError
+from arena.executor.preflight import describe_fault
+from arena.executor.seats import make_seat
+from arena.live.plain import eval_text
+from arena.live.views import percent_for_first
+from arena.referee.clock import GameClock
+from arena.referee.seats import Answer, Resignation, SeatSetup
+from arena.referee.timecontrol import TimeControl
+
+if TYPE_CHECKING:
+    from arena.entrants import Competitor
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_plugins import Game, State
+
+HINT_S = 3.0
+"""Seconds for a hint, unless the bot that gives it has a limit of its own: the person waits for it."""
+_MARGIN_MS = 20_000
+"""By which it may be late: its first answer may have to be compiled."""
+_SOLVER = "solver"
+_OTHER = "minimax"
+
+
+class Hinter:
+    """Asks one bot for hints; it is started with the first one."""
+
+    def __init__(self, game: Game, competitor: Competitor, tier: Tier, init_s: float) -> None:
+        """Take who is to be asked.
+
+        Args:
+            game: what is played.
+            competitor: the bot.
+            tier: how it is kept apart.
+            init_s: seconds it may take to start.
+        """
+        self._game = game
+        self._competitor = competitor
+        self._tier = tier
+        self._init_s = init_s
+        self._seat: Seat | None = None
+
+    def ask(self, state: State) -> str:
+        """Give a hint: the move as its first word, then who gives it and what it expects.
+
+        A bot that fails gives none; the answer then begins with `no hint`.
+        """
+        label = self._competitor.label
+        control = self._competitor.limit or TimeControl.parse(None, HINT_S, None, margin_ms=_MARGIN_MS)
+        player = state.current_player
+        setup = SeatSetup(
+            match="hint", game=self._game, player=player, seed=0, control=control, init_s=self._init_s
+        )
+        try:
+            if self._seat is None:
+                self._seat = make_seat(self._competitor, self._game.name, self._tier, keeps_compiled=True)
+            found = self._seat.start(setup) or self._seat.ask(
+                state, len(state.history), GameClock((control, control))
+            )
+        except ArenaError as error:
+            return f"no hint: {error}"
+        if isinstance(found, Resignation):
+            return f"no hint: {label} would resign"
+        if not isinstance(found, Answer):
+            return f"no hint: {label}: {describe_fault(found)}"
+        value = percent_for_first(found.thoughts.value, player)
+        expects = "" if value is None else f", {eval_text(value)}"
+        return f"{self._game.move(state, found.action)} is what {label} would play{expects}"
+
+    def close(self) -> None:
+        """End the bot."""
+        if self._seat is not None:
+            with suppress(Exception):
+                self._seat.close()
+
+
+def default_hinter(game: Game) -> Competitor:
+    """Give who gives hints where nobody is named: the solver where there is one for the game."""
+    spec = _SOLVER if has_solver(game) else _OTHER
+    return resolve([spec], margin_ms=50)[0]

@@ -1,0 +1,182 @@
+"""Holds a play: finds its bot ready, stores its plan, and referees until the person has had enough."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError, ConfigError, OptionError
+from arena.executor.preflight import describe_fault, is_refused_option
+from arena.executor.seats import make_seat
+from arena.executor.workspace import workspace
+from arena.live.events import unpack
+from arena.play.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
+from arena.play.sitting import Sitting, Table, close_quietly, planned_match
+from arena.referee.clock import GameClock
+from arena.referee.seats import Fault, SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena.tournament.lease import Lease
+from arena.tournament.plan import choose_tier, pool_name
+from arena.tournament.stop import StopSignals
+from arena_db.owner import current_owner
+from arena_db.records import Entrant, NewTournament
+from arena_plugins import game_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from arena.play.config import PlayConfig, PlayPlan
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_db.records import PlannedMatch, TournamentRecord
+    from arena_db.store import Store
+
+
+_TRIAL_MS = 500
+_TRIAL_MARGIN_MS = 60_000
+
+
+class BotNotReadyError(ArenaError):
+    """The bot that was to be played does not start."""
+
+
+def open_play(store: Store, config: PlayConfig, tell: Callable[[TournamentRecord], None]) -> None:
+    """Play a person's matches until they have had enough.
+
+    Args:
+        store: where the plan, the orders and the results go.
+        config: what is played.
+        tell: hears of the play once it is stored.
+
+    Raises:
+        ConfigError: it cannot be played as it is written.
+        BotNotReadyError: the bot does not start; then nothing is stored.
+        OptionError: the bot refuses an option.
+        ArenaError: the tier it requires is not to be had.
+        DatabaseError: the store cannot be written.
+    """
+    plan = make_play(config)
+    with _ready(plan) as (tier, bot):
+        first = PERSON_SEAT if plan.config.side == "first" else BOT_SEAT
+        match = planned_match(1, first, plan.config.opening)
+        tournament = store_play(store, plan, tier, match)
+        _sit(Table(store, tournament, plan, tier, bot), match, None, tell)
+
+
+def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
+    """Go on with a play whose coordinator has ended, from where its match stood.
+
+    Raises:
+        ConfigError: it is none, another process runs it, or its bot has changed.
+        BotNotReadyError: the bot does not start.
+        ArenaError: the tier it requires is not to be had.
+        DatabaseError: the store cannot be written.
+    """
+    if tournament.type != "play":
+        raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
+    plan = make_play(parse_play(tournament.config, f"the stored configuration of {tournament.name}"))
+    was = store.entrants(tournament.id)[BOT_SEAT]
+    if was.bot.identity != plan.bot.record.identity:
+        raise ConfigError(f"{was.label} has changed since {tournament.name} began; begin a new play with it")
+    unplayed = store.unplayed(tournament.id)
+    told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
+    with _ready(plan) as (tier, bot):
+        store.set_state(tournament.id, "running")
+        if unplayed:
+            match = unplayed[-1]
+        else:
+            planned = store.planned(tournament.id)
+            first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
+            match = planned_match(len(planned) + 1, first, plan.config.opening)
+            store.extend_plan(tournament.id, [match], tournament.config)
+        _sit(Table(store, tournament, plan, tier, bot), match, told, tell)
+
+
+def _sit(
+    table: Table,
+    match: PlannedMatch,
+    told: tuple[int, ...] | None,
+    tell: Callable[[TournamentRecord], None],
+) -> None:
+    """Play from a match on; one of which `told` is known was being played when its coordinator ended."""
+    tournament = table.tournament
+    with ExitStack() as stack:
+        lease = stack.enter_context(Lease(table.store, tournament, current_owner()))
+        signals = stack.enter_context(StopSignals())
+        sitting = stack.enter_context(Sitting(table, lambda: bool(signals.wish) or lease.is_lost))
+        tell(tournament)
+        sitting.run(match if told is None else sitting.abandon(match, told))
+
+
+def store_play(store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch) -> TournamentRecord:
+    """Store a play with its first match; others follow one by one."""
+    entrants = ((PERSON_SEAT, plan.person), (BOT_SEAT, plan.bot))
+    return store.add_tournament(
+        NewTournament(
+            name=plan.config.name,
+            type="play",
+            game=game_spec(plan.game),
+            num_actions=plan.game.num_actions,
+            pool=pool_name(plan.bot_control, tier),
+            seed=plan.config.srand,
+            config=plan.config.to_toml(),
+            event="",
+            site="",
+        ),
+        [
+            Entrant(
+                seat=seat,
+                label=competitor.label,
+                bot=competitor.record,
+                limit="" if competitor.limit is None else str(competitor.limit),
+            )
+            for seat, competitor in entrants
+        ],
+        [match],
+    )
+
+
+@contextmanager
+def _ready(plan: PlayPlan) -> Generator[tuple[Tier, Seat]]:
+    """Give the bot, started, with its tier, within a `with` block."""
+    config = plan.config
+    bots = [plan.bot] if plan.hinter is None else [plan.bot, plan.hinter]
+    required = config.require_tier or (None if config.rated else "T0")
+    tier = choose_tier(config.isolation, required, bots)
+    setup = SeatSetup(
+        match="preflight",
+        game=plan.game,
+        player=0,
+        seed=0,
+        control=_trial(plan.bot_control),
+        init_s=config.init_time,
+    )
+    with workspace(), ExitStack() as stack:
+        seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
+        stack.callback(close_quietly, seat)
+        fault = seat.start(setup)
+        if fault is None:
+            clock = GameClock((setup.control, setup.control))
+            fault = seat.ask(plan.game.initial_state(), 0, clock)
+        if isinstance(fault, Fault):
+            if is_refused_option(fault):
+                raise OptionError(str(fault.detail["cause"]).partition(": ")[2])
+            raise BotNotReadyError(f"{plan.bot.label} does not start: {describe_fault(fault)}")
+        yield tier, seat
+
+
+def _trial(control: TimeControl) -> TimeControl:
+    """Give the limit of the first question, which nobody waits for longer than needed; it may be compiled."""
+    move_ms = min(control.move_ms, _TRIAL_MS)
+    return TimeControl(mode="move", move_ms=move_ms, nodes=control.nodes, margin_ms=_TRIAL_MARGIN_MS)
+
+
+def _actions_told(store: Store, tournament: TournamentRecord, match: PlannedMatch) -> tuple[int, ...]:
+    """Give how far a match had come, as viewers were told; read it before the lease is taken."""
+    actions = list(match.opening)
+    for event in store.snapshot(tournament.id).events:
+        if event.kind == "move" and event.number == match.number and event.ply == len(actions) + 1:
+            action = unpack(event.payload).get("action")
+            if isinstance(action, int):
+                actions.append(action)
+    return tuple(actions)

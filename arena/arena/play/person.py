@@ -1,0 +1,91 @@
+"""The person as a competitor, and their seat: it answers with what was ordered at the board."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING
+
+from arena.entrants import Competitor
+from arena.referee.seats import Answer, Fault, Resignation, Thoughts
+from arena.referee.verdict import FaultError, evidence
+from arena.sandbox.tier import Tier
+from arena_db.records import BotRecord
+from arena_plugins import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.play.desk import Desk
+    from arena.referee.clock import GameClock
+    from arena.referee.seats import SeatSetup
+    from arena_plugins import Outcome, State
+
+PERSON = "human"
+"""Label and spec of a person; who it was, nobody knows."""
+_TICK_S = 0.1
+"""Seconds between two looks whether the match is to end."""
+
+
+def person() -> Competitor:
+    """Give the person as an entrant."""
+    identity = hashlib.sha256(json.dumps([PERSON, "", "", {}]).encode()).hexdigest()
+    record = BotRecord(identity=identity, name=PERSON, spec=PERSON, distribution="", version="", files="{}")
+    return Competitor(label=PERSON, record=record, spec=PERSON, entry="", options={}, limit=None)
+
+
+class PersonSeat:
+    """The place of a person; what it is asked stands on the screen already, so it only waits."""
+
+    name = PERSON
+    version = ""
+    tier = max(Tier)
+    """People are no danger: how the match was isolated is for the bot's seat to say."""
+    deterministic = False
+    idle_cpu_s = 0.0
+
+    def __init__(self, desk: Desk, give_hint: Callable[[State, int], None]) -> None:
+        """Take its desk.
+
+        Args:
+            desk: where orders come from.
+            give_hint: called as `give_hint(state, command)` when a person asks for a hint.
+        """
+        self._desk = desk
+        self._give_hint = give_hint
+        self._player = 0
+
+    def start(self, setup: SeatSetup) -> Fault | None:
+        """Remember the side."""
+        self._player = setup.player
+
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+        """Wait for a move, or for a resignation; a match that is taken back ends as `aborted`."""
+        del num_opening
+        limit_ms, allowance_s, lateness = clock.bound(self._player)
+        began = time.monotonic()
+        self._desk.turn(state)
+        while (elapsed_s := time.monotonic() - began) <= allowance_s:
+            if self._desk.must_end:
+                return Fault(Termination.ABORTED, {})
+            order = self._desk.next_order(min(_TICK_S, allowance_s - elapsed_s))
+            if order is None:
+                continue
+            if order.kind == "hint":
+                self._give_hint(state, order.command)
+            elif order.kind == "resign":
+                return Resignation(order.t - began)
+            else:
+                return Answer(order.action, max(0.0, order.t - began), Thoughts())
+        late = FaultError(lateness, "no move came in time")
+        return Fault(lateness, evidence(late, self, elapsed_s, limit_ms))
+
+    def check(self) -> Fault | None:
+        """A person is always in order."""
+
+    def finish(self, outcome: Outcome, termination: Termination) -> None:
+        """The screen tells people of the end."""
+
+    def close(self) -> None:
+        """There is no process to end."""

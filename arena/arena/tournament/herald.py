@@ -1,0 +1,256 @@
+"""Tells viewers of a running tournament, through the store; play never waits for that."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.executor.telling import PERIOD_S, live_event, started_of
+from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
+from arena.live.labels import short_labels
+from arena.tournament.events import Ended, MatchFinished, Notice
+from arena_db.errors import DatabaseError
+from arena_db.records import LiveEvent
+from arena_plugins import Outcome, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from arena.executor.job import Job
+    from arena.live.events import Payload
+    from arena.tournament.events import Event
+    from arena.tournament.lease import Lease
+    from arena_db.records import MatchRecord, TournamentRecord
+    from arena_db.store import Store
+
+_BEAT_S = 10.0
+"""Seconds from one word of the run's state to the next at least."""
+_SAMPLE_S = 0.5
+"""Seconds from one match that was too quick to be watched to the next that is shown once it is over."""
+_RATE_S = 30.0
+"""Seconds over which the rate of quick matches is reckoned."""
+_REST_S = 5.0
+"""Seconds of silence after the store took no events."""
+_PATIENCE = 3
+"""Times in a row that the store takes no events, after which people are told: a lock may soon be gone."""
+_MOST = 5000
+"""Events that wait for the store; of more, moves are left out and told anew later."""
+_MAX_TEXT = 1000
+
+State = Literal["running", "paused", "stopping", "ended"]
+
+
+class Herald:
+    """Hears what the workers and the run tell, and writes it as events in transactions of its own.
+
+    A match is told of from its beginning if it lasts; its end is told once its result is stored. Of matches
+    that are over too soon to be watched, one is shown now and then, and how many are done. While the store
+    takes no events they wait, as many as is reasonable.
+    """
+
+    def __init__(  # noqa: PLR0913 - a tournament, who plays it and who runs it
+        self,
+        store: Store,
+        tournament: TournamentRecord,
+        jobs: Sequence[Job],
+        labels: Sequence[str],
+        lease: Lease,
+        *,
+        num_workers: int,
+        warn: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Tell nothing yet.
+
+        Args:
+            store: takes the events.
+            tournament: as it stands in the store.
+            jobs: what is to be played.
+            labels: of all its bots.
+            lease: of the tournament; once it is lost, nothing is told.
+            num_workers: matches at once.
+            warn: hears that events cannot be told.
+            clock: gives seconds that never run back.
+        """
+        self._store = store
+        self._tournament = tournament
+        self._jobs = {job.number: job for job in jobs}
+        self._short = dict(zip(labels, short_labels(labels), strict=True))
+        self._lease = lease
+        self._num_workers = num_workers
+        self._warn = warn
+        self._clock = clock
+        self._state: State = "running"
+        self._reason = ""
+        self._num_done = tournament.num_done
+        self._running: dict[int, list[LiveEvent]] = {}
+        self._queue: list[LiveEvent] = []
+        self._over: list[MatchFinished] = []
+        self._must_repeat = False
+        self._num_failures = 0
+        self._state_is_due = True
+        self._next_beat = self._next_flush = self._next_sample = clock()
+        self._counts: deque[tuple[float, int]] = deque()
+        self._leaves_out = False
+
+    def hear(self, events: Iterable[LiveEvent]) -> None:
+        """Take what workers tell of running matches."""
+        for event in events:
+            job = self._jobs.get(event.number or 0)
+            if job is None or event.number is None:
+                continue
+            if event.kind == "started":
+                known = self._running[event.number] = [self._started(job, event.attempt, event.t)]
+            else:
+                known = self._running.get(event.number, [])
+                if not known or known[0].attempt != event.attempt:
+                    continue
+                if known[-1].kind == "info":
+                    known.pop()
+                known.append(event)
+            self._queue.append(known[-1])
+
+    def tell(self, event: Event) -> None:
+        """Take what the run tells everybody who shows it."""
+        if isinstance(event, MatchFinished):
+            self._over.append(event)
+        elif isinstance(event, Notice):
+            self._add(Fault(text=event.text[:_MAX_TEXT]))
+        elif isinstance(event, Ended):
+            self._num_done = event.num_done
+            self.change("ended", event.reason)
+
+    def change(self, state: State, reason: str = "") -> None:
+        """Take where the run stands."""
+        if (state, reason) != (self._state, self._reason):
+            self._state, self._reason = state, reason
+            self._state_is_due = True
+            # At the next tick, or a pause that ends within a period would never be told.
+            self._next_flush = self._clock()
+
+    def lost(self, numbers: Iterable[int]) -> None:
+        """Forget matches that died with their workers; they may be played again."""
+        for number in numbers:
+            self._running.pop(number, None)
+
+    def tick(self, *, at_once: bool = False) -> None:
+        """Write what there is, if it is time or `at_once`; never fail."""
+        now = self._clock()
+        if self._lease.is_lost or (now < self._next_flush and not at_once):
+            return
+        self._next_flush = now + PERIOD_S
+        try:
+            self._flush(now)
+            self._num_failures = 0
+        except (DatabaseError, ArenaError) as error:
+            self._next_flush = self._clock() + _REST_S
+            if len(self._queue) > _MOST:
+                self._must_repeat = True
+                self._queue = [event for event in self._queue if event.kind in ("finished", "fault")][-_MOST:]
+            self._num_failures += 1
+            if self._num_failures == _PATIENCE:
+                self._warn(f"who watches sees nothing new for now: {error}")
+
+    def _flush(self, now: float) -> None:
+        # A viewer must find in the store what it was told, and results may wait beside it.
+        if self._over and not self._store.num_waiting:
+            self._end_matches(now)
+        if self._state_is_due or now >= self._next_beat:
+            self._add(self._run_state(now))
+            self._state_is_due, self._next_beat = False, now + _BEAT_S
+        if self._must_repeat:
+            running = [event for known in self._running.values() for event in known]
+            again = {id(event) for event in running}
+            self._queue = [*running, *(event for event in self._queue if id(event) not in again)]
+            self._must_repeat = False
+        if self._queue:
+            self._store.append_events(self._queue)
+            self._queue.clear()
+
+    def _end_matches(self, now: float) -> None:
+        """Tell of the ends of matches that are stored; of quick ones that of one."""
+        over, self._over = self._over, []
+        self._num_done = over[-1].num_done
+        quick: list[MatchFinished] = []
+        for end in over:
+            known = self._running.get(end.record.number)
+            if known is None:
+                quick.append(end)
+            elif known[0].attempt == end.record.attempt:
+                del self._running[end.record.number]
+                self._end(end.record, known)
+            # Else it is being played again already.
+        if not quick:
+            return
+        self._leaves_out = True
+        if now >= self._next_sample or self._state == "ended":
+            self._next_sample = now + _SAMPLE_S
+            failed = [end for end in quick if Termination(end.record.termination).is_fault]
+            self._end((failed or quick)[-1].record, [])
+            self._state_is_due = True
+
+    def _end(self, record: MatchRecord, told: Sequence[LiveEvent]) -> None:
+        job = self._jobs[record.number]
+        job = msgspec.structs.replace(job, attempt=record.attempt)
+        t = record.started_at + record.duration_ms / 1000
+        ply = max((event.ply for event in told if event.kind == "move"), default=len(job.opening))
+        if not told:
+            self._queue.append(self._started(job, record.attempt, record.started_at))
+        # What did not get through while it was played.
+        for index in range(ply, len(record.actions)):
+            move = Move(
+                action=record.actions[index], elapsed_ms=record.times_ms[index], value=record.values[index]
+            )
+            self._queue.append(live_event(job, move, index + 1, t))
+        if Termination(record.termination).is_fault:
+            player = {Outcome.FIRST: 1, Outcome.SECOND: 0}.get(Outcome(record.outcome))
+            fault = Fault(player=player, termination=record.termination, text=record.reason[:_MAX_TEXT])
+            self._queue.append(live_event(job, fault, len(record.actions), t))
+        stored = self._store.match_of(record.tournament, record.number, record.attempt)
+        finished = Finished(
+            outcome=Outcome(record.outcome).value,
+            termination=record.termination,
+            reason=record.reason[:_MAX_TEXT],
+            plies=len(record.actions),
+            is_final=record.is_final,
+            stored=None if stored is None else stored.id,
+        )
+        self._queue.append(live_event(job, finished, len(record.actions), t))
+
+    def _started(self, job: Job, attempt: int, t: float) -> LiveEvent:
+        labels = (self._short[job.first.label], self._short[job.second.label])
+        return live_event(msgspec.structs.replace(job, attempt=attempt), started_of(job, labels), 0, t)
+
+    def _run_state(self, now: float) -> RunState:
+        tournament = self._tournament
+        return RunState(
+            state=self._state,
+            planned=tournament.num_planned,
+            done=self._num_done,
+            name=tournament.name,
+            game=tournament.game,
+            tc=tournament.pool.rpartition(" ")[0],
+            workers=self._num_workers,
+            rate=self._rate(now),
+            reason=self._reason,
+        )
+
+    def _rate(self, now: float) -> float | None:
+        """Give matches per minute; None where viewers hear of every match, and at the end."""
+        if not self._leaves_out or self._state == "ended":
+            return None
+        self._counts.append((now, self._num_done))
+        while len(self._counts) > 2 and self._counts[1][0] <= now - _RATE_S:  # noqa: PLR2004 - a rate takes two
+            self._counts.popleft()
+        (t, count), span = self._counts[0], now - self._counts[0][0]
+        return 60 * (self._num_done - count) / span if span > 0 and t < now else None
+
+    def _add(self, body: Payload) -> None:
+        """Add an event about the tournament itself."""
+        of = self._tournament.id
+        event = LiveEvent(tournament=of, number=None, kind=kind_of(body), payload=pack(body), t=time.time())
+        self._queue.append(event)

@@ -1,0 +1,147 @@
+"""The context of a run: the contract's promises kept."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from arena.errors import ConfigError
+from arena.pairing.sampling import draw_number
+from arena.training import checkpoints
+from arena.training.files import write_whole
+from arena.training.keeping import entrants_in_the_making, entrants_of, keep
+from arena.training.matches import play, stored_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from arena.training.metrics import Figure, MetricsFile
+    from arena.training.runs import RunSettings
+    from arena_plugins.contract import Game
+    from arena_plugins.training import Checkpoint, Score, TrainingMatch
+
+EVERY_S = 120.0
+"""Seconds between checkpoints: what a power cut costs at most."""
+
+
+class Stopped(BaseException):
+    """The user stopped the run; a checkpoint was kept. No `Exception`: a trainer may suppress those."""
+
+
+class Watcher(Protocol):
+    """Shows a run to its user."""
+
+    def figure(self, figure: Figure) -> None:
+        """Hear a figure that was kept."""
+        ...
+
+    def progress(self, step: int, total: int, seconds: float) -> None:
+        """Hear that `step` steps of `total` are done, after so many seconds of training in all."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Hear something worth a line."""
+        ...
+
+
+class Context:
+    """One run as its trainer sees it; see `arena_plugins.training.TrainingContext`."""
+
+    def __init__(  # noqa: PLR0913 - what a run is, and who wants something of it
+        self,
+        settings: RunSettings,
+        folder: Path,
+        game: Game,
+        metrics: MetricsFile,
+        watcher: Watcher,
+        *,
+        is_stopping: Callable[[], bool],
+        resumed: tuple[Checkpoint, float] | None,
+        db: str | None,
+        keeps_matches: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.game = game
+        self.seed = settings.seed
+        self.recipe = settings.recipe
+        self.folder = folder
+        self.data = settings.data_folder
+        self.resumed = None if resumed is None else resumed[0]
+        self.step = 0
+        """How far training is."""
+        self.total = 0
+        """How far it is to go."""
+        self._settings = settings
+        self._metrics = metrics
+        self._watcher = watcher
+        self._is_stopping = is_stopping
+        self._db = db
+        self._keeps_matches = keeps_matches
+        self._clock = clock
+        self._before = 0.0 if resumed is None else resumed[1]
+        self._began = self._kept_at = clock()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, those before interruptions counted in."""
+        return self._before + self._clock() - self._began
+
+    def matches(self) -> Iterator[TrainingMatch]:
+        """Give the stored matches of the game, newest tournament first."""
+        return stored_matches(self.game, self._db)
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        """Keep a figure and show it."""
+        self._watcher.figure(self._metrics.add(step, name, value))
+
+    def tick(self, step: int, total: int, snapshot: Callable[[], Checkpoint]) -> bool:
+        """Say how far training is; keep a checkpoint when one is due, or when it has to stop here."""
+        self.step, self.total = step, total
+        self._watcher.progress(step, total, self.seconds)
+        is_over = self._settings.budget is not None and self.seconds >= self._settings.budget
+        is_stopping = self._is_stopping()
+        if is_stopping or is_over or self._clock() - self._kept_at >= EVERY_S:
+            self._keep(snapshot())
+        if is_stopping:
+            raise Stopped
+        return not is_over
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Write a file of the run.
+
+        Raises:
+            ConfigError: `name` is more than a name, or one the run uses itself.
+        """
+        if "/" in name or name in {"", ".", "..", checkpoints.NAME, "metrics.jsonl", "run.toml", "lock"}:
+            raise ConfigError(f'"{name}" cannot be the name of a file of a run')
+        return write_whole(self.folder / name, content)
+
+    def play(self, first: str, second: str, matches: int, *, plies: int = 2) -> Score:
+        """Let two bots meet in this process."""
+        seed = draw_number(f"{self.seed}/{self.step}/{first}/{second}") >> 11
+        score, played = play(self.game, first, second, matches, plies=plies, seed=seed)
+        if self._keeps_matches:
+            for specs, found in (((first, second), played[::2]), ((second, first), played[1::2])):
+                keep(self._db, self.game, entrants_of(*specs), self._tournament, found)
+        return score
+
+    def store(self, matches: Iterable[TrainingMatch]) -> int:
+        """Keep matches of the trainer's own where the user asked for it; give how many."""
+        if not self._keeps_matches:
+            return 0
+        seats = entrants_in_the_making(self._settings.trainer, self.folder.name)
+        return keep(self._db, self.game, seats, self._tournament, list(matches))
+
+    def say(self, text: str) -> None:
+        """Tell the user something."""
+        self._watcher.say(text)
+
+    @property
+    def _tournament(self) -> str:
+        return f"train-{self.folder.name}"
+
+    def _keep(self, checkpoint: Checkpoint) -> None:
+        self._metrics.sync()
+        checkpoints.save(self.folder, checkpoint, self.seconds)
+        self._kept_at = self._clock()

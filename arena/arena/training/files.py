@@ -1,0 +1,65 @@
+"""Files of a run: written whole or not at all, and a lock that ends with its process."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
+    from arena_plugins.training import Fact
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Put a file in place of an old one; whatever happens, one of them is there."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def held(folder: Path) -> Generator[None]:
+    """Keep a run to this process; the lock ends with it, however it ends.
+
+    Raises:
+        ConfigError: another process has it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        # Windows has no such locks: there the user sees to it.
+        yield
+        return
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(f"the run {folder.name} is going on in another process") from None
+        yield
+
+
+def toml_lines(values: Mapping[str, Fact]) -> str:
+    """Write flat values as TOML."""
+    # A JSON scalar is TOML as it stands, once DEL is escaped; keys are quoted likewise.
+    return "".join(
+        f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+        for key, value in values.items()
+    )
+
+
+def _key(key: str) -> str:
+    is_bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+    return key if is_bare else json.dumps(key)

@@ -1,0 +1,104 @@
+"""Where weights come from: the TOML file that lies beside each of them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.training.files import toml_lines
+from arena_plugins.training import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from arena_plugins.training import Fact
+
+_LIBRARIES = ("numpy", "numba", "torch", "tensorflow", "keras", "onnx", "onnxruntime")
+_Z = 1.959964
+"""97.5 % of the normal distribution lie below."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Matches against one opponent."""
+
+    opponent: str
+    score: Score
+    plies: int
+    """Random actions each pair of matches began with."""
+
+
+def path_of(weights: Path) -> Path:
+    """Give where the provenance of a file of weights lies."""
+    return weights.with_suffix(".provenance.toml")
+
+
+def provenance(
+    weights: bytes,
+    run: Mapping[str, Fact],
+    options: Mapping[str, Fact],
+    data: Mapping[str, Fact],
+    measured: Sequence[Measured] = (),
+) -> str:
+    """Write the provenance of weights.
+
+    Args:
+        weights: the whole file.
+        run: how they were made: command, trainer, recipe, game, seed, steps, seconds.
+        options: of the trainer.
+        data: what they were made of.
+        measured: how they played.
+    """
+    head: dict[str, Fact] = {
+        "sha256": hashlib.sha256(weights).hexdigest(),
+        "bytes": len(weights),
+        **run,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    tables = {"options": options, "data": data, "versions": _versions(), "machine": _machine()}
+    text = toml_lines(head)
+    text += "".join(f"\n[{name}]\n{toml_lines(values)}" for name, values in tables.items() if values)
+    return text + "".join(f"\n[[measured]]\n{toml_lines(_row(one))}" for one in measured)
+
+
+def wilson(points: float, total: int) -> tuple[float, float]:
+    """Give the 95 % score interval of a share, both in percent (Wilson, 1927)."""
+    if not total:
+        return 0.0, 100.0
+    share = points / total
+    middle = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
+    half = _Z * sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2)) / (1 + _Z**2 / total)
+    return 100 * (middle - half), 100 * (middle + half)
+
+
+def _row(measured: Measured) -> dict[str, Fact]:
+    row: dict[str, Fact] = {"opponent": measured.opponent, "random_plies": measured.plies}
+    for side, counts in (("first", measured.score.first), ("second", measured.score.second)):
+        low, high = wilson(counts[0], sum(counts))
+        row[f"{side}_matches"] = sum(counts)
+        row[f"{side}_wins"], row[f"{side}_draws"], row[f"{side}_losses"] = counts
+        row[f"{side}_win_percent"] = round(100 * counts[0] / max(sum(counts), 1), 1)
+        row[f"{side}_win_low"], row[f"{side}_win_high"] = round(low, 1), round(high, 1)
+    row["distinct"] = measured.score.num_distinct
+    return row
+
+
+def _versions() -> dict[str, Fact]:
+    """Give the versions of what was loaded."""
+    found: dict[str, Fact] = {
+        "bot-arena": importlib.metadata.version("bot-arena"),
+        "python": platform.python_version(),
+    }
+    return found | {name: importlib.metadata.version(name) for name in _LIBRARIES if name in sys.modules}
+
+
+def _machine() -> dict[str, Fact]:
+    return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count() or 1}

@@ -1,0 +1,206 @@
+"""Runs: their folders below the arena's home, and what each of them was asked for."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import tomllib
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.errors import ConfigError
+from arena.home import home
+from arena.training import checkpoints
+from arena.training.files import toml_lines, write_whole
+from arena.training.recipe import find_recipe, options_of
+from arena_plugins.entries import TRAINERS, find
+from arena_plugins.spec import NAME, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SETTINGS = "run.toml"
+_SEEDS = 1 << 53
+
+
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that decides what a run does; kept in its folder as `run.toml`."""
+
+    trainer: str
+    """Name of the trainer's entry point."""
+    recipe: str = ""
+    """Name or file of the recipe."""
+    recipe_text: str = ""
+    """What it said when the run began."""
+    options: dict[str, str] = {}
+    """Of the trainer, those of the recipe and of the command together."""
+    game: str = "connect-four"
+    """Spec of the game."""
+    seed: int
+    budget: float | None = None
+    """Seconds of training; None as long as it takes."""
+    data: str = ""
+    """Folder of exported matches, absolute; empty without one."""
+    start: str = ""
+    """The run and the step whose checkpoint it begins from; empty where it begins from nothing."""
+    command: str = ""
+    """How the run was begun."""
+
+    @property
+    def data_folder(self) -> Path | None:
+        """`data` as a path."""
+        return Path(self.data) if self.data else None
+
+    def to_toml(self) -> str:
+        """Write the settings."""
+        values = {key: value for key, value in msgspec.to_builtins(self).items() if value is not None}
+        options = values.pop("options")
+        return toml_lines(values) + f"\n[options]\n{toml_lines(options)}"
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command asks for; None where the recipe decides."""
+
+    trainer: str
+    options: Mapping[str, str] = {}
+    recipe: str | None = None
+    game: str | None = None
+    seed: int | None = None
+    budget: float | None = None
+    data: Path | None = None
+    name: str | None = None
+    start: str | None = None
+    """A run whose checkpoint to begin from."""
+    command: str = ""
+
+
+def runs_folder() -> Path:
+    """Give the folder of all runs."""
+    return home().absolute() / "runs"
+
+
+def settle(order: Order) -> RunSettings:
+    """Decide what a new run does: the command wins over the recipe.
+
+    Raises:
+        PluginError: there is no such trainer.
+        ConfigError: the recipe or a number cannot be used, or the folder of data is not there.
+    """
+    found = find_recipe(find(TRAINERS, order.trainer), order.recipe)
+    recipe = found.recipe
+    seed = next((seed for seed in (order.seed, recipe.seed) if seed is not None), secrets.randbelow(_SEEDS))
+    start = "" if order.start is None else _start_of(order.start, order.trainer, seed)
+    budget = recipe.budget if order.budget is None else order.budget
+    if not 0 <= seed < _SEEDS:
+        raise ConfigError(f"--seed {seed} is not a whole number from 0 to 2^53 - 1")
+    if budget is not None and not 0 < budget < float("inf"):
+        raise ConfigError(f"--budget {budget:g} is not a positive number of seconds")
+    if order.data is not None and not order.data.is_dir():
+        raise ConfigError(f"--data {order.data} is no folder; arena export makes such folders")
+    return RunSettings(
+        trainer=order.trainer,
+        recipe=found.name,
+        recipe_text=found.text,
+        options={**options_of(recipe), **order.options},
+        game=order.game or recipe.game,
+        seed=seed,
+        budget=budget,
+        data="" if order.data is None else str(order.data.absolute()),
+        start=start,
+        command=order.command,
+    )
+
+
+def _start_of(name: str, trainer: str, seed: int) -> str:
+    """Say which checkpoint a run begins from.
+
+    Raises:
+        ConfigError: there is none, or it is of another trainer or seed, on which shapes may depend.
+    """
+    folder, settings = find_run(name)
+    kept = checkpoints.load(folder)
+    if kept is None:
+        raise ConfigError(f"the run {name} has no checkpoint to begin from")
+    if (settings.trainer, settings.seed) != (trainer, seed):
+        raise ConfigError(
+            f"the checkpoint of {name} is one of {settings.trainer} with seed {settings.seed};"
+            f" begin with these, not with {trainer} and seed {seed}"
+        )
+    return f"{name} step {kept[0].step}"
+
+
+def make_folder(settings: RunSettings, name: str | None) -> Path:
+    """Make the folder of a new run and write down what it does.
+
+    Raises:
+        ConfigError: the name cannot be used, or another run has it.
+    """
+    folder = runs_folder()
+    if name is None:
+        name = next(text for i in count(1) if not (folder / (text := f"{settings.trainer}-{i}")).exists())
+    if not NAME.match(name):
+        raise ConfigError(f'"{name}" cannot be the name of a run (letters, digits, "_", ".", "-")')
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).mkdir()
+    except FileExistsError:
+        raise ConfigError(f'there is a run "{name}" already; --resume {name} goes on with it') from None
+    except OSError as error:
+        raise ConfigError(f"cannot make {folder / name} ({error.strerror}); set ARENA_HOME") from error
+    write_settings(folder / name, settings)
+    if settings.start:
+        origin = folder / settings.start.partition(" ")[0]
+        write_whole(folder / name / checkpoints.NAME, (origin / checkpoints.NAME).read_bytes())
+    return folder / name
+
+
+def write_settings(folder: Path, settings: RunSettings) -> None:
+    """Write down what a run does."""
+    write_whole(folder / _SETTINGS, settings.to_toml().encode())
+
+
+def drop_if_empty(folder: Path) -> None:
+    """Take a run away that has neither a figure nor a checkpoint: its trainer refused it."""
+    files = {path.name: path.stat().st_size for path in folder.iterdir()}
+    if all(name in {_SETTINGS, "lock"} or not size for name, size in files.items()):
+        shutil.rmtree(folder)
+
+
+def find_run(name: str) -> tuple[Path, RunSettings]:
+    """Give the folder of a run and what it does.
+
+    Raises:
+        ConfigError: there is none of that name, or its settings cannot be read.
+    """
+    folder = runs_folder() / name
+    if not NAME.match(name) or not (folder / _SETTINGS).is_file():
+        known = sorted(_names())
+        listed = ", ".join(known[:10]) or "none"
+        raise ConfigError(f'there is no run "{name}"{nearest(name, known)} (runs: {listed})')
+    try:
+        values = tomllib.loads((folder / _SETTINGS).read_text("utf-8"))
+        return folder, msgspec.convert(values, RunSettings)
+    except (OSError, ValueError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{folder / _SETTINGS} cannot be read: {error}") from error
+
+
+def same_options(settings: RunSettings, options: Mapping[str, str]) -> None:
+    """Refuse options that a run was not begun with.
+
+    Raises:
+        ConfigError: names the first one.
+    """
+    for key, value in options.items():
+        if settings.options.get(key) != value:
+            was = json.dumps(settings.options.get(key, ""))
+            raise ConfigError(f"the run was begun with {key}={was}; to change it begin another run")
+
+
+def _names() -> Iterable[str]:
+    folder = runs_folder()
+    return (path.parent.name for path in folder.glob(f"*/{_SETTINGS}")) if folder.is_dir() else ()

@@ -1,0 +1,194 @@
+"""One sitting of a run: train, write the weights with their provenance, measure them."""
+
+from __future__ import annotations
+
+import signal
+import tomllib
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.errors import ConfigError
+from arena.training import checkpoints, curves
+from arena.training.context import Context
+from arena.training.files import held, write_whole
+from arena.training.metrics import MetricsFile
+from arena.training.provenance import Measured, path_of, provenance
+from arena_plugins.manager import TRAINERS, load_game, load_plugin
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import FrameType
+
+    from arena.training.context import Watcher
+    from arena.training.runs import RunSettings
+    from arena_plugins.training import Fact, Trainer
+
+_WEIGHTS = "weights"
+_SUFFIXES = (".npz", ".onnx")
+_PLIES = 2
+"""Random actions that matches of an evaluation begin with."""
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of one sitting, beyond what the run does."""
+
+    out: Path | None = None
+    """Where a copy of the weights goes."""
+    opponents: Sequence[str] = ()
+    """Specs of bots to measure the weights against."""
+    matches: int = 200
+    """With each of them."""
+    db: str | None = None
+    """The store."""
+    keeps_matches: bool = False
+    """Whether the matches of the run are stored."""
+
+
+class Product(msgspec.Struct, frozen=True):
+    """What came of a run."""
+
+    weights: Path
+    spec: str
+    """The bot with these weights, ready to be entered."""
+    measured: tuple[Measured, ...]
+    seconds: float
+    """Of training, all sittings together."""
+
+
+def check(settings: RunSettings, wishes: Wishes) -> None:
+    """Look whether a run can begin: better now than after hours of training.
+
+    Raises:
+        ArenaError: its game or its trainer cannot be made, or the weights would have no place to go to.
+    """
+    if wishes.out is not None:
+        _check_out(wishes.out)
+    load_game(settings.game)
+    load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
+
+
+def sit(folder: Path, settings: RunSettings, watcher: Watcher, wishes: Wishes) -> Product:
+    """Train until the run is done, its time is used up or the user stops it.
+
+    Raises:
+        Stopped: by the user; a checkpoint was kept.
+        ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or taken.
+    """
+    with held(folder), _stop_signals() as is_stopping:
+        resumed = checkpoints.load(folder)
+        _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
+        game = load_game(settings.game)
+        trainer = load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
+        with MetricsFile(folder, last_step=-1 if resumed is None else resumed[0].step) as metrics:
+            context = Context(
+                settings,
+                folder,
+                game,
+                metrics,
+                watcher,
+                is_stopping=is_stopping,
+                resumed=resumed,
+                db=wishes.db,
+                keeps_matches=wishes.keeps_matches,
+            )
+            return _train(trainer, context, settings, wishes)
+
+
+def _train(trainer: Trainer, context: Context, settings: RunSettings, wishes: Wishes) -> Product:
+    try:
+        trained = trainer.train(context)
+    finally:
+        curves.draw(context.folder)
+    if trained.suffix not in _SUFFIXES:
+        raise ConfigError(f'the trainer made weights "{trained.suffix}"; they are .npz or .onnx')
+    seconds = context.seconds
+    weights = context.write(f"{_WEIGHTS}{trained.suffix}", trained.weights)
+    run = _run_facts(settings, context, seconds)
+
+    def describe(measured: Sequence[Measured]) -> None:
+        text = provenance(trained.weights, run, settings.options, trained.facts, measured)
+        write_whole(path_of(weights), text.encode())
+        if wishes.out is not None:
+            write_whole(wishes.out, trained.weights)
+            write_whole(path_of(wishes.out), text.encode())
+
+    # Before the evaluation too: a kill in it loses figures, not weights.
+    describe([])
+    spec = str(Spec(trainer.bot, {"weights": str(wishes.out or weights)}))
+    measured = _measure(context, spec, wishes)
+    if measured:
+        describe(measured)
+    return Product(wishes.out or weights, spec, measured, seconds)
+
+
+def _run_facts(settings: RunSettings, context: Context, seconds: float) -> dict[str, Fact]:
+    return {
+        "command": settings.command,
+        "trainer": settings.trainer,
+        "recipe": settings.recipe,
+        "game": settings.game,
+        "seed": settings.seed,
+        "steps": context.step,
+        "is_complete": context.step >= context.total,
+        "start_checkpoint": settings.start,
+        "resumed_from_step": 0 if context.resumed is None else context.resumed.step,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _measure(context: Context, spec: str, wishes: Wishes) -> tuple[Measured, ...]:
+    measured: list[Measured] = []
+    for opponent in wishes.opponents:
+        context.say(f"{wishes.matches} matches against {opponent}")
+        score = context.play(spec, opponent, wishes.matches, plies=_PLIES)
+        measured.append(Measured(opponent, score, _PLIES))
+        context.metric(context.step, f"score vs {opponent}", score.percent)
+    return tuple(measured)
+
+
+def _check_unfinished(folder: Path, settings: RunSettings, seconds: float) -> None:
+    """Refuse a run that is done, or has trained for `seconds` and has no time left.
+
+    Raises:
+        ConfigError: it is; says where its weights lie.
+    """
+    for path in folder.glob(f"{_WEIGHTS}.provenance.toml"):
+        told = tomllib.loads(path.read_text("utf-8"))
+        if told["is_complete"]:
+            raise ConfigError(f"the run {folder.name} is finished; its weights lie in {folder}")
+        if settings.budget is not None and seconds >= settings.budget:
+            raise ConfigError(
+                f"the run {folder.name} has used up its {settings.budget:g} s; --budget with more goes on"
+            )
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a place for weights.
+
+    Raises:
+        ConfigError: its folder is not there, or it is a folder itself.
+    """
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise ConfigError(f"--out {out} is no place for a file: give a file in a folder that is there")
+
+
+@contextmanager
+def _stop_signals() -> Generator[Callable[[], bool]]:
+    """Turn the first Ctrl-C or SIGTERM into a wish; a second Ctrl-C ends the process as ever."""
+    asked: list[int] = []
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,198 @@
+"""Bots as the screen of bots shows them: installed ones from metadata, and what the store tells of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.entrants import resolve
+from arena.errors import ArenaError
+from arena.executor.checked import last_checks
+from arena.home import open_store
+from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
+from arena.live.labels import show_name
+from arena.shelf.listing import list_bots
+from arena.tournament.quarantine import Quarantine
+from arena_plugins.contract import Outcome, Termination
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from arena.executor.checked import Checked
+    from arena_db.records import BotRecord, Tally
+    from arena_plugins.entries import Problem
+
+_MAX_TEXT: Final = 300
+_MAX_LINE: Final = 1 << 16
+_MAX_TOURNAMENTS: Final = 10_000
+LIST_WORDS: Final = ("bots", "list", "--format", "ndjson")
+"""The command that loads each bot in a process of its own, and says what came of it."""
+
+
+class _Listed(msgspec.Struct):
+    """A line of that command."""
+
+    name: str
+    entry: str
+    distribution: str
+    status: str
+
+
+def read_bots(option: str | None) -> BotsView:
+    """Give all bots; none is loaded. Where the store cannot be read, its part is missing and said to be."""
+    trouble = ""
+    competitors: dict[str, list[CompetitorView]] = {}
+    try:
+        competitors = _competitors(option)
+    except ArenaError as error:
+        trouble = clean_text(str(error), _MAX_TEXT)
+    checks = _checks()
+    listing = list_bots()
+    rows = [
+        BotRow(
+            name=show_name(entry.name),
+            distribution=show_name(entry.distribution),
+            version=show_name(entry.version),
+            entry=clean_text(entry.value, _MAX_TEXT),
+            place="folder" if entry.folder else "environment",
+            kind=UNTRIED,
+            checks=checks.get(entry.name, ()),
+            competitors=tuple(competitors.pop(entry.name, ())),
+        )
+        for entry in listing.entries.values()
+    ]
+    rows += map(_broken, listing.problems)
+    known = {row.name for row in rows}
+    rows += [
+        BotRow(name=show_name(name), status=GONE, kind=GONE, competitors=tuple(played))
+        for name, played in competitors.items()
+        if show_name(name) not in known
+    ]
+    return BotsView(rows=tuple(sorted(rows, key=lambda row: (not row.place, row.name))), trouble=trouble)
+
+
+def read_status(lines: Iterable[str]) -> dict[tuple[str, str, str], str]:
+    """Read what `LIST_WORDS` printed: the status by name, entry point and distribution."""
+    found: dict[tuple[str, str, str], str] = {}
+    for line in lines:
+        try:
+            bot = msgspec.json.decode(line[:_MAX_LINE], type=_Listed)
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            continue
+        key = (show_name(bot.name), clean_text(bot.entry, _MAX_TEXT), show_name(bot.distribution))
+        found[key] = clean_text(bot.status, _MAX_TEXT)
+    return found
+
+
+def _broken(problem: Problem) -> BotRow:
+    entry = problem.entry
+    kind = (
+        "changed"
+        if "wheel" in problem.reason
+        else "bad name"
+        if "is not a name" in problem.reason
+        else "twice"
+    )
+    return BotRow(
+        name=show_name(entry.name),
+        distribution=show_name(entry.distribution),
+        version=show_name(entry.version),
+        entry=clean_text(entry.value, _MAX_TEXT),
+        place="folder" if entry.folder else "environment",
+        status=clean_text(problem.reason, _MAX_TEXT),
+        kind=kind,
+    )
+
+
+def _checks() -> dict[str, tuple[CheckView, ...]]:
+    """Give the last check of each spec, newest first, by the name of the bot."""
+    found: defaultdict[str, list[CheckView]] = defaultdict(list)
+    for checked in sorted(last_checks().values(), key=lambda checked: -checked.t):
+        found[checked.bot.partition(":")[0]].append(
+            CheckView(
+                bot=clean_text(checked.bot, _MAX_TEXT),
+                game=clean_text(checked.game, _MAX_TEXT),
+                t=checked.t,
+                num_passed=checked.num_passed,
+                num_checks=checked.num_checks,
+                failed=tuple(clean_text(text, _MAX_TEXT) for text in checked.failed),
+                is_outdated=_is_outdated(checked),
+            )
+        )
+    return {name: tuple(views) for name, views in found.items()}
+
+
+def _is_outdated(checked: Checked) -> bool:
+    try:
+        return resolve([checked.bot], margin_ms=0)[0].record.identity != checked.identity
+    except (ArenaError, OSError):
+        return True
+
+
+def _competitors(option: str | None) -> dict[str, list[CompetitorView]]:
+    """Give those who have played, by the name of the bot."""
+    from arena_db.records import MatchFilter
+
+    with open_store(option, read_only=True, create=False) as store:
+        tallies = store.tallies(MatchFilter(rated_only=False))
+        records = store.bots()
+        names = {record.id: record.name for record in store.tournaments(limit=_MAX_TOURNAMENTS)}
+    games, faults = _counted(tallies)
+    held = _quarantined(tallies, names)
+    found: defaultdict[str, list[CompetitorView]] = defaultdict(list)
+    for identity in sorted(games, key=lambda identity: -games[identity]):
+        found[records[identity].name].append(
+            CompetitorView(
+                spec=clean_text(records[identity].spec, _MAX_TEXT),
+                version=show_name(_version(records[identity])),
+                games=games[identity],
+                faults=dict(faults[identity]),
+                quarantined=tuple(held[identity]),
+            )
+        )
+    return found
+
+
+def _version(record: BotRecord) -> str:
+    """Give the version; where files belong to a bot, the beginning of a hash tells it from others."""
+    try:
+        files: object = json.loads(record.files or "{}")
+    except ValueError:
+        files = {}
+    return f"{record.version} {record.identity[:6]}" if files else record.version
+
+
+def _counted(tallies: Sequence[Tally]) -> tuple[Counter[str], Mapping[str, Counter[str]]]:
+    """Count matches and, by termination, forfeits, of each identity."""
+    games: Counter[str] = Counter()
+    faults: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for tally in tallies:
+        if tally.outcome == Outcome.VOID:
+            continue
+        games[tally.first] += tally.num_matches
+        games[tally.second] += tally.num_matches * (tally.second != tally.first)
+        if Termination(tally.termination).is_fault:
+            loser = tally.second if tally.outcome == Outcome.FIRST else tally.first
+            faults[loser][tally.termination] += tally.num_matches
+    return games, faults
+
+
+def _quarantined(tallies: Sequence[Tally], names: Mapping[int, str]) -> Mapping[str, list[str]]:
+    """Give the tournaments in which each identity is quarantined, by the rule of those who run them."""
+    rules: defaultdict[int, Quarantine] = defaultdict(Quarantine)
+    met: defaultdict[int, set[str]] = defaultdict(set)
+    for tally in tallies:
+        rules[tally.tournament].add(
+            tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches
+        )
+        met[tally.tournament] |= {tally.first, tally.second}
+    held: defaultdict[str, list[str]] = defaultdict(list)
+    for tournament, rule in sorted(rules.items()):
+        for identity in met[tournament]:
+            if rule.holds(identity):
+                held[identity].append(show_name(names.get(tournament, str(tournament))))
+    return held

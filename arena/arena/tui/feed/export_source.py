@@ -1,0 +1,91 @@
+"""What an export would hold, and its filter as options of the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import ConfigError
+from arena.export.query import ExportQuery, count
+from arena.home import open_store
+from arena.live.exports import ExportForm, ExportPreview
+from arena.tui.feed.condition import read_condition
+from arena.tui.feed.stored import row_of
+
+if TYPE_CHECKING:
+    from arena.live.tables import MatchRow
+    from arena.tui.feed.condition import Condition
+
+_OPTIONS: Final = {"bot": "bot", "vs": "vs", "game": "game", "tournament": "tournament", "end": "termination"}
+"""Words of a filter, and the options that say the same."""
+_NUM_NEWEST: Final = 50
+
+
+def export_words(form: ExportForm) -> list[str]:
+    """Give the command line of a form behind `arena`, a word each.
+
+    Raises:
+        ConfigError: a field is missing or wrong, or the filter asks for what `arena export` cannot.
+    """
+    return form.words(conditions_of(read_condition(form.filter)))
+
+
+def conditions_of(condition: Condition) -> list[str]:
+    """Give a filter as options of `arena export`.
+
+    Raises:
+        ConfigError: it has no option for that.
+    """
+    beyond = [f"result:{condition.result}"] if condition.result else []
+    beyond += [f"ply{sign}{number}" for sign, number in condition.plies]
+    given = {word: str(getattr(condition, word)) for word in _OPTIONS if getattr(condition, word)}
+    beyond += [f"{word}:{value}" for word, value in given.items() if "*" in value or "?" in value]
+    if beyond:
+        raise ConfigError(
+            f"filter: arena export cannot ask for {' '.join(beyond)}; leave it out, and write names in full"
+        )
+    return [f"--{_OPTIONS[word]}={value}" for word, value in given.items()]
+
+
+def preview(option: str | None, form: ExportForm) -> ExportPreview:
+    """Count what a form would export, and give the newest matches of it.
+
+    Raises:
+        ArenaError: the form or the store cannot be read.
+    """
+    from dataclasses import replace
+
+    condition = read_condition(form.filter)
+    conditions_of(condition)
+    where = replace(condition.to_store(), rated_only=form.unrated != "on")
+    query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=_limit(form.limit))
+    with open_store(option, read_only=True, create=False) as store:
+        found = count(store, query)
+        newest = [
+            row_of(match)
+            for match in store.matches(where, limit=_NUM_NEWEST)
+            if match.termination in query.terminations
+        ]
+    return ExportPreview(
+        num_matches=found.num_matches,
+        num_positions=found.num_positions,
+        games=found.games,
+        newest=tuple(newest[: query.limit]),
+    )
+
+
+def preview_line(row: MatchRow) -> str:
+    """Say a match: `#312 az 1-0 mcts rules 23 spring`."""
+    names = f"{row.names[0]} {row.result} {row.names[1]}"
+    return f"#{row.stored} {names} {row.termination}, {row.plies} plies, {row.tournament}"
+
+
+def _limit(text: str) -> int | None:
+    if not text.strip():
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ConfigError(f'limit: "{text}" is no whole number from 1')
+    return number

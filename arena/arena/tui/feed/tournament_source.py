@@ -1,0 +1,219 @@
+"""Tournaments of the store as rows, and how long a new one will take."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.errors import ArenaError, ConfigError
+from arena.home import open_store, user_config
+from arena.live.events import RunState, unpack
+from arena.live.labels import show_name
+from arena.live.tournaments import Estimate, TournamentRow
+from arena.tui.feed.stored import clock_text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.live.tournaments import State, TournamentForm
+    from arena.referee.timecontrol import TimeControl
+    from arena.tournament.config import TournamentConfig
+    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+_MAX_ROWS: Final = 1000
+"""Tournaments that are listed, the newest."""
+_MAX_GONE_BY: Final = 2000
+"""Newest matches that an estimate goes by."""
+_LIMITS: Final = ("tc", "st", "nodes", "bank")
+
+
+def read_tournaments(option: str | None) -> list[TournamentRow]:
+    """Give the tournaments, newest first.
+
+    Raises:
+        ArenaError: the store cannot be read.
+    """
+    with open_store(option, read_only=True, create=False) as store:
+        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS)]
+
+
+def estimate(option: str | None, form: TournamentForm) -> Estimate:
+    """Reckon how long the tournament of a form will take, from stored matches of its bots and its limit.
+
+    Raises:
+        ArenaError: it cannot be held as it is written.
+    """
+    from arena.entrants import resolve
+    from arena.executor.pools import num_cores, num_workers
+    from arena.pairing.schedule import make_schedule
+    from arena_plugins import game_spec, load_game
+
+    config = config_of(form)
+    game = load_game(config.game)
+    bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
+    limit = _limit(config)
+    one_round = make_schedule(
+        config.type, len(bots), rounds=1, games=config.games, seeds=config.seeds, openings=[()]
+    )
+    pairs = [(bots[match.first].record.identity, bots[match.second].record.identity) for match in one_round]
+    workers = num_workers(config.concurrency, num_cores())
+    matches = len(one_round) * config.rounds
+    known = _Durations(_alike(option, game_spec(game), limit, is_hosted=config.isolation != "none"))
+    seconds = known.mean_of(pairs)
+    is_bound = False
+    if seconds is None:
+        seconds = _longest(limit, game.max_length)
+        is_bound = seconds is not None
+    meeting = {frozenset(pair) for pair in pairs}
+    return Estimate(
+        matches=matches,
+        workers=workers,
+        seconds=None if seconds is None else seconds * matches / workers,
+        is_bound=is_bound,
+        num_stored=known.num_matches,
+        num_pairs=len(meeting),
+        num_known=len(meeting & known.pairs.keys()),
+    )
+
+
+def installed_bots() -> str:
+    """Give the names of all bots that can be entered."""
+    from arena.shelf.listing import list_bots
+
+    return " ".join(map(show_name, list_bots().entries))
+
+
+def config_of(form: TournamentForm) -> TournamentConfig:
+    """Give the configuration that a form stands for, over the user's own file; without its further options.
+
+    Raises:
+        ConfigError: a value cannot be used.
+    """
+    from arena.tournament.config import config_from, read_toml
+
+    form.words()
+    given: dict[str, object] = dict(form.options())
+    for name in ("rounds", "games", "nodes", "concurrency"):
+        if name in given:
+            given[name] = _number(name, str(given[name]))
+    if "st" in given:
+        given["st"] = _seconds(str(given["st"]))
+    path = user_config()
+    usual = {} if path is None else read_toml(path)
+    if any(name in given for name in _LIMITS):
+        usual = {name: value for name, value in usual.items() if name not in _LIMITS}
+    config = config_from({**usual, **given, "bots": form.bot_specs(), "type": form.type}, "the form")
+    config.check()
+    return config
+
+
+class _Durations:
+    """How long matches took, by the pair of their bots."""
+
+    def __init__(self, matches: Iterable[StoredMatch]) -> None:
+        self.pairs: dict[frozenset[str], list[float]] = defaultdict(list)
+        self._bots: dict[str, list[float]] = defaultdict(list)
+        self._all: list[float] = []
+        for match in matches:
+            seconds = match.duration_ms / 1000
+            self.pairs[frozenset((match.first, match.second))].append(seconds)
+            for identity in {match.first, match.second}:
+                self._bots[identity].append(seconds)
+            self._all.append(seconds)
+
+    @property
+    def num_matches(self) -> int:
+        return len(self._all)
+
+    def mean_of(self, pairs: Sequence[tuple[str, str]]) -> float | None:
+        """Give seconds a match; a pair that never met is taken from what either bot played, or from all."""
+        if not self._all:
+            return None
+        return _mean([self._of(*pair) for pair in pairs])
+
+    def _of(self, first: str, second: str) -> float:
+        met = self.pairs.get(frozenset((first, second)))
+        if met:
+            return _mean(met)
+        return _mean([*self._bots.get(first, ()), *self._bots.get(second, ())] or self._all)
+
+
+def _alike(option: str | None, game: str, limit: TimeControl, *, is_hosted: bool) -> list[StoredMatch]:
+    """Give the newest matches of a game under a limit; none where there is no store yet."""
+    from arena_db.records import MatchFilter
+
+    pool = f"{limit} {'hosted' if is_hosted else 'in-process'}"
+    try:
+        with open_store(option, read_only=True, create=False) as store:
+            return store.matches(MatchFilter(game=game, pool=pool, rated_only=False), limit=_MAX_GONE_BY)
+    except ArenaError:
+        return []
+
+
+def _limit(config: TournamentConfig) -> TimeControl:
+    from arena.referee.timecontrol import TimeControl
+
+    return TimeControl.parse(
+        config.tc, config.st, config.nodes, bank=config.bank, margin_ms=config.timemargin
+    )
+
+
+def _longest(limit: TimeControl, plies: int) -> float | None:
+    """Give the seconds that a match can take by its clocks."""
+    if limit.mode == "fischer":
+        periods = 1 if limit.moves is None else 1 + plies // 2 // limit.moves
+        return (2 * limit.base_ms * periods + plies * limit.inc_ms) / 1000
+    return (plies * limit.move_ms + 2 * limit.base_ms) / 1000
+
+
+def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+    return TournamentRow(
+        id=record.id,
+        name=record.name,
+        type=record.type,
+        game=record.game,
+        tc=clock_text_of(record.pool),
+        state=_state(store, record),
+        planned=record.num_planned,
+        done=record.num_done,
+        created_t=record.created_at,
+        bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
+    )
+
+
+def _state(store: Store, record: TournamentRecord) -> State:
+    if record.state != "running":
+        return "finished" if record.state == "finished" else "stopped"
+    lease = store.lease(record.id)
+    if lease is None or not lease.is_alive:
+        return "left"
+    told = [event.payload for event in store.snapshot(record.id).events if event.kind == "state"]
+    return "paused" if told and _is_paused(told[-1]) else "running"
+
+
+def _is_paused(payload: str) -> bool:
+    try:
+        return msgspec.convert(unpack(payload), RunState).state == "paused"
+    except (ArenaError, msgspec.ValidationError):
+        return False
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ConfigError(f'{name}: "{text}" is no whole number') from error
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ConfigError(f'st: "{text}" is no number of seconds') from error
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

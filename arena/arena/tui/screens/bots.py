@@ -1,0 +1,249 @@
+"""Screen 5: bots: where they come from, whether they load and keep the contract, and how they behaved."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
+from arena.tui.feed.bots_source import LIST_WORDS, read_bots, read_status
+from arena.tui.feed.condition import word
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.opening import show_matches
+from arena.tui.shell.child import Child, Output
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.turns import Turns
+from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.table import Col, Table
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.widgets.row_list import RowList
+
+
+def _check(row: BotRow) -> str:
+    return row.checks[0].result if row.checks else "-"
+
+
+COLUMNS = (
+    Col("bot", lambda row: row.name, 8, is_name=True),
+    Col("status", lambda row: row.kind, 6),
+    Col("matches", lambda row: str(row.games), 7, 2, is_right=True),
+    Col("forfeits", lambda row: str(row.num_faults), 8, 1, is_right=True),
+    Col("quarantined", lambda row: str(len(row.quarantined) or "-"), 11, 4, is_right=True),
+    Col("check", _check, 5, 3),
+    Col("version", lambda row: row.version or "-", 7, 5),
+    Col("distribution", lambda row: row.distribution or "-", 12, 6),
+    Col("place", lambda row: row.place or "-", 6, 7),
+)
+
+
+class BotsTable(Table[BotRow]):
+    """The bots, a row each."""
+
+    HELP = (
+        "forfeits are matches lost by a fault; quarantined says in how many tournaments the bot is; check is"
+        " what the conformance kit found last, old where the bot has changed since."
+    )
+
+
+class BotsScreen(ArenaScreen):
+    """All bots, installed ones and those that have played."""
+
+    NAME = "bots"
+    KEY = "5"
+    LABEL = "Bots"
+    HELP = (
+        "All bots that are installed or have played. Each is loaded once, in a process of its own: status"
+        " says ok, fails, twice (two distributions offer the name) or why else it cannot be used. i tells all"
+        " about a bot, t runs the conformance kit on it, enter shows its matches. As text: arena bots list"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("i", "info", "Info", id="bots.info"),
+        Binding("t", "check", "Check", id="bots.check"),
+    ]
+    CSS = """
+    BotsScreen BotsTable { height: 1fr; }
+    BotsScreen OutputPanel { height: 9; }
+    BotsScreen.-tall OutputPanel { height: 16; }
+    BotsScreen.-flat OutputPanel { display: none; }
+    BotsScreen.-flat.-output OutputPanel { display: block; height: 1fr; }
+    BotsScreen.-flat.-output BotsTable { display: none; }
+    """
+
+    class Listed(Message):
+        """The bots have come."""
+
+        def __init__(self, view: BotsView) -> None:
+            super().__init__()
+            self.view = view
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = Turns(self, "bots")
+        self._view = BotsView()
+        self._statuses: dict[tuple[str, str, str], str] = {}
+        self._loading: Child | None = None
+        self._child: Child | None = None
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            yield BotsTable(COLUMNS, "bots", nothing="looking for bots ...")
+            yield OutputPanel("about")
+
+    def on_mount(self) -> None:
+        """Look what there is, and try to load each."""
+        self.reload()
+
+    def on_unmount(self) -> None:
+        """End what still runs."""
+        for child in (self._loading, self._child):
+            if child is not None:
+                child.end()
+
+    @property
+    def table(self) -> BotsTable:
+        """The bots."""
+        return self.query_one(BotsTable)
+
+    @override
+    def reload(self) -> None:
+        if self._loading is None and not dashboard_of(self).is_read_only:
+            self._loading = Child(LIST_WORDS)
+            self._run(self._loading, "load")
+        self._look()
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        if change is not None and "standings" in change.facts:
+            self._look()
+
+    def _look(self) -> None:
+        store = dashboard_of(self).store
+        self._looks.run(partial(self._looking, store))
+
+    def _looking(self, store: str | None) -> None:
+        """Read what there is, in a thread."""
+        self.post_message(self.Listed(read_bots(store)))
+
+    def _run(self, child: Child, name: str) -> None:
+        self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
+
+    def on_bots_screen_listed(self, message: Listed) -> None:
+        """Show the bots."""
+        message.stop()
+        self._view = message.view
+        self._show()
+
+    def _show(self) -> None:
+        view = self._view.with_status(self._statuses)
+        trying = "" if self._loading is None else ", loading each once ..."
+        num_bad = sum(row.kind not in ("ok", UNTRIED) for row in view.rows)
+        problems = f", with problems {num_bad}" if num_bad else ""
+        title = f"bots {len(view.rows)}{problems}{trying}"
+        self.table.show(view.rows, title=title, nothing="no bot is installed")
+        if self._child is None:
+            self._describe()
+
+    def _describe(self) -> None:
+        row, panel = self.table.current, self.query_one(OutputPanel)
+        panel.clear("about")
+        if row is not None:
+            trouble = [f"results are missing: {self._view.trouble}"] if self._view.trouble else []
+            panel.add([*trouble, *bot_lines(row)])
+            panel.go_to(0, tell=False)
+
+    def on_row_list_moved(self, message: RowList.Moved) -> None:
+        """Tell more of a bot."""
+        message.stop()
+        if message.sender is self.table and self._is_idle:
+            self._child = None
+            self._describe()
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no command runs whose output is looked at."""
+        return self._child is None or self._child.status is not None
+
+    async def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Show the matches of a bot."""
+        message.stop()
+        row = self.table.current
+        if row is not None:
+            await show_matches(self, [word("bot", row.name)])
+
+    def action_info(self) -> None:
+        """Tell all that is known of a bot."""
+        self._command("info")
+
+    def action_check(self) -> None:
+        """Run the conformance kit on a bot."""
+        if not dashboard_of(self).may_act():
+            return
+        game = dashboard_of(self).model.view.progress.game
+        self._command("check", *(("--game", game) if game else ()))
+
+    def _command(self, what: str, *options: str) -> None:
+        row = self.table.current
+        if row is None:
+            return
+        if not self._is_idle:
+            self.notify("a check runs already; esc ends it", markup=False)
+            return
+        # A name is never taken for an option: entry points may be called --help.
+        self._child = Child(["bots", what, *options, "--", row.name])
+        self.add_class("-output")
+        panel = self.query_one(OutputPanel)
+        panel.clear(f"arena {' '.join(self._child.words)}")
+        panel.focus()
+        self._run(self._child, "command")
+
+    def on_output(self, message: Output) -> None:
+        """Show what a command says; what loading says becomes the status of each bot."""
+        message.stop()
+        if message.child is self._loading:
+            self._statuses |= read_status(message.lines)
+            if message.status is not None:
+                self._loading = None
+            self._show()
+        elif message.child is self._child:
+            panel = self.query_one(OutputPanel)
+            panel.add(message.lines)
+            if message.status is not None:
+                panel.note = "done" if message.status == 0 else f"ended with {message.status}"
+                panel.repaint()
+                self._look()
+
+    @override
+    def go_back(self) -> bool:
+        if not self._is_idle:
+            if self._child is not None:
+                self._child.end()
+            return True
+        if self._child is None and not self.has_class("-output"):
+            return False
+        self._child = None
+        self.remove_class("-output")
+        self.table.focus()
+        self._describe()
+        return True
+
+    @override
+    def export_filter(self) -> str:
+        row = self.table.current
+        return "" if row is None else word("bot", row.name)
+
+    @override
+    def text_to_copy(self) -> str:
+        if self._child is not None:
+            return "\n".join(self.query_one(OutputPanel).said)
+        row = self.table.current
+        return "" if row is None else row.name

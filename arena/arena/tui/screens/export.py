@@ -1,0 +1,258 @@
+"""Screen 8: stored matches as files: which ones, in which format, how many, and the line that does so."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.export.query import FORMATS
+from arena.live.exports import OFF_ON, ExportForm, ExportPreview
+from arena.live.tournaments import command_line
+from arena.tui.feed.condition import HINT
+from arena.tui.feed.export_source import export_words, preview, preview_line
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.shell.child import Child, Output
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.turns import Turns
+from arena.tui.text import safe
+from arena.tui.widgets.form import Choice, Field, FieldInput, Fields, Push
+from arena.tui.widgets.output import OutputPanel, break_lines
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.widgets import Input
+
+    from arena.tui.shell.feed import Change, Model
+
+_SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
+
+
+class ExportScreen(ArenaScreen):
+    """A form, what it would export, and what the command says."""
+
+    NAME = "export"
+    KEY = "8"
+    LABEL = "Export"
+    HELP = (
+        "Writes stored matches into files. The filter is that of screen 3; E on another screen brings its"
+        " match or filter along. parquet, npz, jsonl and csv are a folder of positions, pgn and sgf one file"
+        " of matches. Export (enter on it) runs exactly the line that stands above it; esc ends it, and then"
+        " nothing is left behind. As text: arena export"
+    )
+    CSS = """
+    ExportScreen #fields { height: 9; }
+    ExportScreen OutputPanel { height: 1fr; }
+    ExportScreen #count { height: 1; }
+    ExportScreen #line { height: 2; }
+    ExportScreen #pushes { height: 1; }
+    ExportScreen.-low #fields { height: 6; }
+    ExportScreen.-flat #fields { height: 1fr; }
+    ExportScreen.-flat OutputPanel { display: none; }
+    ExportScreen.-flat.-output #fields { display: none; }
+    ExportScreen.-flat.-output OutputPanel { display: block; }
+    ExportScreen.-tall #fields { height: 10; }
+    ExportScreen.-tall #line { height: 3; }
+    """
+
+    class Previewed(Message):
+        """What would be exported has come, or why not."""
+
+        def __init__(self, form: ExportForm, found: ExportPreview | None, trouble: str) -> None:
+            super().__init__()
+            self.form = form
+            self.found = found
+            self.trouble = trouble
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = Turns(self, "preview")
+        self._child: Child | None = None
+        self._filter = ""
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            with Fields(id="fields"):
+                yield Choice("format", FORMATS)
+                yield Field("filter", HINT, "As on screen 3, by exact names.")
+                yield Field(
+                    "out", "folder, or file for pgn and sgf", "What is written; it must not be there yet."
+                )
+                yield Field(
+                    "split", "none", "Share of the matches for training, as 0.9; the others validate."
+                )
+                yield Field("limit", "all", "The newest, at most so many.")
+                for name in _SWITCHES:
+                    yield Choice(name, OFF_ON)
+            yield BareLines(id="count")
+            yield BareLines(id="line")
+            with Horizontal(id="pushes"):
+                yield Push("export", "Export")
+                yield Push("copy", "Copy the line")
+            yield OutputPanel("newest of them")
+
+    def on_mount(self) -> None:
+        """Begin with npz, which needs nothing further, and with the filter that was brought along."""
+        self.query_one("#field-format", Choice).value = "npz"
+        self.query_one("#field-filter", Field).value = self._filter
+        self._changed()
+
+    def on_unmount(self) -> None:
+        """End what still runs."""
+        if self._child is not None and self._child.status is None:
+            self._child.end()
+
+    def show_filter(self, text: str) -> None:
+        """Put a filter into the form, as if it had been typed."""
+        self._filter = text
+        for field in self.query("#field-filter").results(Field):
+            field.value = text
+
+    @property
+    def form(self) -> ExportForm:
+        """What is written now."""
+        values = {field.key: field.value for field in self.query(Field)}
+        values |= {choice.key: choice.value for choice in self.query(Choice)}
+        return ExportForm(**values)
+
+    def line(self) -> str:
+        """Give the command line that Export runs; empty while there is none."""
+        try:
+            return command_line(export_words(self.form), dashboard_of(self).store)
+        except ArenaError:
+            return ""
+
+    @property
+    def _runs(self) -> bool:
+        return self._child is not None and self._child.status is None
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what follows from a field."""
+        event.stop()
+        self._changed()
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Show what follows from a choice."""
+        event.stop()
+        self._changed()
+
+    @override
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if isinstance(event.input, FieldInput):
+            event.stop()
+            self.focus_next()
+
+    @override
+    def reload(self) -> None:
+        self._changed()
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        if change is None or "standings" in change.facts:
+            self._changed()
+
+    def on_resize(self) -> None:
+        """Break the line anew."""
+        if self.query("#line"):
+            self._show_line()
+
+    def _changed(self) -> None:
+        if not self.query("#line"):
+            return
+        self._show_line()
+        store = dashboard_of(self).store
+        self._looks.run(partial(self._looking, store, self.form))
+
+    def _show_line(self) -> None:
+        try:
+            words = command_line(export_words(self.form), dashboard_of(self).store)
+            text, style = f"$ {words}", "title"
+        except ArenaError as error:
+            text, style = f"! {safe(str(error))}", "alert"
+        lines = break_lines([text], self.size.width)
+        self.query_one("#line", BareLines).show([((f" {line}", style),) for line in lines])
+
+    def _looking(self, store: str | None, form: ExportForm) -> None:
+        """Count what would be exported, in a thread."""
+        try:
+            self.post_message(self.Previewed(form, preview(store, form), ""))
+        except ArenaError as error:
+            self.post_message(self.Previewed(form, None, str(error)))
+
+    def on_export_screen_previewed(self, message: Previewed) -> None:
+        """Show what would be exported, unless the form is another one by now."""
+        message.stop()
+        if message.form != self.form:
+            return
+        count, panel = self.query_one("#count", BareLines), self.query_one(OutputPanel)
+        if message.found is None:
+            count.say(f" ! {message.trouble}", "alert")
+            return
+        count.say(f" {message.found.text}", "" if message.found.num_matches else "alert")
+        if self._child is None:
+            panel.clear("newest of them")
+            panel.add(preview_line(row) for row in message.found.newest)
+            panel.go_to(0, tell=False)
+
+    def on_push_pushed(self, message: Push.Pushed) -> None:
+        """Export, or copy the line."""
+        message.stop()
+        if message.name == "export":
+            self.run_line()
+        else:
+            dashboard_of(self).action_copy()
+
+    def run_line(self) -> None:
+        """Run the command line."""
+        if not dashboard_of(self).may_act():
+            return
+        if self._runs:
+            self.notify("an export runs already; esc ends it", markup=False)
+            return
+        try:
+            words = export_words(self.form)
+        except ArenaError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        store = dashboard_of(self).store
+        self._child = Child([words[0], *(("--db", store) if store is not None else ()), *words[1:]])
+        self.add_class("-output")
+        panel = self.query_one(OutputPanel)
+        panel.clear("exporting; esc ends it")
+        panel.focus()
+        self.run_worker(partial(self._child.follow, self), name="export", group="export", thread=True)
+
+    def on_output(self, message: Output) -> None:
+        """Show what the command says."""
+        message.stop()
+        if message.child is not self._child:
+            return
+        panel = self.query_one(OutputPanel)
+        panel.add(message.lines)
+        if message.status is not None:
+            panel.title = "exported" if message.status == 0 else "not exported"
+            panel.note = "done" if message.status == 0 else f"ended with {message.status}"
+            panel.repaint()
+
+    @override
+    def go_back(self) -> bool:
+        if self._child is None:
+            return False
+        if self._runs:
+            self._child.end()
+            return True
+        self._child = None
+        self.remove_class("-output")
+        self.query_one(Push).focus()
+        self._changed()
+        return True
+
+    @override
+    def text_to_copy(self) -> str:
+        return self.line()

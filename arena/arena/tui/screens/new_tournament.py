@@ -1,0 +1,235 @@
+"""The form of a new tournament, how long that will take, and the command line that it equals."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.live.tournaments import ISOLATIONS, TYPES, TournamentForm, command_line
+from arena.tui.feed.starting import Begun, begin
+from arena.tui.feed.tournament_source import estimate, installed_bots
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.turns import Turns
+from arena.tui.shell.wanted import still_wanted
+from arena.tui.text import safe
+from arena.tui.widgets.form import Choice, Field, FieldInput, Fields, Push
+from arena.tui.widgets.output import break_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.widgets import Input
+
+    from arena.live.tournaments import Estimate
+
+_FIELDS: Final = (
+    ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
+    ("rounds", "10", "Each pair of bots meets once a round."),
+    ("games", "2", "Matches of an encounter and round, 1 or 2."),
+    ("st", "5, unless tc or nodes is given", "Seconds a move."),
+    ("tc", "none", "A clock for the match, moves/time+inc: 60+0.6, 40/60+0.5."),
+    ("nodes", "none", "Search nodes a move; a playout counts as one."),
+    ("openings", "auto", "auto:plies=,balance= or file:PATH or none."),
+    ("concurrency", "0: cores - 1", "Matches at once; 0 is one fewer than there are cores."),
+    ("name", "rr-N and the like", "What it is called."),
+    ("more", "", "Further options, as on the command line: --max-time 600 --srand 7"),
+)
+"""Key, default and help."""
+
+
+class NewTournamentScreen(ArenaScreen):
+    """A form over the list of tournaments."""
+
+    NAME = "new-tournament"
+    HELP = (
+        "Fields that are left empty have the defaults of the command line, which stands below. Tab and enter"
+        " go on, Start runs exactly that line, as a process of its own that goes on when the dashboard ends."
+    )
+    CSS = """
+    NewTournamentScreen #estimate { height: 2; }
+    NewTournamentScreen #line { height: 3; }
+    NewTournamentScreen #pushes { height: 1; }
+    NewTournamentScreen.-flat #line { height: 2; }
+    NewTournamentScreen.-flat #estimate { height: 1; }
+    NewTournamentScreen.-tall #line { height: 5; }
+    """
+
+    class Reckoned(Message):
+        """An estimate has come, or why there is none."""
+
+        def __init__(self, form: TournamentForm, found: Estimate | None, trouble: str) -> None:
+            super().__init__()
+            self.form = form
+            self.found = found
+            self.trouble = trouble
+
+    class Started(Message):
+        """The tournament has begun, or has failed to."""
+
+        def __init__(self, begun: Begun) -> None:
+            super().__init__()
+            self.begun = begun
+
+    def __init__(self, game: str = "") -> None:
+        """Make it; `game` is what the form begins with."""
+        super().__init__()
+        self._looks = Turns(self, "estimate")
+        self._game = game
+        self._is_starting = False
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            with Fields(id="fields"):
+                yield Field("bots", "mcts minimax:depth=4 ...", "Specs, with blanks between them.")
+                yield Choice("type", TYPES)
+                yield Choice("isolation", ISOLATIONS)
+                for key, placeholder, help_text in _FIELDS:
+                    yield Field(key, placeholder, help_text)
+            yield BareLines(id="estimate")
+            yield BareLines(id="line")
+            with Horizontal(id="pushes"):
+                yield Push("start", "Start")
+                yield Push("copy", "Copy the line")
+                yield Push("back", "Back")
+
+    def on_mount(self) -> None:
+        """Begin with the bots."""
+        self.query_one("#field-game", Field).value = self._game
+        self.query_one("#input-bots").focus()
+        self._changed()
+
+    @property
+    def form(self) -> TournamentForm:
+        """What is written now."""
+        values = {field.key: field.value for field in self.query(Field)}
+        values |= {choice.key: choice.value for choice in self.query(Choice)}
+        return TournamentForm(**values)
+
+    def line(self) -> str:
+        """Give the command line that Start runs; empty while there is none."""
+        try:
+            return command_line(self.form.words(), dashboard_of(self).store)
+        except ArenaError:
+            return ""
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what follows from a field."""
+        event.stop()
+        self._changed()
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Show what follows from a choice."""
+        event.stop()
+        self._changed()
+
+    @override
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if isinstance(event.input, FieldInput):
+            event.stop()
+            self.focus_next()
+
+    @override
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self.is_mounted:
+            self._changed()
+
+    def _changed(self) -> None:
+        if self._is_starting or not self.query("#line"):
+            return
+        form = self.form
+        self._show_line()
+        store = dashboard_of(self).store
+        self._looks.run(partial(self._reckon, store, form))
+
+    def _show_line(self) -> None:
+        lines = break_lines([f"$ {self.line()}"], self.size.width)
+        self.query_one("#line", BareLines).show([((f" {line}", "title"),) for line in lines])
+
+    def _tell(self, text: str, style: str = "") -> None:
+        lines = break_lines([safe(text)], self.size.width)
+        self.query_one("#estimate", BareLines).show([((f" {line}", style),) for line in lines])
+
+    def _reckon(self, store: str | None, form: TournamentForm) -> None:
+        """Estimate the duration, in a thread."""
+        if not form.bots.strip():
+            self.post_message(self.Reckoned(form, None, f"name the bots; there are {installed_bots()}"))
+            return
+        try:
+            self.post_message(self.Reckoned(form, estimate(store, form), ""))
+        except (ArenaError, OSError) as error:
+            self.post_message(self.Reckoned(form, None, str(error)))
+
+    def on_new_tournament_screen_reckoned(self, message: Reckoned) -> None:
+        """Show an estimate, unless the form is another one by now."""
+        message.stop()
+        if self._is_starting or message.form != self.form:
+            return
+        if message.found is None and not message.form.bots.strip():
+            self._tell(message.trouble, "dim")
+        elif message.found is None:
+            self._tell(f"! {message.trouble}", "alert")
+        else:
+            self._tell(message.found.text)
+
+    def on_resize(self) -> None:
+        """Break the line anew."""
+        if self.query("#line"):
+            self._show_line()
+
+    async def on_push_pushed(self, message: Push.Pushed) -> None:
+        """Start it, copy its line, or leave."""
+        message.stop()
+        if message.name == "start":
+            self._start()
+        elif message.name == "copy":
+            dashboard_of(self).action_copy()
+        else:
+            await dashboard_of(self).action_back()
+
+    def _start(self) -> None:
+        if self._is_starting or not dashboard_of(self).may_act():
+            return
+        try:
+            words = self.form.words()
+        except ArenaError as error:
+            self._tell(f"! {error}", "alert")
+            return
+        self._is_starting = True
+        self._tell("starting: each bot answers one position first ...")
+        store = dashboard_of(self).store
+        self.run_worker(partial(self._starting, words, store), name="start", group="start", thread=True)
+
+    def _starting(self, words: Sequence[str], store: str | None) -> None:
+        """Start it and wait till its plan is stored, in a thread."""
+        try:
+            begun = begin(words, store, still_wanted())
+        except ArenaError as error:
+            begun = Begun(0, "", str(error))
+        self.post_message(self.Started(begun))
+
+    def on_new_tournament_screen_started(self, message: Started) -> None:
+        """Watch what has begun; of what has not, say why."""
+        message.stop()
+        self._is_starting = False
+        begun = message.begun
+        if begun.trouble:
+            self._tell(f"! {begun.trouble}", "alert")
+            return
+        self.notify(f"{begun.name} has begun", markup=False)
+        # Not from here: this screen closes, and would wait for its own end.
+        app = dashboard_of(self)
+        app.call_later(app.attach, begun.tournament, begun.name)
+
+    @override
+    def text_to_copy(self) -> str:
+        return self.line()

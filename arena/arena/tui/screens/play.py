@@ -1,0 +1,347 @@
+"""Play: a person against a bot, with mouse or keys; the referee is a process of its own."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input
+from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.play.start import PlayEndedError
+from arena.play.wishes import Wish
+from arena.tui.feed.play_feed import PlayFeed
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.focus_panel import search_lines
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.play_texts import Seen, header_of, status_of
+from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.shell.feed import Model
+from arena.tui.shell.follow import NewData, follow
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import safe
+from arena.tui.widgets.moves import MoveList
+from arena.tui.widgets.panel import LinesPanel
+from arena.tui.widgets.play_board import PlayBoard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.worker import Worker
+
+    from arena.play.start import Link
+    from arena.tui.shell.lines import Part
+    from arena_db.records import TournamentRecord
+
+_TICK_S = 0.2
+"""Seconds between two looks at clocks."""
+NARROWED = frozenset({f"board.{digit}" for digit in "123456789"})
+"""Bindings that hide global ones on purpose: while the board has the focus, digits are moves."""
+
+
+class MoveLine(Input):
+    """The line that `:` opens for any move by its name."""
+
+    DEFAULT_CSS = """
+    MoveLine { height: 1; border: none; padding: 0 1; display: none; }
+    MoveLine:focus { border: none; }
+    MoveLine.-open { display: block; }
+    """
+
+
+class PlayScreen(ArenaScreen):
+    """One play, from its start to its end: leaving the screen ends it."""
+
+    NAME = "play"
+    HELP = (
+        "You play a bot. The board takes mouse and keys; u takes your last move back, H asks a third bot for"
+        " a hint, R resigns, n begins anew with sides swapped. Every match is stored; only rated ones count."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "undo", "Undo", id="play.undo"),
+        Binding("H", "hint", "Hint", id="play.hint"),
+        Binding("R", "resign", "Resign", id="play.resign"),
+        Binding("n", "new", "New", id="play.new"),
+        Binding("colon", "open_line", "Move", key_display=":", id="play.line"),
+    ]
+    CSS = """
+    PlayScreen #panels { height: 1fr; }
+    PlayScreen PlayBoard { height: 1fr; width: 38; }
+    PlayScreen MoveList { height: 1fr; }
+    PlayScreen #search { height: 1fr; width: 1fr; }
+    PlayScreen #status { height: 1; }
+    PlayScreen.-pair #search, PlayScreen.-single #search { display: none; }
+    PlayScreen.-single MoveList { display: none; }
+    PlayScreen.-pair MoveList { width: 1fr; }
+    PlayScreen.-single PlayBoard, PlayScreen.-wide PlayBoard { width: 1fr; }
+    PlayScreen.-wide MoveList { width: 26; }
+    PlayScreen.-wide #search { width: 46; }
+    """
+
+    class Begun(Message):
+        """The coordinator is there."""
+
+        def __init__(self, record: TournamentRecord) -> None:
+            super().__init__()
+            self.record = record
+
+    class Failed(Message):
+        """The coordinator could not be started."""
+
+        def __init__(self, reason: str, status: int) -> None:
+            super().__init__()
+            self.reason = reason
+            self.status = status
+
+    class Answered(Message):
+        """A command was answered."""
+
+        def __init__(self, kind: str, wish: Wish, answer: str) -> None:
+            super().__init__()
+            self.kind = kind
+            self.wish = wish
+            self.answer = answer
+
+    def __init__(self, link: Link | None = None) -> None:
+        """Take the way to the coordinator, which is started with the screen; None takes that of the app."""
+        super().__init__()
+        self._given = link
+        self._model = Model()
+        self.seen = Seen()
+        """What the screen shows beside the board."""
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            with Horizontal(id="panels"):
+                yield PlayBoard()
+                yield MoveList()
+                yield LinesPanel("match", id="search")
+            yield BareLines(id="status")
+            yield MoveLine(placeholder="a move, as d or h8", select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """Start the coordinator."""
+        self.query_one(PlayBoard).focus()
+        self.set_interval(_TICK_S, self._tick, name="play")
+        self._begin()
+
+    def on_unmount(self) -> None:
+        """End the play with the screen."""
+        match = self.seen.match
+        number = match.number if match is not None and not match.is_over else 0
+        self._link.leave(number=number, is_rated=self.seen.is_rated)
+
+    @property
+    def _link(self) -> Link:
+        link = self._given or dashboard_of(self).play
+        if link is None:
+            raise RuntimeError("the screen of a play was opened without one")
+        return link
+
+    def _begin(self) -> None:
+        self.seen = self.seen.but(note="starting", is_dead=False)
+        self._run("begin", self._beginning)
+
+    def _run(self, name: str, work: Callable[[], None]) -> None:
+        self.run_worker(work, name=name, group=name, thread=True)
+
+    # What threads do
+
+    def _beginning(self) -> None:
+        try:
+            self.post_message(self.Begun(self._link.begin(_waiter())))
+        except PlayEndedError as error:
+            self.post_message(self.Failed(str(error), error.status))
+        except ArenaError as error:
+            self.post_message(self.Failed(str(error), 1))
+
+    def _asking(self, kind: str, wish: Wish) -> None:
+        try:
+            answer = self._link.ask(kind, wish.to_text(), _waiter())
+        except ArenaError as error:
+            answer = str(error)
+        self.post_message(self.Answered(kind, wish, answer))
+
+    # What comes back
+
+    def on_play_screen_begun(self, message: Begun) -> None:
+        """Follow the play."""
+        message.stop()
+        self.seen = self.seen.begun(message.record)
+        feed = PlayFeed(self._link.db, message.record.id, is_read_only=True)
+        self.run_worker(lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True)
+        self._show()
+
+    def on_play_screen_failed(self, message: Failed) -> None:
+        """Say why; where there is no other screen to go back to, end with the same status."""
+        message.stop()
+        app = dashboard_of(self)
+        if app.screen_stack[1] is self and self.seen.match is None:
+            app.exit(return_code=message.status or 1, message=Text(f"arena: {safe(message.reason)}"))
+            return
+        self.seen = self.seen.but(note=message.reason, is_dead=True)
+        self._show()
+
+    def on_play_screen_answered(self, message: Answered) -> None:
+        """Show an answer; a move that was not taken waits no longer."""
+        message.stop()
+        self.seen = self.seen.answered(message.kind, message.wish, message.answer)
+        if message.kind == "hint" and self.seen.hinted is not None:
+            self.query_one(PlayBoard).point(self.seen.hinted)
+        self._show()
+
+    def on_new_data(self, message: NewData) -> None:
+        """Show what happened."""
+        message.stop()
+        self._model = message.model
+        self.seen = self.seen.told(message.model.view, message.model.trouble)
+        self._show()
+
+    def on_play_board_chosen(self, message: PlayBoard.Chosen) -> None:
+        """Play what the person has chosen, if it is their turn."""
+        message.stop()
+        if self.seen.can_move:
+            self.seen = self.seen.moving(message.action)
+            self._order("move", message.action)
+        else:
+            self.seen = self.seen.but(note=self.seen.refusal)
+        self._show()
+
+    def on_play_board_refused(self, message: PlayBoard.Refused) -> None:
+        """Say why it cannot be played."""
+        message.stop()
+        is_heard = self.seen.can_move
+        self.seen = self.seen.but(note=message.reason if is_heard else self.seen.refusal)
+        self._show()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Play the move that was written."""
+        if not isinstance(event.input, MoveLine):
+            super().on_input_submitted(event)
+            return
+        event.stop()
+        self._close_line()
+        if event.value.strip():
+            self.query_one(PlayBoard).action_say(event.value.strip())
+
+    # Keys
+
+    def action_undo(self) -> None:
+        """Take the last own move back."""
+        self._order("undo")
+
+    def action_hint(self) -> None:
+        """Ask for a hint."""
+        self._order("hint")
+
+    def action_resign(self) -> None:
+        """Give the match up, once that was confirmed."""
+        if self.seen.match is not None and not self.seen.match.is_over:
+            self._confirm("Resign this match?", lambda: self._order("resign"))
+
+    def action_new(self) -> None:
+        """Begin anew with sides swapped; where the coordinator has ended, go on with it."""
+        if self.seen.is_dead:
+            self._begin()
+            self._show()
+        elif self.seen.match is None or self.seen.match.is_over:
+            self._order("new")
+        else:
+            self._confirm("Leave this match and begin a new one?", lambda: self._order("new"))
+
+    def action_open_line(self) -> None:
+        """Open the line for a move."""
+        line = self.query_one(MoveLine)
+        line.add_class("-open")
+        line.value = ""
+        line.focus()
+
+    @override
+    def go_back(self) -> bool:
+        if self.query_one(MoveLine).has_class("-open"):
+            self._close_line()
+            return True
+        board = self.query_one(PlayBoard)
+        if board.has_focus:
+            self.set_focus(None)
+            self.repaint_lines()
+            return True
+        return False
+
+    def _close_line(self) -> None:
+        self.query_one(MoveLine).remove_class("-open")
+        self.query_one(PlayBoard).focus()
+
+    def _confirm(self, question: str, act: Callable[[], None]) -> None:
+        def decide(answer: bool | None) -> None:  # noqa: FBT001 # as the question is answered
+            if answer:
+                act()
+
+        dashboard_of(self).push_screen(ConfirmScreen(question), decide)
+
+    def _order(self, kind: str, action: int | None = None) -> None:
+        match = self.seen.match
+        if match is None or self.seen.is_dead:
+            self.seen = self.seen.but(note="nobody referees" if self.seen.is_dead else "not begun yet")
+            self._show()
+            return
+        wish = Wish(number=match.number, ply=match.ply, action=action)
+        self.seen = self.seen.but(note="asked")
+        self._run(f"ask-{kind}", lambda: self._asking(kind, wish))
+        self._show()
+
+    # What is shown
+
+    def _tick(self) -> None:
+        if self.seen.match is not None and not self.seen.is_dead and not self._link.is_alive:
+            is_over = self._model.view.progress.state == "ended"
+            note = "the play is over" if is_over else "the coordinator has ended; n goes on from here"
+            self.seen = self.seen.but(note=note, is_dead=True, pending=None)
+        self._show()
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        now, seen, board = dashboard_of(self).clock(), self.seen, self.query_one(PlayBoard)
+        board.set_up(seen.match, seen.player, None if seen.pending is None else seen.pending.action)
+        board.status = ""
+        text, style = status_of(seen, now, board.glyphs)
+        self.query_one("#status", BareLines).say(f" {text}", style)
+        if seen.match is not None:
+            self.query_one(MoveList).show(seen.match.moves, seen.match.ply)
+            self.query_one("#search", LinesPanel).show(search_lines(seen.match, now, board.glyphs))
+        self.repaint_lines()
+
+    @override
+    def header_parts(self, width: int) -> Sequence[Part] | None:
+        return header_of(self.seen, dashboard_of(self).glyphs)
+
+    @override
+    def tab_note(self) -> str:
+        boards = [board for board in self.query(PlayBoard) if board.has_focus]
+        return boards[0].words if boards else ""
+
+    @override
+    def text_to_copy(self) -> str:
+        match = self.seen.match
+        return "" if match is None else " ".join(move.text for move in match.moves)
+
+
+def _waiter() -> Callable[[float], bool]:
+    """Give what waits in a thread worker, and says whether that was cancelled."""
+    worker = cast("Worker[None]", get_current_worker())
+    never = threading.Event()
+
+    def wait(seconds: float) -> bool:
+        never.wait(seconds)
+        return worker.is_cancelled
+
+    return wait

@@ -1,0 +1,177 @@
+"""What a person at the board sees beside it: whose turn it is, what was asked, how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from arena.errors import ArenaError
+from arena.live.geometry import find_game, position
+from arena.live.views import MatchView
+from arena.play.config import is_rated
+from arena.play.person import PERSON
+from arena.play.wishes import Wish
+from arena.tui.shell.lines import Part
+from arena.tui.text import clip, safe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from arena.live.views import LiveView
+    from arena.tui.glyphs import Glyphs
+    from arena_db.records import TournamentRecord
+
+_MAX_NAME = 24
+_QUIET = frozenset({"played", "taken back", "you resign", "a new match, sides swapped"})
+"""Answers that what happens next says better."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a play on its screen."""
+
+    name: str = ""
+    is_rated: bool = False
+    match: MatchView | None = None
+    """The newest one."""
+    player: int = 0
+    """The player that the person is in it."""
+    pending: Wish | None = None
+    """A move that waits for the referee."""
+    hinted: int | None = None
+    """The action of the last hint for this position."""
+    note: str = ""
+    """The last answer, or why something was not done."""
+    is_dead: bool = False
+    """Whether nobody referees any more."""
+
+    def but(self, **changes: Any) -> Seen:  # noqa: ANN401 # of any field
+        """Give the same with changes."""
+        return replace(self, **changes)
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether the referee waits for the person."""
+        match = self.match
+        return match is not None and not match.is_over and not self.is_dead and match.to_move == self.player
+
+    @property
+    def can_move(self) -> bool:
+        """Whether a move would be heard: it is their turn, and none waits."""
+        return self.is_turn and self.pending is None
+
+    @property
+    def refusal(self) -> str:
+        """Why no move can be made."""
+        if self.match is None:
+            return "not begun yet"
+        if self.is_dead:
+            return "the coordinator has ended; n goes on from here"
+        return "the match is over" if self.match.is_over else "not your turn"
+
+    def begun(self, record: TournamentRecord) -> Seen:
+        """Take a play that has begun."""
+        return self.but(name=record.name, is_rated=is_rated(record), note="", is_dead=False, pending=None)
+
+    def told(self, view: LiveView, trouble: str) -> Seen:
+        """Take where the play stands."""
+        if not view.matches:
+            return self.but(note=trouble or self.note)
+        match = view.matches[max(view.matches)]
+        seats = [seat.name for seat in match.seats]
+        player = seats.index(PERSON) if PERSON in seats else 0
+        before = self.match
+        is_new = before is None or (before.number, before.ply) != (match.number, match.ply)
+        changes: dict[str, Any] = {"match": match, "player": player}
+        if is_new:
+            changes |= {"hinted": None, "note": ""}
+        if self.pending is not None and (match.number, match.ply) != (self.pending.number, self.pending.ply):
+            changes["pending"] = None
+        if match.is_over:
+            changes["pending"] = None
+        if trouble:
+            changes["note"] = trouble
+        return self.but(**changes)
+
+    def moving(self, action: int) -> Seen:
+        """Take a move that is being asked for."""
+        match = self.match
+        wish = None if match is None else Wish(number=match.number, ply=match.ply, action=action)
+        return self.but(pending=wish, hinted=None)
+
+    def answered(self, kind: str, wish: Wish, answer: str) -> Seen:
+        """Take an answer; what was asked about a position that is past says nothing any more."""
+        match = self.match
+        if match is None or (wish.number, wish.ply) != (match.number, match.ply):
+            return self
+        seen = self.but(note="" if answer in _QUIET else answer)
+        if kind == "move" and answer != "played":
+            return seen.but(pending=None)
+        if kind == "hint":
+            return seen.but(hinted=_action_of(match, answer))
+        return seen
+
+
+def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
+    """Give play, game, who plays, and whether it counts."""
+    parts = [Part("arena", "title"), Part("PLAY", "focus"), Part(seen.name)]
+    match = seen.match
+    if seen.is_dead:
+        parts.append(Part("no coordinator", "alert"))
+    if match is not None:
+        bot = clip(match.seats[1 - seen.player].name, _MAX_NAME)
+        you, other = glyphs.players[seen.player], glyphs.players[1 - seen.player]
+        parts += [
+            Part(f"you ({you}) v {bot} ({other})", "", 1),
+            Part(f"match {match.number}", "", 3),
+            Part(safe(match.game), "", 2),
+            Part(safe(match.tc), "", 4),
+            Part("rated" if seen.is_rated else "unrated", "", 5),
+        ]
+    return [part for part in parts if part.text]
+
+
+def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
+    """Say in a line what is up, with its style."""
+    match = seen.match
+    if match is None or seen.is_dead:
+        return safe(seen.note), "alert" if seen.is_dead else "dim"
+    note = f"   {safe(seen.note)}" if seen.note else ""
+    if match.trouble:
+        return safe(match.trouble), "alert"
+    if match.is_over:
+        return f"{_ending(seen, match)}   n new  u undo{note}", "title"
+    if seen.pending is not None:
+        return (
+            f"you play {_move_of(match, seen.pending.action)}, asked{note.replace('asked', '').rstrip()}",
+            "dim",
+        )
+    if seen.is_turn:
+        return f"your move ({glyphs.players[seen.player]}){note}", "focus"
+    name = clip(match.seats[1 - seen.player].name, _MAX_NAME)
+    return f"{name} thinks {max(0.0, now - match.last_t):.0f} s{note}", "dim"
+
+
+def _ending(seen: Seen, match: MatchView) -> str:
+    won = {"first": 0, "second": 1}.get(match.outcome)
+    said = {"draw": "a draw", "void": "void"}.get(match.outcome)
+    if won is not None:
+        said = "you win" if won == seen.player else "you lose"
+    return f"{said}: {safe(match.reason) or match.termination}"
+
+
+def _move_of(match: MatchView, action: int | None) -> str:
+    try:
+        return find_game(match.game).move(position(match.game, match.actions), action or 0)
+    except ArenaError:
+        return str(action)
+
+
+def _action_of(match: MatchView, answer: str) -> int | None:
+    """Give the action of a hint, whose first word is a move."""
+    try:
+        return find_game(match.game).parse_move(position(match.game, match.actions), answer.partition(" ")[0])
+    except ArenaError:
+        return None

@@ -1,0 +1,283 @@
+"""Screen 7: all tournaments of the store: watch one, begin one, pause, stop and resume."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.live.labels import show_name
+from arena.live.plain import moment_text
+from arena.live.tournaments import TournamentRow, command_line
+from arena.tui.feed.condition import word
+from arena.tui.feed.starting import Begun, ask, begin
+from arena.tui.feed.tournament_source import read_tournaments
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.turns import Turns
+from arena.tui.shell.wanted import still_wanted
+from arena.tui.widgets.table import Col, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from arena.tui.shell.feed import Change, Model
+    from arena.tui.text import Line
+    from arena.tui.widgets.row_list import RowList
+
+COLUMNS = (
+    Col("tournament", lambda row: row.name, 10, is_name=True),
+    Col("state", lambda row: row.state_text, 8),
+    Col("done", lambda row: f"{row.done}/{row.planned}", 7, is_right=True),
+    Col("game", lambda row: row.game, 12, 1, is_name=True),
+    Col("limit", lambda row: row.tc, 7, 2),
+    Col("began", lambda row: moment_text(row.created_t), 16, 3),
+    Col("type", lambda row: row.type, 8, 4),
+    Col("bots", lambda row: str(len(row.bots)), 4, 5, is_right=True),
+)
+_LOOK_S = 2.0
+"""Seconds between two looks at the list while it is shown."""
+
+
+class TournamentsTable(Table[TournamentRow]):
+    """The tournaments, a row each, newest first."""
+
+    HELP = (
+        "no coordinator: it was being played, and the process that did so is gone; R goes on with it. Enter"
+        " watches a tournament."
+    )
+
+
+class TournamentsScreen(ArenaScreen):
+    """All tournaments of the store."""
+
+    NAME = "tournaments"
+    KEY = "7"
+    LABEL = "Tournaments"
+    SHORT_LABEL = "Tourneys"
+    HELP = (
+        "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
+        " on, X stops it and R resumes one that was stopped; X and R ask first. A tournament is a process of"
+        " its own: it goes on when the dashboard ends. As text: arena tournament, stop, resume"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "new", "New", id="tournaments.new"),
+        Binding("P", "pause", "Pause", id="tournaments.pause"),
+        Binding("X", "stop", "Stop", id="tournaments.stop"),
+        Binding("R", "resume", "Resume", id="tournaments.resume"),
+    ]
+    CSS = """
+    TournamentsScreen TournamentsTable { height: 1fr; }
+    TournamentsScreen #details { height: 3; }
+    TournamentsScreen.-flat #details { height: 1; }
+    TournamentsScreen #said { height: 1; }
+    """
+
+    class Listed(Message):
+        """The tournaments have come, or why not."""
+
+        def __init__(self, rows: Sequence[TournamentRow], trouble: str) -> None:
+            super().__init__()
+            self.rows = rows
+            self.trouble = trouble
+
+    class Said(Message):
+        """Something came of what was asked."""
+
+        def __init__(self, text: str, *, is_trouble: bool = False) -> None:
+            super().__init__()
+            self.text = text
+            self.is_trouble = is_trouble
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = Turns(self, "tournaments")
+        self._seeks_watched = True
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        with Vertical():
+            yield TournamentsTable(COLUMNS, "tournaments", nothing="looking ...")
+            yield BareLines(id="details")
+            yield BareLines(id="said")
+
+    def on_mount(self) -> None:
+        """Look at the list, and again and again while it is shown."""
+        self.set_interval(_LOOK_S, self._look_if_shown, name="tournaments")
+        self._look()
+
+    @property
+    def table(self) -> TournamentsTable:
+        """The tournaments."""
+        return self.query_one(TournamentsTable)
+
+    @override
+    def reload(self) -> None:
+        self._look()
+
+    @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        self._look()
+
+    @override
+    def on_screen_resume(self) -> None:
+        self._seeks_watched = True
+        super().on_screen_resume()
+
+    def _look_if_shown(self) -> None:
+        if self.is_current and not dashboard_of(self).is_frozen:
+            self._look()
+
+    def _look(self) -> None:
+        store = dashboard_of(self).store
+        self._looks.run(partial(self._looking, store))
+
+    def _looking(self, store: str | None) -> None:
+        """Read the list, in a thread."""
+        try:
+            self.post_message(self.Listed(read_tournaments(store), ""))
+        except ArenaError as error:
+            self.post_message(self.Listed((), str(error)))
+
+    def on_tournaments_screen_listed(self, message: Listed) -> None:
+        """Show the list; the cursor stays on its tournament."""
+        message.stop()
+        before = self.table.current
+        wanted = 0 if before is None else before.id
+        if self._seeks_watched:
+            watched = [row.id for row in message.rows if row.name == dashboard_of(self).tournament]
+            wanted, self._seeks_watched = (*watched, wanted)[0], not message.rows
+        nothing = message.trouble or "no tournament yet; n begins one"
+        num_running = sum(row.state == "running" for row in message.rows)
+        title = f"tournaments {len(message.rows)}, running {num_running}"
+        self.table.show(message.rows, title=title, nothing=nothing)
+        places = [place for place, row in enumerate(message.rows) if row.id == wanted]
+        if places:
+            self.table.go_to(places[0], tell=False)
+        self._describe()
+
+    def on_row_list_moved(self, message: RowList.Moved) -> None:
+        """Tell more of a tournament."""
+        message.stop()
+        self._describe()
+
+    def _describe(self) -> None:
+        row = self.table.current
+        self.query_one("#details", BareLines).show([] if row is None else _details(row))
+
+    async def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Watch a tournament."""
+        message.stop()
+        row = self.table.current
+        if row is not None:
+            await dashboard_of(self).attach(row.id, row.name)
+
+    def on_tournaments_screen_said(self, message: Said) -> None:
+        """Show what came of a command."""
+        message.stop()
+        style = "alert" if message.is_trouble else "title"
+        mark = "! " if message.is_trouble else ""
+        self.query_one("#said", BareLines).say(f" {mark}{message.text}", style)
+        self._look()
+
+    def action_new(self) -> None:
+        """Open the form of a new tournament."""
+        app = dashboard_of(self)
+        if app.may_act():
+            app.push_screen(NewTournamentScreen(app.model.view.progress.game))
+
+    def action_pause(self) -> None:
+        """Pause what runs, or let it go on."""
+        row = self._wanted("running", "paused")
+        if row is not None:
+            self._ask(row, "resume" if row.state == "paused" else "pause")
+
+    def action_stop(self) -> None:
+        """Stop a tournament, if that is meant."""
+        row = self._wanted("running", "paused")
+        if row is not None:
+            question = f"Stop {show_name(row.name)}?"
+            consequence = "Running matches end and are stored; R goes on with it later."
+            dashboard_of(self).push_screen(
+                ConfirmScreen(question, consequence), lambda yes: self._ask(row, "stop") if yes else None
+            )
+
+    def action_resume(self) -> None:
+        """Go on with a tournament, if that is meant."""
+        row = self._wanted("left", "stopped")
+        if row is None:
+            return
+        words = ["resume", "--", row.name]
+        line = command_line(words, dashboard_of(self).store)
+        dashboard_of(self).push_screen(
+            ConfirmScreen(f"Go on with {show_name(row.name)}?", f"Runs: {line}"),
+            lambda yes: self._resume(words) if yes else None,
+        )
+
+    def _wanted(self, *states: str) -> TournamentRow | None:
+        """Give the tournament of the cursor if it is in one of these states; say why not."""
+        row = self.table.current
+        if row is None or not dashboard_of(self).may_act():
+            return None
+        if row.state not in states:
+            text = f"{show_name(row.name)} is {row.state_text}"
+            self.post_message(self.Said(text, is_trouble=True))
+            return None
+        return row
+
+    def _ask(self, row: TournamentRow, kind: str) -> None:
+        store = dashboard_of(self).store
+        self.run_worker(partial(self._asking, store, row, kind), name="ask", group="ask", thread=True)
+
+    def _asking(self, store: str | None, row: TournamentRow, kind: str) -> None:
+        """Leave a command and hear what becomes of it, in a thread."""
+        name = show_name(row.name)
+        try:
+            ask(store, row.id, kind, lambda text: self._say(f"{name}: {text}"), still_wanted())
+        except ArenaError as error:
+            self.post_message(self.Said(str(error), is_trouble=True))
+
+    def _say(self, text: str) -> None:
+        self.post_message(self.Said(text))
+
+    def _resume(self, words: Sequence[str]) -> None:
+        self._say(f"going on with {show_name(words[-1])}: each bot answers one position first ...")
+        store = dashboard_of(self).store
+        self.run_worker(partial(self._resuming, words, store), name="resume", group="resume", thread=True)
+
+    def _resuming(self, words: Sequence[str], store: str | None) -> None:
+        """Start a process that goes on with it, and hear whether it does, in a thread."""
+        try:
+            begun = begin(words, store, still_wanted())
+        except ArenaError as error:
+            begun = Begun(0, "", str(error))
+        self.post_message(self.Said(begun.trouble or f"{begun.name} goes on", is_trouble=bool(begun.trouble)))
+
+    @override
+    def export_filter(self) -> str:
+        row = self.table.current
+        return "" if row is None else word("tournament", row.name)
+
+    @override
+    def text_to_copy(self) -> str:
+        row = self.table.current
+        return "" if row is None else row.name
+
+
+def _details(row: TournamentRow) -> list[Line]:
+    bots = ", ".join(row.bots[:12]) + (f" and {len(row.bots) - 12} more" if len(row.bots) > 12 else "")  # noqa: PLR2004 # as said before it
+    return [
+        ((f" {row.name} {row.state_text}, {row.done} of {row.planned} matches", "title"),),
+        ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
+        ((f" bots: {bots}", ""),),
+    ]

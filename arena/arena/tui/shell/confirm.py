@@ -1,0 +1,57 @@
+"""A question over the screen that is answered with yes or no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+from typing_extensions import override
+
+from arena.tui.text import safe
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Gives True for `y` or `enter`, False for `n` or `escape`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),
+        Binding("n,escape,q", "answer(False)", "No", id="confirm.no"),
+    ]
+    DEFAULT_CSS = """
+    ConfirmScreen { align: center middle; }
+    ConfirmScreen > Vertical {
+        width: 60; max-width: 100%; height: auto; max-height: 100%;
+        background: $arena-surface; color: $arena-text; border: heavy $arena-focus; padding: 0 1;
+    }
+    ConfirmScreen Static { width: 100%; height: auto; }
+    """
+
+    def __init__(self, question: str, consequence: str = "") -> None:
+        """Make it.
+
+        Args:
+            question: what is asked.
+            consequence: what follows from yes.
+        """
+        super().__init__()
+        self.text = Text(safe(question), style="bold")
+        """What it says."""
+        if consequence:
+            self.text.append(f"\n\n{safe(consequence)}", style="not bold")
+        self.text.append("\n\ny yes   n no", style="not bold")
+
+    @override
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(self.text)
+
+    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 # as the binding says it
+        """Close it with an answer."""
+        self.dismiss(answer)

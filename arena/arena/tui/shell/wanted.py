@@ -1,0 +1,18 @@
+"""Whether what a thread works for is still wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.worker import Worker
+
+
+def still_wanted() -> Callable[[], bool]:
+    """Give what tells whether the worker of this thread was not cancelled, as at the end of the app."""
+    worker = cast("Worker[None]", get_current_worker())
+    return lambda: not worker.is_cancelled

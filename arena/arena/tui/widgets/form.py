@@ -1,0 +1,245 @@
+"""Parts of forms: a labelled line of text, a choice of one in several, a thing to press."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.message import Message
+from textual.widgets import Input
+from typing_extensions import override
+
+from arena.tui.look import LookApp, app_of
+from arena.tui.text import clip, left
+from arena.tui.widgets.canvas import Canvas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from arena.tui.text import Line
+
+LABEL_WIDTH = 13
+"""Cells of a label, with the mark of the focus before it."""
+
+
+class Label(Canvas):
+    """What a field is called; a mark before it says that the field has the focus."""
+
+    DEFAULT_CSS = f"""
+    Label {{ width: {LABEL_WIDTH}; height: 1; }}
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self.is_marked = False
+
+    def mark(self, *, marked: bool) -> None:
+        """Set or take away the mark."""
+        self.is_marked = marked
+        self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        mark = self.glyphs.arrow if self.is_marked else " "
+        return [
+            ((mark, "focus"), (left(self._text, width - 2), "title" if self.is_marked else ""), (" ", ""))
+        ]
+
+
+class FieldInput(Input):
+    """The line of a field; enter goes to the next one."""
+
+    DEFAULT_CSS = """
+    FieldInput {
+        height: 1; border: none; padding: 0; width: 1fr;
+        background: $arena-surface; color: $arena-text;
+    }
+    FieldInput:focus { border: none; }
+    FieldInput > .input--placeholder { color: $arena-dim; }
+    """
+
+    def __init__(self, placeholder: str, help_text: str, *, id: str) -> None:  # noqa: A002 # as in Textual
+        super().__init__(placeholder=placeholder, select_on_focus=False, id=id)
+        self.help_text = help_text
+        """What `?` tells of it."""
+
+
+class Fields(VerticalScroll, can_focus=False):
+    """The fields of a form, one below the other; it scrolls to the one that has the focus."""
+
+    DEFAULT_CSS = """
+    Fields { height: 1fr; scrollbar-size-vertical: 1; }
+    """
+
+    def on_mount(self) -> None:
+        """Go without a scroll bar where there is ASCII alone: it is drawn with blocks."""
+        app = app_of(self)
+        if isinstance(app, LookApp) and app.glyphs.is_ascii:
+            self.styles.scrollbar_size_vertical = 0
+
+
+class Field(Horizontal):
+    """A label and a line of text."""
+
+    DEFAULT_CSS = """
+    Field { height: 1; width: 100%; }
+    """
+
+    def __init__(self, name: str, placeholder: str = "", help_text: str = "", *, label: str = "") -> None:
+        """Make it.
+
+        Args:
+            name: by which its value is known.
+            placeholder: shown while it is empty: the default.
+            help_text: what `?` tells of it.
+            label: what it is called; empty for its name.
+        """
+        super().__init__(id=f"field-{name}")
+        self.key = name
+        """By which its value is known."""
+        self._label = Label(label or name)
+        self._input = FieldInput(placeholder, help_text, id=f"input-{name}")
+
+    @override
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._input
+
+    @property
+    def value(self) -> str:
+        """What was written."""
+        return self._input.value
+
+    @value.setter
+    def value(self, text: str) -> None:
+        self._input.value = text
+
+    def on_descendant_focus(self) -> None:
+        """Mark it."""
+        self._label.mark(marked=True)
+
+    def on_descendant_blur(self) -> None:
+        """Take the mark away."""
+        self._label.mark(marked=False)
+
+
+class Choice(Canvas, can_focus=True):
+    """One of several words, all of them shown, the chosen one in brackets; left and right choose."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "Before", show=False, id="choice.before"),
+        Binding("right,l", "step(1)", "Choose", key_display="left/right", id="choice.next"),
+        Binding("enter", "on", "On", show=False, id="choice.on"),
+    ]
+    ALLOW_MAXIMIZE = False
+    HELP = "Left and right (or h and l) choose, a click does, too; enter goes on."
+    DEFAULT_CSS = """
+    Choice { height: 1; width: 100%; }
+    """
+
+    class Changed(Message):
+        """Another one was chosen."""
+
+    def __init__(self, name: str, options: Sequence[str], *, label: str = "") -> None:
+        super().__init__(id=f"field-{name}")
+        self.key = name
+        """By which its value is known."""
+        self._label = label or name
+        self._options = options
+        self._at = 0
+
+    @property
+    def value(self) -> str:
+        """The one that is chosen."""
+        return self._options[self._at]
+
+    @value.setter
+    def value(self, text: str) -> None:
+        if text in self._options and text != self.value:
+            self._at = self._options.index(text)
+            self.post_message(self.Changed())
+            self.repaint()
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        mark = self.glyphs.arrow if self.has_focus else " "
+        label = left(self._label, LABEL_WIDTH - 2)
+        head: Line = ((mark, "focus"), (label, "title" if self.has_focus else ""), (" ", ""))
+        if sum(len(text) + 2 for text in self._options) > width - LABEL_WIDTH:
+            number = f"[{self.value}] {self._at + 1} of {len(self._options)}"
+            return [(*head, (number, "focus" if self.has_focus else "title"))]
+        return [(*head, *(span for text in self._options for span in self._option(text)))]
+
+    def _option(self, text: str) -> Line:
+        if text != self.value:
+            return ((f" {text} ", "dim"),)
+        return ((f"[{text}]", "focus" if self.has_focus else "title"),)
+
+    def action_step(self, step: int) -> None:
+        """Choose the next one, or the one before."""
+        self.value = self._options[(self._at + step) % len(self._options)]
+
+    def action_on(self) -> None:
+        """Go to the next field."""
+        self.screen.focus_next()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose what was clicked, or the next one."""
+        event.stop()
+        edge = LABEL_WIDTH
+        if sum(len(text) + 2 for text in self._options) > self.size.width - LABEL_WIDTH:
+            self.action_step(1)
+            return
+        for text in self._options:
+            edge += len(text) + 2
+            if LABEL_WIDTH <= event.x < edge:
+                self.value = text
+                return
+
+
+class Push(Canvas, can_focus=True):
+    """Something to press, by enter or a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "push", "Press", id="push.press")]
+    ALLOW_MAXIMIZE = False
+    DEFAULT_CSS = """
+    Push { height: 1; width: auto; }
+    """
+
+    class Pushed(Message):
+        """It was pressed."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(id=f"push-{name}")
+        self.key = name
+        """By which it is known."""
+        self._text = text
+
+    @override
+    def get_content_width(self, container: object, viewport: object) -> int:
+        return len(self._text) + 6
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        mark = self.glyphs.arrow if self.has_focus else " "
+        text = clip(self._text, width - 5)
+        return [((mark, "focus"), (f"[ {text} ]", "focus" if self.has_focus else "title"), (" ", ""))]
+
+    def action_push(self) -> None:
+        """Press it."""
+        self.post_message(self.Pushed(self.key))
+
+    def on_click(self, event: events.Click) -> None:
+        """Press it."""
+        event.stop()
+        self.focus()
+        self.action_push()

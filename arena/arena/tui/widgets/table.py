@@ -1,0 +1,137 @@
+"""A table of rows with a cursor: as many columns as fit, names cut, numbers whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from rich.cells import cell_len
+from typing_extensions import override
+
+from arena.tui.text import left, right, safe
+from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.tui.text import Line
+
+_Row = TypeVar("_Row")
+
+
+class Col(msgspec.Struct, frozen=True):
+    """A column."""
+
+    head: str
+    write: Callable[[Any], str]
+    width: int
+    """Cells, at least; a name gives way down to this, everything else stays whole."""
+    rank: int = 0
+    """0 always stays; of the others the highest goes first where there is no room."""
+    is_name: bool = False
+    """Whether it may be cut, and takes what room is left."""
+    is_right: bool = False
+
+
+class Table(RowList, Generic[_Row]):
+    """Rows of one kind; give it columns, and rows as they come."""
+
+    def __init__(
+        self,
+        columns: Sequence[Col],
+        title: str = "",
+        *,
+        nothing: str = "",
+        id: str | None = None,  # noqa: A002 # as in Textual
+        classes: str | None = None,
+    ) -> None:
+        """Make it.
+
+        Args:
+            columns: in order, at least one of rank 0.
+            title: stands in the frame.
+            nothing: what stands there instead of rows.
+            id: as in Textual.
+            classes: as in Textual.
+        """
+        super().__init__(title, id=id, classes=classes)
+        self._columns = columns
+        self._nothing = nothing
+        self._rows: Sequence[_Row] = ()
+        self._fitted: tuple[int, list[tuple[Col, int]]] | None = None
+
+    def show(self, rows: Sequence[_Row], *, title: str | None = None, nothing: str | None = None) -> None:
+        """Show other rows; the cursor stays where it is."""
+        self._rows = rows
+        self._fitted = None
+        self.title = self.title if title is None else title
+        self._nothing = self._nothing if nothing is None else nothing
+        self.repaint()
+
+    @property
+    @override
+    def num_rows(self) -> int:
+        return len(self._rows)
+
+    @property
+    def current(self) -> _Row | None:
+        """The row of the cursor; None where there is none."""
+        return self._rows[self.cursor] if self._rows else None
+
+    def row(self, index: int) -> _Row:
+        """Give a row, the first is 0."""
+        return self._rows[index]
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        if not self._rows:
+            return [((f" {line}", "dim"),) for line in break_lines([self._nothing], width)]
+        return super().body(width, height)
+
+    @override
+    def head_line(self, width: int) -> Line | None:
+        return ((_put((column, cells, column.head) for column, cells in self._layout(width)), "dim"),)
+
+    @override
+    def row_line(self, row: int, width: int) -> Line:
+        item = self._rows[row]
+        cells = ((column, cells, column.write(item)) for column, cells in self._layout(width))
+        return ((_put(cells), ""),)
+
+    def _layout(self, width: int) -> list[tuple[Col, int]]:
+        """Give the columns that fit, with their widths; worked out once for all rows."""
+        if self._fitted is None or self._fitted[0] != width:
+            self._fitted = (width, self._fit(width))
+        return self._fitted[1]
+
+    def _fit(self, width: int) -> list[tuple[Col, int]]:
+        longest = {column.head: self._longest(column) for column in self._columns}
+        least = {
+            column.head: min(column.width, longest[column.head])
+            if column.is_name
+            else max(column.width, longest[column.head])
+            for column in self._columns
+        }
+        kept = {column.head for column in self._columns if column.rank == 0}
+        room = width - sum(least[head] + 1 for head in kept)
+        for column in sorted(self._columns, key=lambda column: column.rank):
+            if column.rank and least[column.head] + 1 <= room:
+                kept.add(column.head)
+                room -= least[column.head] + 1
+        shown: list[tuple[Col, int]] = []
+        for column in self._columns:
+            if column.head in kept:
+                more = min(max(0, room), longest[column.head] - least[column.head]) if column.is_name else 0
+                room -= more
+                shown.append((column, least[column.head] + more))
+        return shown
+
+    def _longest(self, column: Col) -> int:
+        texts = (cell_len(safe(column.write(row))) for row in self._rows)
+        return max(len(column.head), max(texts, default=0))
+
+
+def _put(cells: Iterable[tuple[Col, int, str]]) -> str:
+    return "".join(f" {(right if column.is_right else left)(text, width)}" for column, width, text in cells)

@@ -1,0 +1,333 @@
+"""What the dashboard costs and how quick it is, in real terminals over busy stores; one JSON line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pty
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from fcntl import ioctl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from simulated.season import add_tournament, make_bots, make_plan, make_records
+
+from arena.executor.telling import PERIOD_S
+from arena.live.events import Finished, Move, RunState, Started, kind_of, pack
+from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
+from arena_db.store import Store
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from arena.live.events import Payload
+    from arena_plugins import State
+
+NUM_BOTS = 6
+QUIET_S = 0.4
+"""Seconds without output after which a screen has come to rest."""
+DEADLINE_S = 60.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Screen:
+    """`arena watch` in a terminal of its own, and when it drew."""
+
+    def __init__(self, db: Path, size: tuple[int, int]) -> None:
+        self._own, other = pty.openpty()
+        ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        self._draws: list[float] = []
+        self.output = b""
+        self.began = time.monotonic()
+        command = [sys.executable, "-m", "arena", "watch", "--db", str(db)]
+        env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env)  # noqa: S603 - our own program
+        os.close(other)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def press(self, key: bytes) -> float:
+        """Press a key; give when."""
+        os.write(self._own, key)
+        return time.monotonic()
+
+    def wait_for(self, text: bytes) -> float:
+        """Wait until a text was drawn; give when."""
+        end = time.monotonic() + DEADLINE_S
+        while text not in self.output:
+            if time.monotonic() > end:
+                raise SystemExit(f"{text!r} was never drawn")
+            time.sleep(0.002)
+        return time.monotonic()
+
+    def drawn_after(self, moment: float) -> float | None:
+        """Give when it drew first after a moment, if it did within a second."""
+        end = moment + 1.0
+        while time.monotonic() < end:
+            found = next((t for t in self._draws if t > moment), None)
+            if found is not None:
+                return found
+            time.sleep(0.001)
+        return None
+
+    def rested_after(self, moment: float) -> float:
+        """Give when it had drawn all that a moment led to."""
+        while time.monotonic() - max([moment, *self._draws[-1:]]) < QUIET_S:
+            time.sleep(0.01)
+        return max(self._draws[-1], moment)
+
+    def cpu_s(self) -> float:
+        """Give the processor time it has used, seconds."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def share(self, seconds: float) -> float:
+        """Give the percent of a core that it uses in the next seconds."""
+        before, began = self.cpu_s(), time.monotonic()
+        time.sleep(seconds)
+        return round(100 * (self.cpu_s() - before) / (time.monotonic() - began), 2)
+
+    def memory_mb(self) -> float:
+        """Give the most memory it has held, MB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return round(int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6, 1)
+
+    def close(self) -> None:
+        """Leave it."""
+        self.process.terminate()
+        self.process.wait(DEADLINE_S)
+        self._thread.join(DEADLINE_S)
+        os.close(self._own)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                chunk = os.read(self._own, 1 << 16)
+            except OSError:  # the other end is closed
+                return
+            self._draws.append(time.monotonic())
+            self.output = (self.output + chunk)[-1_000_000:]
+
+
+class Play:
+    """A coordinator whose bots move at random, so many boards at so many moves a second."""
+
+    def __init__(self, db: Path, boards: int, *, with_clocks: bool = True) -> None:
+        self.store = Store.open(db)
+        self._rng = np.random.default_rng(1)
+        self._game = load_game("connect-four")
+        self._tournament = add_tournament(self.store, make_bots(NUM_BOTS)).id
+        self.store.extend_plan(self._tournament, list(make_plan(NUM_BOTS, 5000, self._rng)), "")
+        self.store.claim(self._tournament, current_owner())
+        self._clock = (60_000, 60_000) if with_clocks else None
+        self._next = 0
+        self._states: dict[int, State] = {}
+        state = RunState(state="running", planned=5000, done=0, name="season", workers=boards)
+        self.store.append_events([self._event(state, None, 0), *(self._begin() for _ in range(boards))])
+
+    def move(self, number: int | None = None) -> list[LiveEvent]:
+        """Give the next move of a match, by default of the one that has waited longest."""
+        number = next(iter(self._states)) if number is None else number
+        state = self._states.pop(number)
+        action = int(self._rng.choice(state.legal_actions))
+        state = state.child(action)
+        ply = len(state.history)
+        move = Move(action=action, elapsed_ms=400, clock_ms=self._clock, value=0.1)
+        events = [self._event(move, number, ply)]
+        if state.is_terminal:
+            over = Finished(outcome="draw", termination="rules", plies=ply)
+            return [*events, self._event(over, number, ply), self._begin()]
+        self._states[number] = state
+        return events
+
+    @contextmanager
+    def going_on(self, moves_per_s: float) -> Generator[None]:
+        """Play within a `with` block, all boards together at this rate."""
+        ended = threading.Event()
+
+        def play() -> None:
+            due = 0.0
+            while not ended.wait(PERIOD_S):
+                due += moves_per_s * PERIOD_S
+                events = [event for _ in range(int(due)) for event in self.move()]
+                due -= int(due)
+                if events:
+                    self.store.append_events(events)
+
+        thread = threading.Thread(target=play)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _begin(self) -> LiveEvent:
+        self._next += 1
+        self._states[self._next] = self._game.initial_state()
+        names = (f"bot-{self._next % NUM_BOTS:02d}", f"bot-{(self._next + 1) % NUM_BOTS:02d}")
+        return self._event(Started(bots=names, game="connect-four", clock_ms=self._clock), self._next, 0)
+
+    def _event(self, body: Payload, number: int | None, ply: int) -> LiveEvent:
+        return LiveEvent(
+            tournament=self._tournament,
+            number=number,
+            ply=ply,
+            kind=kind_of(body),
+            payload=pack(body),
+            t=time.time(),
+        )
+
+
+def main() -> None:
+    """Print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measure of processor time")
+    parser.add_argument("--moves", type=int, default=60, help="whose way to the screen is timed")
+    parser.add_argument("--matches", type=int, default=100_000, help="of the large store")
+    parser.add_argument("--duel", type=int, default=4000, help="matches of a duel with and without viewers")
+    parser.add_argument("--rounds", type=int, default=3, help="of such duels")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        figures = {
+            "benchmark": "dashboard",
+            "cores": os.cpu_count(),
+            "load": os.getloadavg()[0],
+            **large_store(folder / "large.db", chosen.matches, chosen.seconds),
+            "wall_10x2_80x24_percent": wall(folder / "10.db", 10, 2, (80, 24), chosen.seconds),
+            "wall_24x10_120x40_percent": wall(folder / "24.db", 24, 10, (120, 40), chosen.seconds),
+            "commit_to_paint_ms": commit_to_paint(folder / "one.db", chosen.moves),
+            "match_rate_with_3_viewers": match_rate(folder, chosen.duel, chosen.rounds),
+        }
+    print(json.dumps(figures))
+
+
+def large_store(db: Path, num_matches: int, seconds: float) -> dict[str, float]:
+    """Open a store with many matches, go to the list, jump to its end, and do nothing."""
+    rng = np.random.default_rng(1)
+    with Store.open(db, fast=True) as store:
+        plan, bots = list(make_plan(NUM_BOTS, num_matches, rng)), make_bots(NUM_BOTS)
+        tournament = add_tournament(store, bots).id
+        store.extend_plan(tournament, plan, "")
+        for start in range(0, num_matches, 10_000):
+            store.save(make_records(tournament, plan[start : start + 10_000], bots, rng))
+        store.set_state(tournament, "finished")
+    screen = Screen(db, (80, 24))
+    first_paint = screen.wait_for(b"Live]") - screen.began
+    first_data = screen.wait_for(b"ENDED") - screen.began
+    screen.rested_after(time.monotonic() + 5)
+    opened = screen.press(b"3")
+    open_s = screen.rested_after(opened + 0.05) - opened
+    jumps: list[float] = []
+    for key in (b"G", b"g") * 5:
+        pressed = screen.press(key)
+        jumps.append(screen.rested_after(pressed + 0.02) - pressed)
+    idle = screen.share(seconds)
+    memory = screen.memory_mb()
+    screen.close()
+    return {
+        "first_paint_s": round(first_paint, 2),
+        "first_data_s": round(first_data, 2),
+        "open_matches_ms": round(1000 * open_s),
+        "jump_ms": round(1000 * statistics.median(jumps)),
+        "idle_percent": idle,
+        "memory_mb": memory,
+    }
+
+
+def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> float:
+    """Give the percent of a core that a wall of boards takes, each with so many moves a second."""
+    play = Play(db, boards)
+    with play.store, play.going_on(boards * moves):
+        screen = Screen(db, size)
+        screen.wait_for(b"LIVE")
+        time.sleep(3)
+        share = screen.share(seconds)
+        screen.close()
+    return share
+
+
+def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:
+    """Give how long a move takes from its commit to the screen, of a board that else stands still."""
+    play = Play(db, 1, with_clocks=False)
+    with play.store:
+        screen = Screen(db, (80, 24))
+        screen.wait_for(b"LIVE")
+        screen.rested_after(time.monotonic() + 3)
+        took: list[float] = []
+        rng = np.random.default_rng(2)
+        for _ in range(num_moves):
+            time.sleep(0.3 + 0.2 * rng.random())
+            play.store.append_events(play.move())
+            committed = time.monotonic()
+            drawn = screen.drawn_after(committed)
+            if drawn is not None:
+                took.append(1000 * (drawn - committed))
+        screen.close()
+    quantiles = np.quantile(took, [0.5, 0.95])
+    return {"p50": round(float(quantiles[0]), 1), "p95": round(float(quantiles[1]), 1), "moves": len(took)}
+
+
+def match_rate(folder: Path, num_matches: int, rounds: int) -> dict[str, float]:
+    """Give matches per second of two quick bots in this process's workers, alone and with three viewers."""
+    rates: dict[int, list[float]] = {0: [], 3: []}
+    for number in range(rounds):
+        for viewers in (0, 3) if number % 2 else (3, 0):
+            rates[viewers].append(_rate(folder / f"duel-{number}-{viewers}.db", num_matches, viewers))
+    alone, watched = (statistics.median(found) for found in rates.values())
+    return {
+        "alone_per_s": round(alone),
+        "watched_per_s": round(watched),
+        "percent": round(100 * watched / alone, 1),
+    }
+
+
+def _rate(db: Path, num_matches: int, viewers: int) -> float:
+    words = [
+        *("match", "random", "random", "--game", "tic-tac-toe", "--isolation", "none"),
+        *("--rounds", str(num_matches // 2), "--concurrency", "1", "--db", str(db), "--score-interval", "0"),
+    ]
+    with ExitStack() as stack:
+        process = stack.enter_context(
+            subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-m", "arena", *words],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        )
+        output = process.stdout
+        if output is None:
+            raise SystemExit("a process without an output")
+        screens: list[Screen] = []
+        began, num_after = 0.0, 0
+        for line in output:
+            if not line.startswith(b"Finished game"):
+                continue
+            if len(screens) < viewers:
+                screens += [Screen(db, (80, 24)) for _ in range(viewers)]
+                for screen in screens:
+                    stack.callback(screen.close)
+            if not began and all(b"LIVE" in screen.output for screen in screens):
+                began = time.monotonic()
+            num_after += bool(began)
+        if not began or process.wait(DEADLINE_S):
+            raise SystemExit("the duel was over before it was watched; give more matches")
+        return num_after / (time.monotonic() - began)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Measures nets: evaluations a second of CPU by batch, and positions of self-play; PyTorch eager beside them.
+
+python benchmarks/net_speed.py
+python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from arena.games.notation import spec_of
+from arena_bots.alphazero.network import OnnxNet
+from arena_bots.alphazero.train.nets import Design, Shape, new_net
+from arena_bots.alphazero.train.onnx_file import to_onnx
+from arena_bots.alphazero.train.players import rng_of
+from arena_bots.alphazero.train.selfplay import PlayPlan, SelfPlay
+from arena_bots.alphazero.train.torch_net import TorchNet
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena_bots.search.lockstep.batches import Net
+    from arena_plugins import Game
+
+BATCHES = (1, 8, 64, 256)
+LEAST = 0.2
+"""Seconds of CPU that one measurement takes at least."""
+SIMULATIONS = 100
+LANES = 128
+
+
+def main() -> None:
+    """Print one JSON line."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--game", default="gomoku:k=4,size=6")
+    parser.add_argument("--net", default="article", help="article, or blocks and filters as in 4x48")
+    parser.add_argument("--rounds", type=int, default=7, help="medians are taken over these")
+    parser.add_argument("--moves", type=int, default=1, help="of each match in a measurement of self-play")
+    chosen = parser.parse_args()
+    # With two threads beside a busy neighbour it is hundreds of times slower.
+    torch.set_num_threads(1)
+    game = load_game(chosen.game)
+    planes = 4 if chosen.net == "article" else 3
+    made = new_net(
+        Design(chosen.net, chosen.net != "article"), Shape(planes, *game.shape, game.num_actions), 1
+    )
+    onnx = OnnxNet(to_onnx(made, str(spec_of(game))), game)
+    eager = TorchNet(made, "cpu")
+    nets: dict[str, Net] = {"onnx": onnx, "torch": eager}
+    sides: dict[str, Callable[[], int]] = {}
+    for batch in BATCHES:
+        sides |= {f"{name}_{batch}": evaluator(net, game, batch) for name, net in nets.items()}
+    sides["selfplay"] = player(onnx, game, "puct", LANES, chosen.moves)
+    sides["selfplay_gumbel"] = player(onnx, game, "gumbel", LANES, chosen.moves)
+    sides["selfplay_torch_alone"] = player(eager, game, "puct", 1, chosen.moves)
+    turns = [{name: rate(side) for name, side in sides.items()} for _ in range(chosen.rounds)]
+    ratios = {str(batch): (f"onnx_{batch}", f"torch_{batch}") for batch in BATCHES}
+    ratios |= {name: (name, "selfplay_torch_alone") for name in ("selfplay", "selfplay_gumbel")}
+    figures: dict[str, object] = {
+        "benchmark": "net_speed",
+        "game": chosen.game,
+        "net": chosen.net,
+        "greatest_difference": difference(onnx, eager, game),
+        "per_cpu_s": {name: round(statistics.median(turn[name] for turn in turns), 1) for name in sides},
+        "ratio": {
+            name: round(statistics.median(turn[ours] / turn[theirs] for turn in turns), 2)
+            for name, (ours, theirs) in ratios.items()
+        },
+    }
+    print(json.dumps(figures))
+
+
+def boards(net: Net, game: Game, batch: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Give boards of chance."""
+    rng = np.random.default_rng(1)
+    return rng.integers(0, 2, (batch, net.planes, *game.shape)).astype(np.float32)
+
+
+def evaluator(net: Net, game: Game, batch: int) -> Callable[[], int]:
+    """Give the evaluation of a batch."""
+    planes = boards(net, game, batch)
+
+    def evaluate() -> int:
+        net(planes)
+        return batch
+
+    return evaluate
+
+
+def player(net: Net, game: Game, search: str, lanes: int, moves: int) -> Callable[[], int]:
+    """Give a while of self-play, which gives the number of its positions."""
+    full = SIMULATIONS if search == "puct" else 64
+    plan = PlayPlan(
+        search=search,
+        simulations=full,
+        small=16,
+        full_share=1.0 if search == "puct" else 0.25,
+        considered=16,
+        c_puct=1.5,
+        noise=0.25,
+        ending_cells=0,
+        random_plies=0,
+        random_chance=0.0,
+        result_share=1.0,
+        moves=moves,
+    )
+    playing = SelfPlay(game, net, plan, lanes)
+    steps = iter(range(10**9))
+
+    def play() -> int:
+        playing.go_on(net, playing.lanes, rng_of(1, next(steps), 0))
+        return lanes * moves
+
+    return play
+
+
+def difference(one: Net, other: Net, game: Game) -> float:
+    """Give the greatest difference in any output."""
+    planes = boards(one, game, 1000)
+    return float(max(np.abs(a - b).max() for a, b in zip(one(planes), other(planes), strict=True)))
+
+
+def rate(side: Callable[[], int]) -> float:
+    """Give what `side` does in a second of CPU."""
+    side()
+    begin, done = time.process_time(), 0
+    while time.process_time() - begin < LEAST:
+        done += side()
+    return done / (time.process_time() - begin)
+
+
+if __name__ == "__main__":
+    main()

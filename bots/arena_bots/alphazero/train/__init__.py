@@ -1,0 +1,59 @@
+"""The trainer of `alphazero`: `arena train alphazero`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_plugins.hookspecs import hookimpl
+from arena_plugins.spec import OptionReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena_bots.alphazero.train.plan import Plan
+    from arena_plugins.training import Trained, TrainingContext
+
+
+class AlphaZeroTrainer:
+    """Teaches a net by matches against itself."""
+
+    bot = "alphazero"
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def train(self, context: TrainingContext) -> Trained:
+        """Train.
+
+        Raises:
+            OptionError: the game is none of those the bot plays, or PyTorch is not installed.
+            ArenaError: a player has failed.
+        """
+        from arena.games.notation import spec_of
+        from arena_bots.alphazero.games import GAMES
+        from arena_plugins.errors import OptionError
+
+        if str(spec_of(context.game)) not in GAMES:
+            raise OptionError(f"alphazero learns {', '.join(GAMES)}, not {spec_of(context.game)}")
+        try:
+            from arena_bots.alphazero.train.training import Training
+        except ModuleNotFoundError as error:
+            raise OptionError(
+                f"the trainer alphazero needs {error.name}: pip install 'bot-arena[train-torch]' brings it"
+            ) from error
+        return Training(self._plan, context).run()
+
+
+@hookimpl
+def make_trainer(options: Mapping[str, str]) -> AlphaZeroTrainer:
+    """Make the trainer; docs/how-to/train-alphazero.md tells what its options mean.
+
+    Raises:
+        OptionError: an option is unknown, or has a value it cannot have.
+    """
+    from arena_bots.alphazero.train.plan import Plan
+
+    reader = OptionReader("the trainer alphazero", options)
+    plan = Plan.read(reader)
+    reader.done()
+    return AlphaZeroTrainer(plan)

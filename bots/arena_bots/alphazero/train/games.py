@@ -1,0 +1,172 @@
+"""Many matches at once: stones, legal actions, ends, and what is learnt from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.bits import bit_number
+from arena.games.kernels.compiling import kernel
+from arena.games.kernels.rules import has_line, land, landings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.layout import Layout
+    from arena_plugins.training import TrainingMatch
+
+GOING, WON, DRAWN = 0, 1, 2
+"""What an action made of a match: nothing, a win of who played it, a draw."""
+_ONE = np.uint64(1)
+
+
+class Lanes(NamedTuple):
+    """Matches in play, and what was found at each of their positions: all that is needed to go on."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move; `[lanes]`, as the next four."""
+    opp: NDArray[np.uint64]
+    last: NDArray[np.uint64]
+    """The stone placed last; 0 at the start."""
+    ply: NDArray[np.int64]
+    mixed: NDArray[np.int64]
+    """Ply after the last action that was drawn at random: results of positions before it say little."""
+    actions: NDArray[np.int16]
+    """`[lanes, max_length]`, as the next four."""
+    searched: NDArray[np.bool_]
+    """Whether there is something to learn from the position."""
+    weights: NDArray[np.float32]
+    """How much its policy counts: 0 after a small search."""
+    values: NDArray[np.float32]
+    """Worth by the search, for the side to move."""
+    policies: NDArray[np.float16]
+    """`[lanes, max_length, num_actions]`."""
+
+
+class Samples(NamedTuple):
+    """Positions to learn from."""
+
+    own: NDArray[np.uint64]
+    """`[n]`, as the next two."""
+    opp: NDArray[np.uint64]
+    last: NDArray[np.uint64]
+    policies: NDArray[np.float16]
+    """What to play; `[n, num_actions]`."""
+    weights: NDArray[np.float32]
+    """How much that counts; `[n]`."""
+    chances: NDArray[np.float32]
+    """Of a win, a draw and a loss for the side to move; `[n, 3]`."""
+
+
+class Harvest(NamedTuple):
+    """What a while of self-play gave."""
+
+    samples: Samples
+    matches: Sequence[TrainingMatch]
+    """Those that came to their end."""
+    asked: int
+    """Positions the net has judged."""
+
+
+def new_lanes(lanes: int, num_actions: int, max_length: int) -> Lanes:
+    """Give matches that have just begun."""
+    wide = (lanes, max_length)
+    return Lanes(
+        own=np.zeros(lanes, np.uint64),
+        opp=np.zeros(lanes, np.uint64),
+        last=np.zeros(lanes, np.uint64),
+        ply=np.zeros(lanes, np.int64),
+        mixed=np.zeros(lanes, np.int64),
+        actions=np.zeros(wide, np.int16),
+        searched=np.zeros(wide, np.bool_),
+        weights=np.zeros(wide, np.float32),
+        values=np.zeros(wide, np.float32),
+        policies=np.zeros((*wide, num_actions), np.float16),
+    )
+
+
+def part_of(lanes: Lanes, number: int, count: int) -> Lanes:
+    """Give part `number` of `count` equal ones; arrays are shared."""
+    size = len(lanes.own) // count
+    return Lanes._make(array[number * size : (number + 1) * size] for array in lanes)
+
+
+def no_samples(num_actions: int, *, room: int = 0) -> Samples:
+    """Give samples of no meaning, `room` of them."""
+    return Samples(
+        own=np.zeros(room, np.uint64),
+        opp=np.zeros(room, np.uint64),
+        last=np.zeros(room, np.uint64),
+        policies=np.zeros((room, num_actions), np.float16),
+        weights=np.zeros(room, np.float32),
+        chances=np.zeros((room, 3), np.float32),
+    )
+
+
+def gathered(parts: Sequence[Samples]) -> Samples:
+    """Put samples together; there must be at least one part."""
+    return Samples._make(np.concatenate(some) for some in zip(*parts, strict=True))
+
+
+def joined(parts: Sequence[Harvest]) -> Harvest:
+    """Put what several players gave together."""
+    samples = gathered([part.samples for part in parts])
+    matches = [match for part in parts for match in part.matches]
+    return Harvest(samples, matches, sum(part.asked for part in parts))
+
+
+@kernel
+def list_legal(
+    own: NDArray[np.uint64], opp: NDArray[np.uint64], layout: Layout, legal: NDArray[np.bool_]
+) -> None:
+    """Write which actions are legal; `[lanes, num_actions]`."""
+    for lane in range(len(own)):
+        for action in range(layout.num_actions):
+            legal[lane, action] = False
+        cells = landings(own[lane] | opp[lane], layout)
+        while cells:
+            legal[lane, layout.actions[bit_number(cells)]] = True
+            cells &= cells - _ONE
+
+
+@kernel
+def place(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    own: NDArray[np.uint64],
+    opp: NDArray[np.uint64],
+    last: NDArray[np.uint64],
+    layout: Layout,
+    actions: NDArray[np.int32],
+    results: NDArray[np.int8],
+) -> None:
+    """Play an action in each lane, none where it is negative; write GOING, WON or DRAWN to `results`."""
+    for lane in range(len(own)):
+        results[lane] = GOING
+        if actions[lane] < 0:
+            continue
+        stone = land(own[lane] | opp[lane], actions[lane], layout)
+        mover = own[lane] | stone
+        own[lane], opp[lane], last[lane] = opp[lane], mover, stone
+        if has_line(mover, layout):
+            results[lane] = WON
+        elif not landings(own[lane] | mover, layout):
+            results[lane] = DRAWN
+
+
+@kernel
+def replay(
+    actions: NDArray[np.int16],
+    layout: Layout,
+    own: NDArray[np.uint64],
+    opp: NDArray[np.uint64],
+    last: NDArray[np.uint64],
+) -> None:
+    """Write the positions before each action of a match; all `[n]`."""
+    mover, other = np.uint64(0), np.uint64(0)
+    stone = np.uint64(0)
+    for ply in range(len(actions)):
+        own[ply], opp[ply], last[ply] = mover, other, stone
+        stone = land(mover | other, actions[ply], layout)
+        mover, other = other, mover | stone

@@ -1,0 +1,171 @@
+"""Makes a net better: batches, losses, step sizes, the mean of its weights."""
+
+# PyTorch leaves parts of its types unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import copy
+import io
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from arena_bots.alphazero.train.nets import PolicyValueNet, expected, new_net
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from arena_bots.alphazero.train.buffer import Batch
+    from arena_bots.alphazero.train.nets import Design, Shape
+    from arena_bots.alphazero.train.plan import LearnPlan
+
+_BARRED = -1e4
+"""Logit of what is not legal; half precision holds it."""
+_CLIP = 5.0
+"""Norm of a gradient at most."""
+
+
+class Losses(NamedTuple):
+    """Means over a batch."""
+
+    policy: float
+    """Cross entropy of the policy to what the search made of it."""
+    value: float
+    """Cross entropy of the chances, or the squared error of the value."""
+    entropy: float
+    """Of the net's policy, over the legal actions."""
+
+
+class Learner:
+    """A net that learns, the mean of its weights, and the state of its optimiser."""
+
+    def __init__(self, plan: LearnPlan, design: Design, shape: Shape, seed: int, device: str) -> None:
+        torch.set_num_threads(1)
+        self._plan = plan
+        self._device = torch.device(device)
+        self.net = new_net(design, shape, seed).to(self._device)
+        self._mean = copy.deepcopy(self.net)
+        kind = torch.optim.Adam if plan.schedule == "kl" else torch.optim.AdamW
+        self._optimiser = kind(self.net.parameters(), lr=plan.rate, weight_decay=plan.decay)
+        self._multiplier = 1.0
+        self._updates = 0
+
+    @property
+    def player(self) -> PolicyValueNet:
+        """The net that plays: that of the mean of the weights, where one is kept."""
+        return self._mean if self._plan.average else self.net
+
+    @property
+    def rate(self) -> float:
+        """The step size."""
+        return float(self._optimiser.param_groups[0]["lr"])
+
+    def learn(self, batch: Batch, progress: float) -> Losses:
+        """Make an update; `progress` is the share of the training that is done."""
+        plan = self._plan
+        if plan.schedule == "kl":
+            return self._adapt(batch)
+        falling = (1 + math.cos(math.pi * min(progress, 1))) / 2
+        self._set_rate(plan.rate_end + (plan.rate - plan.rate_end) * falling)
+        losses, _policy = self._step(batch)
+        self._follow()
+        return losses
+
+    def _adapt(self, batch: Batch) -> Losses:
+        """Make some steps on one batch, fewer where the policy moves far, and adapt the step size to that."""
+        plan, moved = self._plan, 0.0
+        self._set_rate(plan.rate * self._multiplier)
+        before, losses = None, Losses(0, 0, 0)
+        for _ in range(plan.epochs):
+            losses, policy = self._step(batch)
+            before = policy if before is None else before
+            with torch.no_grad():
+                after = self._policy_of(batch)
+                moved = float((before.exp() * (before - after)).sum(dim=1).mean())
+            if moved > 4 * plan.kl:
+                break
+        if moved > 2 * plan.kl:
+            self._multiplier = max(self._multiplier / 1.5, 0.1)
+        elif moved < plan.kl / 2:
+            self._multiplier = min(self._multiplier * 1.5, 10)
+        self._follow()
+        return losses
+
+    def _step(self, batch: Batch) -> tuple[Losses, torch.Tensor]:
+        """Make one step; give its losses and the logarithms of the policy before it, `[n, logits]`."""
+        self.net.train()
+        legal, policies = self._tensor(batch.legal), self._tensor(batch.policies)
+        weights, chances = self._tensor(batch.weights), self._tensor(batch.chances)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
+            logits, value = self.net(self._tensor(batch.planes))
+        logs = functional.log_softmax(logits.float().masked_fill(~legal, _BARRED), dim=1)
+        policy_loss = -(policies * logs).sum(dim=1) @ weights / weights.sum().clamp(min=1)
+        value_loss = self._value_loss(value.float(), chances)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss = policy_loss + value_loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), _CLIP)
+        self._optimiser.step()
+        logs = logs.detach()
+        entropy = -(logs.exp() * logs).sum(dim=1).mean()
+        return Losses(float(policy_loss.detach()), float(value_loss.detach()), float(entropy)), logs
+
+    def _value_loss(self, value: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
+        if self.net.design.wdl:
+            return -(chances * functional.log_softmax(value, dim=1)).sum(dim=1).mean()
+        return functional.mse_loss(expected(self.net, value), chances[:, 0] - chances[:, 2])
+
+    def _policy_of(self, batch: Batch) -> torch.Tensor:
+        logits, _value = self.net(self._tensor(batch.planes))
+        return functional.log_softmax(logits.masked_fill(~self._tensor(batch.legal), _BARRED), dim=1)
+
+    def _follow(self) -> None:
+        """Let the mean of the weights follow, quickly in the beginning."""
+        self._updates += 1
+        kept = min(self._plan.average, self._updates / (self._updates + 10))
+        with torch.no_grad():
+            now = self.net.state_dict()
+            for name, mean in self._mean.state_dict().items():
+                if mean.is_floating_point():
+                    mean.lerp_(now[name], 1 - kept)
+                else:
+                    mean.copy_(now[name])
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
+
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Give all that `restore` needs."""
+        file = io.BytesIO()
+        states = {
+            "net": self.net.state_dict(),
+            "mean": self._mean.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+        }
+        torch.save(states, file)
+        return {
+            "learner": np.frombuffer(file.getvalue(), np.uint8),
+            "learner.numbers": np.array([self._multiplier, self._updates], np.float64),
+        }
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Become as it was."""
+        file = io.BytesIO(arrays["learner"].tobytes())
+        states = torch.load(file, map_location=self._device, weights_only=True)
+        self.net.load_state_dict(states["net"])
+        self._mean.load_state_dict(states["mean"])
+        self._optimiser.load_state_dict(states["optimiser"])
+        self._multiplier, self._updates = (
+            float(arrays["learner.numbers"][0]),
+            int(arrays["learner.numbers"][1]),
+        )

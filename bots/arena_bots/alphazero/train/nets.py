@@ -1,0 +1,172 @@
+"""Policy-value nets in PyTorch: the paper's, and residual ones."""
+
+# PyTorch leaves parts of its types unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HIDDEN = 64
+"""Units between the value's convolution and its result."""
+
+
+class Shape(NamedTuple):
+    """What a net takes and gives."""
+
+    planes: int
+    rows: int
+    columns: int
+    logits: int
+    """Number of actions, or of cells."""
+
+
+class Design(NamedTuple):
+    """How a net is built."""
+
+    trunk: str
+    """`article`: three convolutions of 32, 64 and 128 filters; `BxF`: B residual blocks of F filters."""
+    wdl: bool
+    """Whether the value is made of the chances of a win, a draw and a loss; else it is a number, by tanh."""
+
+    @property
+    def is_article(self) -> bool:
+        """Whether it is the paper's."""
+        return self.trunk == "article"
+
+
+class Unit(nn.Module):
+    """A convolution, normalised over the batch where it is asked for, and its activation."""
+
+    def __init__(self, taken: int, given: int, size: int, *, norm: bool, relu: bool = True) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(taken, given, size, padding=size // 2, bias=not norm)
+        self.norm = nn.BatchNorm2d(given) if norm else None
+        self.relu = relu
+
+    @override
+    def forward(self, boards: torch.Tensor) -> torch.Tensor:
+        out = self.conv(boards)
+        if self.norm is not None:
+            out = self.norm(out)
+        return torch.relu(out) if self.relu else out
+
+    def folded(self) -> Unit:
+        """Give the same without normalisation, as it is outside of training: a convolution alone."""
+        unit = Unit(
+            self.conv.in_channels,
+            self.conv.out_channels,
+            self.conv.kernel_size[0],
+            norm=False,
+            relu=self.relu,
+        )
+        weight, bias = self.conv.weight.detach(), self.conv.bias
+        if self.norm is None:
+            shift = torch.zeros(len(weight)) if bias is None else bias.detach()
+        else:
+            mean, spread = self.norm.running_mean, self.norm.running_var
+            if mean is None or spread is None:
+                raise AssertionError
+            scale = self.norm.weight.detach() / torch.sqrt(spread + self.norm.eps)
+            weight = weight * scale[:, None, None, None]
+            shift = self.norm.bias.detach() - mean * scale
+        unit.conv.load_state_dict({"weight": weight, "bias": shift})
+        return unit
+
+
+class Block(nn.Module):
+    """Two convolutions and a way around them; He et al., Deep residual learning (2016)."""
+
+    def __init__(self, first: Unit, second: Unit) -> None:
+        super().__init__()
+        self.first = first
+        self.second = second
+
+    @override
+    def forward(self, boards: torch.Tensor) -> torch.Tensor:
+        return torch.relu(boards + self.second(self.first(boards)))
+
+
+class PolicyValueNet(nn.Module):
+    """Judges boards `[n, planes, rows, columns]`: logits `[n, logits]`, and what it expects of the match.
+
+    That is `[n, 3]`, logits of win, draw and loss for the side to move, or `[n, 1]` in [-1, 1].
+    """
+
+    def __init__(self, design: Design, shape: Shape) -> None:
+        super().__init__()
+        self.design = design
+        self.shape = shape
+        if design.is_article:
+            widths: Sequence[int] = (shape.planes, 32, 64, 128)
+            self.trunk = nn.Sequential(
+                *(Unit(taken, given, 3, norm=False) for taken, given in pairwise(widths))
+            )
+            width, norm = widths[-1], False
+            policy_planes, value_planes = 4, 2
+        else:
+            blocks, width = map(int, design.trunk.split("x"))
+            norm = True
+            stem = Unit(shape.planes, width, 3, norm=True)
+            self.trunk = nn.Sequential(stem, *(_new_block(width) for _ in range(blocks)))
+            policy_planes, value_planes = 4, 4
+        cells = shape.rows * shape.columns
+        self.policy_unit = Unit(width, policy_planes, 1, norm=norm)
+        self.policy = nn.Linear(policy_planes * cells, shape.logits)
+        self.value_unit = Unit(width, value_planes, 1, norm=norm)
+        self.hidden = nn.Linear(value_planes * cells, HIDDEN)
+        self.value = nn.Linear(HIDDEN, 3 if design.wdl else 1)
+
+    @override
+    def forward(self, boards: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        seen = self.trunk(boards)
+        policy = self.policy(self.policy_unit(seen).flatten(1))
+        value = self.value(torch.relu(self.hidden(self.value_unit(seen).flatten(1))))
+        return policy, value if self.design.wdl else torch.tanh(value)
+
+
+def expected(net: PolicyValueNet, value: torch.Tensor) -> torch.Tensor:
+    """Turn what a net says of the match into what it is worth; `[n, 3]` or `[n, 1]` gives `[n]`."""
+    if not net.design.wdl:
+        return value[:, 0]
+    chances = torch.softmax(value, dim=1)
+    return chances[:, 0] - chances[:, 2]
+
+
+def new_net(design: Design, shape: Shape, seed: int) -> PolicyValueNet:
+    """Make a net; its first weights depend on `seed` alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return PolicyValueNet(design, shape)
+
+
+def deployed(net: PolicyValueNet) -> PolicyValueNet:
+    """Give the net as it plays: normalisation folded into convolutions, weights rounded to half precision."""
+    plain = copy.deepcopy(net).cpu().float().eval()
+    plain.policy_unit, plain.value_unit = plain.policy_unit.folded(), plain.value_unit.folded()
+    plain.trunk = nn.Sequential(*(_folded(part) for part in plain.trunk))
+    with torch.no_grad():
+        for weight in plain.parameters():
+            weight.copy_(weight.half().float())
+    return plain.eval()
+
+
+def _folded(part: nn.Module) -> nn.Module:
+    if isinstance(part, Block):
+        return Block(part.first.folded(), part.second.folded())
+    if isinstance(part, Unit):
+        return part.folded()
+    raise TypeError(part)
+
+
+def _new_block(width: int) -> Block:
+    return Block(Unit(width, width, 3, norm=True), Unit(width, width, 3, norm=True, relu=False))

@@ -1,0 +1,117 @@
+"""Writes a net as ONNX: weights in half precision, computed with in single, a few nodes of the oldest kind.
+
+PyTorch's own exporter takes seconds and another library for what is a dozen kinds of nodes here; self-play
+gets a new file after each step of training.
+"""
+
+# onnx knows too little of its own types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from arena_bots.alphazero.network import GAME
+from arena_bots.alphazero.train.nets import Block, Unit, deployed
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from arena_bots.alphazero.train.nets import PolicyValueNet
+
+_OPSET = 17
+_IR = 8
+"""Of ONNX 1.12: what ONNX Runtime reads since 2022."""
+
+
+def to_onnx(net: PolicyValueNet, game: str) -> bytes:
+    """Give the file of a net, with the game it is for."""
+    plain, shape = deployed(net), net.shape
+    graph = _Graph()
+    seen = "boards"
+    for part in plain.trunk:
+        seen = graph.block(part, seen) if isinstance(part, Block) else graph.unit(_unit(part), seen)
+    policy = graph.node("Flatten", graph.unit(plain.policy_unit, seen))
+    graph.dense(plain.policy, policy, "policy")
+    value = graph.node("Flatten", graph.unit(plain.value_unit, seen))
+    hidden = graph.node("Relu", graph.dense(plain.hidden, value))
+    graph.result(graph.dense(plain.value, hidden), wdl=net.design.wdl)
+    single = TensorProto.FLOAT
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "alphazero",
+            [helper.make_tensor_value_info("boards", single, ["batch", *shape[:3]])],
+            [
+                helper.make_tensor_value_info("policy", single, ["batch", shape.logits]),
+                helper.make_tensor_value_info("value", single, ["batch"]),
+            ],
+            graph.weights,
+        ),
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        ir_version=_IR,
+    )
+    helper.set_model_props(model, {GAME: game})
+    return bytes(model.SerializeToString())
+
+
+def _unit(part: nn.Module) -> Unit:
+    if not isinstance(part, Unit):
+        raise TypeError(part)
+    return part
+
+
+class _Graph:
+    """Nodes and weights, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.weights: list[Any] = []
+
+    def node(self, kind: str, *taken: str, name: str = "", **attributes: Any) -> str:  # noqa: ANN401 # as ONNX takes them
+        """Add a node; give the name of what it gives."""
+        given = name or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, taken, [given], **attributes))
+        return given
+
+    def weight(self, tensor: torch.Tensor) -> str:
+        """Add a weight in half precision, and the node that widens it, which is computed once when loaded."""
+        name = f"w{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(tensor.detach().numpy().astype(np.float16), name))
+        return self.node("Cast", name, to=TensorProto.FLOAT)
+
+    def unit(self, unit: Unit, taken: str) -> str:
+        """Add a convolution and its activation."""
+        side = unit.conv.kernel_size[0] // 2
+        bias = unit.conv.bias
+        if bias is None:
+            raise ValueError("a net that plays has no normalisation, so biases")
+        out = self.node("Conv", taken, self.weight(unit.conv.weight), self.weight(bias), pads=[side] * 4)
+        return self.node("Relu", out) if unit.relu else out
+
+    def block(self, block: Block, taken: str) -> str:
+        """Add a residual block."""
+        return self.node(
+            "Relu", self.node("Add", taken, self.unit(block.second, self.unit(block.first, taken)))
+        )
+
+    def dense(self, layer: nn.Linear, taken: str, name: str = "") -> str:
+        """Add a dense layer."""
+        return self.node(
+            "Gemm", taken, self.weight(layer.weight), self.weight(layer.bias), name=name, transB=1
+        )
+
+    def result(self, out: str, *, wdl: bool) -> None:
+        """Add what turns the last layer into a value."""
+        if wdl:
+            worth = numpy_helper.from_array(np.array([1, 0, -1], np.float32), "worth")
+            self.weights.append(worth)
+            self.node("MatMul", self.node("Softmax", out, axis=1), "worth", name="value")
+        else:
+            axis = numpy_helper.from_array(np.array([1], np.int64), "axis")
+            self.weights.append(axis)
+            self.node("Squeeze", self.node("Tanh", out), "axis", name="value")

@@ -1,0 +1,169 @@
+"""What a training run does, as its options say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena_bots.alphazero.train.buffer import Window
+from arena_bots.alphazero.train.selfplay import PlayPlan
+from arena_plugins.errors import OptionError
+
+if TYPE_CHECKING:
+    from arena_plugins.spec import OptionReader
+
+SEARCHES = ("gumbel", "puct", "table")
+_TRUNK = re.compile(r"article|[1-9][0-9]?x[1-9][0-9]{0,2}")
+_MOST = 10**7
+
+
+class LearnPlan(NamedTuple):
+    """How a net learns."""
+
+    batch: int
+    """Positions of a batch."""
+    reuse: float
+    """How often a position is learnt from, on the average."""
+    epochs: int
+    """Steps on each batch; more than one only with `schedule` kl."""
+    schedule: str
+    """`cosine`: the step size falls to its end; `kl`: it follows how far the policy moves, as the paper's."""
+    rate: float
+    """Step size in the beginning."""
+    rate_end: float
+    decay: float
+    """Of the weights; for the paper's Adam the L2 penalty."""
+    average: float
+    """Share of the old mean of the weights that each step keeps; 0 plays by the last weights."""
+    kl: float
+    """How far the policy is to move in an update; schedule `kl` only."""
+
+
+class Measuring(NamedTuple):
+    """How the net is measured while it learns."""
+
+    every: int
+    """Steps between measurements; 0 makes none."""
+    matches: int
+    """Of each measurement against the opponent, half of them first."""
+    opponent: str
+    """Spec of the bot to measure against."""
+    simulations: int
+    """Of the net's search in these matches."""
+    rival_matches: int
+    """Against the best net so far; 0 keeps the last one."""
+
+
+class Plan(NamedTuple):
+    """A training run."""
+
+    steps: int
+    """Each of them plays a while and learns from it."""
+    lanes: int
+    """Matches at once, over all players."""
+    processes: int
+    """Players; 1 plays in the process that learns."""
+    threads: int
+    """For the trees of a player."""
+    device: str
+    """`cpu`, or `cuda` to play and learn on a graphics processor."""
+    trunk: str
+    wdl: bool
+    planes: int
+    by_cell: bool
+    """Whether the net has a logit for each cell instead of each action."""
+    play: PlayPlan
+    window: Window
+    learn: LearnPlan
+    tests: Measuring
+
+    @classmethod
+    def read(cls, reader: OptionReader) -> Plan:
+        """Read the options.
+
+        Raises:
+            OptionError: one has a value it cannot have, or two do not go together.
+        """
+        plan = cls(
+            steps=reader.integer("steps", 200, low=1, high=_MOST),
+            lanes=reader.integer("lanes", 128, low=1, high=1 << 16),
+            processes=reader.integer("processes", 1, low=1, high=256),
+            threads=reader.integer("threads", 1, low=1, high=256),
+            device=reader.choice("device", "cpu", ("cpu", "cuda")),
+            trunk=reader.text("net", "3x32"),
+            wdl=reader.flag("wdl", default=True),
+            planes=reader.integer("planes", 3, low=2, high=4),
+            by_cell=reader.flag("cells", default=False),
+            play=_play(reader),
+            window=_window(reader),
+            learn=_learn(reader),
+            tests=_tests(reader),
+        )
+        if not _TRUNK.fullmatch(plan.trunk):
+            raise OptionError(
+                f"the trainer alphazero: net={plan.trunk} is neither article nor BLOCKSxFILTERS, as in 4x48"
+            )
+        if plan.lanes % plan.processes:
+            raise OptionError(
+                f"the trainer alphazero: lanes={plan.lanes} cannot be shared among processes={plan.processes}"
+            )
+        if plan.device != "cpu" and plan.processes > 1:
+            raise OptionError("the trainer alphazero: with device=cuda one process plays; give processes=1")
+        return plan
+
+
+def _play(reader: OptionReader) -> PlayPlan:
+    simulations = reader.integer("simulations", 64, low=1, high=10**5)
+    return PlayPlan(
+        search=reader.choice("search", "gumbel", SEARCHES),
+        simulations=simulations,
+        small=reader.integer("small", min(16, simulations), low=1, high=10**5),
+        full_share=reader.number("full_share", 0.25, low=0.01, high=1),
+        considered=reader.integer("considered", 16, low=2, high=64),
+        c_puct=reader.number("c_puct", 1.5, low=0, high=100),
+        noise=reader.number("noise", 0.25, low=0, high=1),
+        ending_cells=reader.integer("endings", 10, low=0, high=16),
+        random_plies=reader.integer("random_plies", 6, low=0, high=64),
+        random_chance=reader.number("random_chance", 0.3, low=0, high=1),
+        result_share=reader.number("result_share", 0.5, low=0, high=1),
+        moves=reader.integer("moves", 8, low=1, high=1000),
+        scales=(
+            reader.number("a", 1.0, low=0, high=100),
+            reader.number("b", 2.0, low=0, high=100),
+            reader.number("c", 1.0, low=0, high=100),
+            reader.number("d", 0.5, low=0, high=100),
+        ),
+    )
+
+
+def _window(reader: OptionReader) -> Window:
+    most = reader.integer("window_most", 1_000_000, low=10, high=10**8)
+    return Window(
+        least=reader.integer("window_least", min(20_000, most), low=1, high=10**8),
+        share=reader.number("window_share", 0.6, low=0, high=1),
+        most=most,
+    )
+
+
+def _learn(reader: OptionReader) -> LearnPlan:
+    return LearnPlan(
+        batch=reader.integer("batch", 1024, low=2, high=1 << 20),
+        reuse=reader.number("reuse", 3.0, low=0.01, high=100),
+        epochs=reader.integer("epochs", 1, low=1, high=100),
+        schedule=reader.choice("schedule", "cosine", ("cosine", "kl")),
+        rate=reader.number("rate", 2e-3, low=1e-7, high=1),
+        rate_end=reader.number("rate_end", 1e-4, low=0, high=1),
+        decay=reader.number("decay", 1e-4, low=0, high=1),
+        average=reader.number("average", 0.99, low=0, high=0.99999),
+        kl=reader.number("kl", 0.02, low=1e-6, high=10),
+    )
+
+
+def _tests(reader: OptionReader) -> Measuring:
+    return Measuring(
+        every=reader.integer("test_every", 20, low=0, high=_MOST),
+        matches=reader.integer("test_matches", 100, low=2, high=10**5),
+        opponent=reader.text("opponent", "mcts:playouts=1000"),
+        simulations=reader.integer("test_simulations", 64, low=0, high=10**5),
+        rival_matches=reader.integer("rival_matches", 100, low=0, high=10**5),
+    )

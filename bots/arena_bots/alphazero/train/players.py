@@ -1,0 +1,143 @@
+"""Who plays: this process, or others that end when it does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+
+from arena.games.notation import spec_of
+from arena_bots.alphazero.network import OnnxNet
+from arena_bots.alphazero.train.games import Lanes, joined, new_lanes, part_of
+from arena_bots.alphazero.train.selfplay import SelfPlay
+from arena_bots.alphazero.train.table_play import TablePlay
+from arena_plugins.errors import ArenaError
+from arena_plugins.manager import load_game
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from arena_bots.alphazero.train.games import Harvest
+    from arena_bots.alphazero.train.plan import Plan
+    from arena_bots.search.lockstep.batches import Net
+    from arena_plugins.contract import Game
+
+
+class Player(Protocol):
+    """Plays matches by a net."""
+
+    def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
+        """Play a while from `lanes`, which change."""
+        ...
+
+
+def new_player(game: Game, net: Net, plan: Plan) -> Player:
+    """Make the player that a plan asks for, with its share of the lanes."""
+    lanes = plan.lanes // plan.processes
+    if plan.play.search == "table":
+        return TablePlay(game, plan.play, lanes)
+    return SelfPlay(game, net, plan.play, lanes, threads=plan.threads)
+
+
+def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
+    """Give the chance of one player in one step: it does not depend on what was before."""
+    return np.random.default_rng([seed, step, player])
+
+
+class Players:
+    """All that play for a run, and the matches they have in play."""
+
+    def __init__(self, game: Game, plan: Plan, seed: int) -> None:
+        self._game = game
+        self._plan = plan
+        self._seed = seed
+        self._own: Player | None = None
+        self._others: list[tuple[SpawnProcess, Connection]] = []
+        self.lanes = new_lanes(plan.lanes, game.num_actions, game.max_length)
+        if plan.processes > 1:
+            self._others = [_start(str(spec_of(game)), plan) for _ in range(plan.processes)]
+
+    def go_on(self, model: bytes, net: Net | None, step: int) -> Harvest:
+        """Play a while by a net.
+
+        Args:
+            model: the net as it plays.
+            net: a faster form of the same for this process; None makes one of `model`.
+            step: of the training; it decides chance.
+
+        Raises:
+            ArenaError: a player has failed.
+        """
+        if not self._others:
+            net = net or OnnxNet(model, self._game)
+            self._own = self._own or new_player(self._game, net, self._plan)
+            return self._own.go_on(net, self.lanes, rng_of(self._seed, step, 0))
+        for number, (_process, pipe) in enumerate(self._others):
+            part = part_of(self.lanes, number, len(self._others))
+            pipe.send((model, part, self._seed, step, number))
+        return joined([self._take(number) for number in range(len(self._others))])
+
+    def _take(self, number: int) -> Harvest:
+        process, pipe = self._others[number]
+        try:
+            lanes, harvest = pipe.recv()
+        except (EOFError, OSError) as error:
+            process.join(5)
+            raise ArenaError(
+                f"player {number + 1} of {len(self._others)} ended with exit code {process.exitcode};"
+                " the run goes on from its last checkpoint with --resume"
+            ) from error
+        for kept, new in zip(part_of(self.lanes, number, len(self._others)), lanes, strict=True):
+            kept[:] = new
+        return harvest
+
+    def close(self) -> None:
+        """End the processes."""
+        for process, pipe in self._others:
+            pipe.close()
+            process.join(5)
+            if process.is_alive():
+                process.terminate()
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Give the matches in play."""
+        return {f"lanes.{name}": array for name, array in zip(Lanes._fields, self.lanes, strict=True)}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on with matches in play."""
+        self.lanes = Lanes._make(arrays[f"lanes.{name}"].copy() for name in Lanes._fields)
+
+
+def _start(game: str, plan: Plan) -> tuple[SpawnProcess, Connection]:
+    # A fresh interpreter: a fork would copy the threads of PyTorch in whatever state they are.
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there, game, plan), daemon=True)
+    process.start()
+    there.close()
+    return process, cast("Connection", here)
+
+
+def _serve(pipe: Connection, game_spec: str, plan: Plan) -> None:
+    """Play whenever asked to, until the other end of the pipe is closed, however the process there ended."""
+    # Ctrl-C goes to all processes of a terminal; what becomes of it is the learner's to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    game = load_game(game_spec)
+    player: Player | None = None
+    while True:
+        try:
+            model, lanes, seed, step, number = pipe.recv()
+        except (EOFError, OSError):
+            return
+        # What comes through a pipe may be read-only.
+        own = Lanes._make(np.array(array) for array in lanes)
+        net = OnnxNet(model, game)
+        player = player or new_player(game, net, plan)
+        harvest = player.go_on(net, own, rng_of(seed, step, number))
+        pipe.send((own, harvest))

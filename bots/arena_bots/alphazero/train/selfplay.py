@@ -1,0 +1,213 @@
+"""Self-play in lockstep: one search for each match, all of them together, move by move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.layout import layout_of
+from arena_bots.alphazero.train.games import (
+    GOING,
+    Harvest,
+    Lanes,
+    gathered,
+    list_legal,
+    new_lanes,
+    no_samples,
+    place,
+)
+from arena_bots.alphazero.train.harvest import reap, restart
+from arena_bots.search.lockstep.forest import NOWHERE, WIN, Rule
+from arena_bots.search.lockstep.halving import schedules
+from arena_bots.search.lockstep.search import LockstepSearch, Settings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena_bots.alphazero.train.games import Samples
+    from arena_bots.search.lockstep.batches import Net
+    from arena_bots.search.lockstep.search import Searched
+    from arena_plugins.contract import Game
+    from arena_plugins.training import TrainingMatch
+
+_ALPHA = 0.3
+"""Of the Dirichlet noise."""
+_LANES_BITS = 15
+"""Logarithm of the positions whose judgement a player remembers until the net changes."""
+
+
+class PlayPlan(NamedTuple):
+    """How matches are played."""
+
+    search: str
+    """`gumbel`: sequential halving and improved policies; `puct`: as the paper; `table`: see `table_play`."""
+    simulations: int
+    """Of a full search, or rollouts of a table's."""
+    small: int
+    """Of a search whose policy is not learnt."""
+    full_share: float
+    """Share of the moves with a full search."""
+    considered: int
+    """Actions that sequential halving begins with."""
+    c_puct: float
+    noise: float
+    """Share of Dirichlet noise in the draw of an action; PUCT only."""
+    ending_cells: int
+    random_plies: int
+    """Plies in which an action may be drawn at random."""
+    random_chance: float
+    """Largest chance of that; each match draws its own, down to half of it."""
+    result_share: float
+    """Of the result in the values that are learnt."""
+    moves: int
+    """Of each match in a step of training; a table plays whole matches."""
+    scales: tuple[float, float, float, float] = (1.0, 2.0, 1.0, 0.5)
+    """Of value, prior, noise and age in the formula of a table."""
+
+
+class SelfPlay:
+    """Plays matches against itself, by a net."""
+
+    def __init__(self, game: Game, net: Net, plan: PlayPlan, lanes: int, *, threads: int = 1) -> None:
+        layout = layout_of(game)
+        if layout is None:
+            raise ValueError(f"there are no kernels for {game.name} of this size")
+        self._layout = layout
+        self._plan = plan
+        self._is_gumbel = plan.search == "gumbel"
+        rule = Rule(is_gumbel=self._is_gumbel, c_puct=plan.c_puct, cautious=True)
+        nodes = 2 + (max(plan.simulations, plan.small) if self._is_gumbel else 4 * plan.simulations)
+        self._search = LockstepSearch(
+            game,
+            net,
+            Settings(
+                rule,
+                lanes,
+                nodes=nodes,
+                ending_cells=plan.ending_cells,
+                memory_bits=_LANES_BITS,
+                threads=threads,
+            ),
+        )
+        self.lanes = new_lanes(lanes, layout.num_actions, game.max_length)
+
+    def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
+        """Play on from `lanes`, which change, for the planned number of moves, judged by `net`."""
+        self._search.change_net(net)
+        self.lanes = lanes
+        asked = self._search.num_asked
+        samples = [no_samples(self._layout.num_actions)]
+        matches: list[TrainingMatch] = []
+        kept = np.zeros(len(lanes.own), np.bool_)
+        for _ in range(self._plan.moves):
+            kept &= ~self._stray(rng)
+            self._search.plant(lanes.own, lanes.opp, lanes.last, ~kept)
+            actions = self._think(rng)
+            kept = self._search.advance(actions) if not self._is_gumbel else np.zeros_like(kept)
+            kept &= ~self._move(actions, samples, matches)
+        return Harvest(gathered(samples), matches, self._search.num_asked - asked)
+
+    def _stray(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw actions at random in the first plies; tell where. No match can end by that."""
+        lanes, plan = self.lanes, self._plan
+        strayed = np.zeros(len(lanes.own), np.bool_)
+        last = min(plan.random_plies, self._layout.min_length - 1)
+        legal = np.zeros((len(lanes.own), self._layout.num_actions), np.bool_)
+        results = np.zeros(len(lanes.own), np.int8)
+        going = np.ones(len(lanes.own), np.bool_)
+        while plan.random_chance and (going & (lanes.ply < last)).any():
+            chance = plan.random_chance * rng.uniform(0.5, 1, len(going))
+            going &= (lanes.ply < last) & (rng.random(len(going)) < chance)
+            list_legal(lanes.own, lanes.opp, self._layout, legal)
+            drawn = (rng.random(legal.shape) * legal).argmax(axis=1)
+            rows = np.flatnonzero(going)
+            lanes.actions[rows, lanes.ply[rows]] = drawn[rows]
+            place(
+                lanes.own,
+                lanes.opp,
+                lanes.last,
+                self._layout,
+                np.where(going, drawn, NOWHERE).astype(np.int32),
+                results,
+            )
+            lanes.ply[rows] += 1
+            lanes.mixed[rows] = lanes.ply[rows]
+            strayed |= going
+        return strayed
+
+    def _think(self, rng: np.random.Generator) -> NDArray[np.int32]:
+        """Search in all lanes, note what was found, and give the actions to play."""
+        lanes, rows = self.lanes, np.arange(len(self.lanes.own))
+        is_full = rng.random(len(rows)) < self._plan.full_share
+        found, actions = self._halved(rng, is_full) if self._is_gumbel else self._visited(rng)
+        policy = found.policy
+        if not self._is_gumbel:
+            total = found.visits.sum(axis=1, keepdims=True)
+            policy = np.where(total > 0, found.visits / np.maximum(total, 1), policy)
+        lanes.policies[rows, lanes.ply] = policy
+        lanes.values[rows, lanes.ply] = found.values
+        lanes.weights[rows, lanes.ply] = is_full
+        lanes.searched[rows, lanes.ply] = True
+        return actions
+
+    def _halved(
+        self, rng: np.random.Generator, is_full: NDArray[np.bool_]
+    ) -> tuple[Searched, NDArray[np.int32]]:
+        """Search by sequential halving; an action is the best of those visited most."""
+        search, plan = self._search, self._plan
+        priors = search.forest.prior[:, 0]
+        gumbel = rng.gumbel(size=priors.shape).astype(np.float32)
+        considered = np.minimum((priors >= 0).sum(axis=1), plan.considered)
+        budgets = np.where(is_full, plan.simulations, plan.small)
+        wanted = schedules(considered, budgets)
+        for number in range(wanted.shape[1]):
+            active = search.is_open & (wanted[:, number] >= 0)
+            if not active.any():
+                break
+            firsts = search.halve(gumbel, wanted[:, number].copy())
+            search.step(active, firsts)
+        found = search.results()
+        actions = search.halve(gumbel, found.visits.max(axis=1).astype(np.int32))
+        return found, self._decided(found, actions)
+
+    def _visited(self, rng: np.random.Generator) -> tuple[Searched, NDArray[np.int32]]:
+        """Search by PUCT; an action is drawn by visits, mixed with noise."""
+        search, plan = self._search, self._plan
+        for _ in range(plan.simulations):
+            active = search.is_open
+            if not active.any():
+                break
+            search.step(active)
+        found = search.results()
+        visits = found.visits.astype(np.float64)
+        legal = search.forest.prior[:, 0] >= 0
+        shares: NDArray[np.float64] = np.where(visits.sum(axis=1, keepdims=True) > 0, visits, found.policy)
+        shares /= shares.sum(axis=1, keepdims=True)
+        noise: NDArray[np.float64] = np.zeros(shares.shape)
+        noise[legal] = 1e-12 + rng.gamma(_ALPHA, size=int(legal.sum()))
+        noise /= noise.sum(axis=1, keepdims=True)
+        mixed = ((1 - plan.noise) * shares + plan.noise * noise).cumsum(axis=1)
+        drawn = (mixed < rng.random((len(mixed), 1)) * mixed[:, -1:]).sum(axis=1)
+        return found, self._decided(found, drawn.astype(np.int32))
+
+    def _decided(self, found: Searched, actions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Take a win that is proven, whatever was chosen."""
+        is_won = self._search.forest.proof[:, 0] == WIN
+        return np.where(is_won | (actions == NOWHERE), found.policy.argmax(axis=1), actions).astype(np.int32)
+
+    def _move(
+        self, actions: NDArray[np.int32], samples: list[Samples], matches: list[TrainingMatch]
+    ) -> NDArray[np.bool_]:
+        """Play the actions; where a match ends, keep it and begin another. Tell where."""
+        lanes, rows = self.lanes, np.arange(len(actions))
+        lanes.actions[rows, lanes.ply] = actions
+        results = np.zeros(len(rows), np.int8)
+        place(lanes.own, lanes.opp, lanes.last, self._layout, actions, results)
+        lanes.ply[:] += 1
+        for lane in np.flatnonzero(results != GOING).tolist():
+            some, match = reap(lanes, lane, int(results[lane]), self._layout, self._plan.result_share)
+            samples.append(some)
+            matches.append(match)
+            restart(lanes, lane)
+        return results != GOING

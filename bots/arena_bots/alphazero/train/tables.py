@@ -1,0 +1,261 @@
+"""The self-play tree of the fourth source: statistics by position, and rollouts to the end by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.bits import num_bits
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.rules import has_line, land, landings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.compiling import Int
+    from arena.games.kernels.layout import Layout
+    from arena_bots.search.lockstep.forest import Leaves
+
+FULL = 0.75
+"""Share of a table's entries that may be taken; behind that rollouts go on by chance."""
+_NOTHING = np.uint64(2**64 - 1)
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_SHIFT = np.uint64(40)
+_BARRED = np.float32(-1)
+_LEAST = np.float32(-3e38)
+_NONE = -1
+
+
+class Table(NamedTuple):
+    """Statistics of the positions of each match, found by their stones."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move, all bits where the entry is free; `[lanes, entries]`, a power of two."""
+    opp: NDArray[np.uint64]
+    prior: NDArray[np.float32]
+    """By the net; below 0 where an action is not legal; `[lanes, entries, num_actions]`, as the next two."""
+    visits: NDArray[np.int32]
+    total: NDArray[np.float32]
+    """Sum of results, for the side to move."""
+    size: NDArray[np.int64]
+    """Entries that are taken; `[lanes]`."""
+
+
+class Rollouts(NamedTuple):
+    """The rollouts under way, one in each lane."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move where it has come to; `[lanes]`, as the next four."""
+    opp: NDArray[np.uint64]
+    depth: NDArray[np.int64]
+    """Plies from the root to there."""
+    known: NDArray[np.int64]
+    """Of these, those whose positions have an entry."""
+    done: NDArray[np.int64]
+    """Rollouts that were finished."""
+    entries: NDArray[np.int64]
+    """Entry of each position on the way; `[lanes, max_length + 1]`."""
+    actions: NDArray[np.int64]
+    """Action from each of them."""
+    noise: NDArray[np.float32]
+    """Dirichlet noise, drawn once for each search; `[lanes, num_actions]`."""
+    chance: NDArray[np.float32]
+    """Drawn for each rollout, decides among equals and where the table is full; `[lanes]`."""
+
+
+def new_table(lanes: int, entries: int, num_actions: int) -> Table:
+    """Give empty tables."""
+    wide = (lanes, entries, num_actions)
+    return Table(
+        own=np.full((lanes, entries), _NOTHING, np.uint64),
+        opp=np.zeros((lanes, entries), np.uint64),
+        prior=np.zeros(wide, np.float32),
+        visits=np.zeros(wide, np.int32),
+        total=np.zeros(wide, np.float32),
+        size=np.zeros(lanes, np.int64),
+    )
+
+
+def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
+    """Give room for rollouts."""
+    path = (lanes, max_length + 1)
+    return Rollouts(
+        own=np.zeros(lanes, np.uint64),
+        opp=np.zeros(lanes, np.uint64),
+        depth=np.zeros(lanes, np.int64),
+        known=np.zeros(lanes, np.int64),
+        done=np.zeros(lanes, np.int64),
+        entries=np.zeros(path, np.int64),
+        actions=np.zeros(path, np.int64),
+        noise=np.zeros((lanes, num_actions), np.float32),
+        chance=np.zeros(lanes, np.float32),
+    )
+
+
+@inline_kernel
+def find(table: Table, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
+    """Give the entry of a position, or the free one where it belongs."""
+    mask = np.uint64(table.own.shape[1] - 1)
+    word = own * _MIX[0] ^ opp * _MIX[1]
+    place = np.int64((word ^ (word >> _SHIFT)) & mask)
+    while table.own[lane, place] != _NOTHING and (
+        table.own[lane, place] != own or table.opp[lane, place] != opp
+    ):
+        place = np.int64(np.uint64(place + 1) & mask)
+    return place
+
+
+@kernel
+def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    table: Table,
+    rollouts: Rollouts,
+    leaves: Leaves,
+    layout: Layout,
+    roots_own: NDArray[np.uint64],
+    roots_opp: NDArray[np.uint64],
+    wanted: Int,
+    scales: tuple[float, float, float, float],
+) -> None:
+    """Go on in all lanes until each waits for the net at a new position, or has made `wanted` rollouts.
+
+    Root: a Q + b P / (1 + N) + c D / (1 + N) + d sqrt(t) / N, an action without visits first of all; deeper:
+    a Q + b P / (1 + N). `scales` are a, b, c, d.
+    """
+    most = np.int64(FULL * table.own.shape[1])
+    for lane in range(len(roots_own)):
+        leaves.waits[lane] = False
+        while rollouts.done[lane] < wanted:
+            own, opp = rollouts.own[lane], rollouts.opp[lane]
+            depth = rollouts.depth[lane]
+            result = _result(own, opp, layout)
+            if result != _NONE:
+                _back_up(table, rollouts, lane, np.float32(result - 1))
+                rollouts.done[lane] += 1
+                rollouts.own[lane], rollouts.opp[lane] = roots_own[lane], roots_opp[lane]
+                rollouts.depth[lane] = rollouts.known[lane] = 0
+                continue
+            place = find(table, lane, own, opp)
+            is_known = table.own[lane, place] == own
+            if not is_known and table.size[lane] < most:
+                leaves.own[lane], leaves.opp[lane] = own, opp
+                leaves.waits[lane] = True
+                break
+            if is_known and rollouts.known[lane] == depth:
+                action = _select(table, rollouts, lane, place, depth == 0, scales)
+                rollouts.entries[lane, depth] = place
+                rollouts.known[lane] = depth + 1
+            else:
+                action = _any_action(own, opp, rollouts, lane, layout)
+            rollouts.actions[lane, depth] = action
+            rollouts.depth[lane] = depth + 1
+            rollouts.own[lane] = opp
+            rollouts.opp[lane] = own | land(own | opp, action, layout)
+
+
+@inline_kernel
+def _result(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
+    """Give 0 where who has just moved has won, 1 at a draw, else `_NONE`: the result for `own`, plus 1."""
+    if has_line(opp, layout):
+        return 0
+    return _NONE if landings(own | opp, layout) else 1
+
+
+@inline_kernel
+def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    table: Table,
+    rollouts: Rollouts,
+    lane: Int,
+    place: Int,
+    is_root: bool,  # noqa: FBT001 # kernels take positions only
+    scales: tuple[float, float, float, float],
+) -> Int:
+    best, chosen = _LEAST, 0
+    rooted = np.float32(np.sqrt(np.float32(rollouts.done[lane])))
+    for action in range(table.prior.shape[2]):
+        prior = table.prior[lane, place, action]
+        if prior < 0:
+            continue
+        count = np.float32(table.visits[lane, place, action])
+        worth = np.float32(scales[1]) * prior / (1 + count)
+        if count:
+            worth += np.float32(scales[0]) * table.total[lane, place, action] / count
+        if is_root:
+            worth += np.float32(scales[2]) * rollouts.noise[lane, action] / (1 + count)
+            # An action that was not tried comes before all others, by its prior.
+            worth += np.float32(scales[3]) * rooted / count if count else np.float32(1e6)
+        if worth > best:
+            best, chosen = worth, action
+    return chosen
+
+
+@inline_kernel
+def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, layout: Layout) -> Int:
+    """Give a legal action that depends on chance and position."""
+    word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(np.float32(16777216) * rollouts.chance[lane])
+    start = np.int64((word >> _SHIFT) % np.uint64(layout.num_actions))
+    while not land(own | opp, start, layout):
+        start = (start + 1) % layout.num_actions
+    return start
+
+
+@inline_kernel
+def _back_up(table: Table, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
+    """Count a result, for who would move at the end of the rollout, at all positions with an entry."""
+    depth = np.int64(rollouts.depth[lane])
+    for index in range(np.int64(rollouts.known[lane])):
+        place, action = rollouts.entries[lane, index], rollouts.actions[lane, index]
+        table.visits[lane, place, action] += 1
+        table.total[lane, place, action] += result if (depth - index) % 2 == 0 else -result
+
+
+@kernel
+def fill(table: Table, leaves: Leaves, layout: Layout) -> None:
+    """Make entries for the positions that waited, with the priors the net gives their legal actions."""
+    for lane in range(len(leaves.waits)):
+        if not leaves.waits[lane]:
+            continue
+        own, opp = leaves.own[lane], leaves.opp[lane]
+        place = find(table, lane, own, opp)
+        table.own[lane, place], table.opp[lane, place] = own, opp
+        table.size[lane] += 1
+        top, weight = _LEAST, np.float32(0)
+        for action in range(layout.num_actions):
+            if land(own | opp, action, layout):
+                top = max(top, leaves.logits[lane, action])
+        for action in range(layout.num_actions):
+            table.visits[lane, place, action] = 0
+            table.total[lane, place, action] = 0
+            table.prior[lane, place, action] = _BARRED
+            if land(own | opp, action, layout):
+                share = np.exp(leaves.logits[lane, action] - top)
+                table.prior[lane, place, action] = share
+                weight += share
+        for action in range(layout.num_actions):
+            if table.prior[lane, place, action] >= 0:
+                table.prior[lane, place, action] /= weight
+
+
+@kernel
+def prune(table: Table, pruned: Table, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> None:
+    """Copy to `pruned` what can still be reached from the positions `own`, `opp`; `[lanes]`."""
+    for lane in range(len(own)):
+        for place in range(pruned.own.shape[1]):
+            pruned.own[lane, place] = _NOTHING
+        pruned.size[lane] = 0
+        stones = num_bits(own[lane] | opp[lane])
+        for place in range(table.own.shape[1]):
+            mover, other = table.own[lane, place], table.opp[lane, place]
+            if mover == _NOTHING:
+                continue
+            is_turned = (num_bits(mover | other) - stones) % 2 != 0
+            mine, theirs = (other, mover) if is_turned else (mover, other)
+            if own[lane] & ~mine or opp[lane] & ~theirs:
+                continue
+            new = find(pruned, lane, mover, other)
+            pruned.own[lane, new], pruned.opp[lane, new] = mover, other
+            pruned.size[lane] += 1
+            for action in range(table.prior.shape[2]):
+                pruned.prior[lane, new, action] = table.prior[lane, place, action]
+                pruned.visits[lane, new, action] = table.visits[lane, place, action]
+                pruned.total[lane, new, action] = table.total[lane, place, action]

@@ -1,0 +1,151 @@
+"""One training: play, keep, learn, measure; again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.layout import layout_of
+from arena.games.notation import spec_of
+from arena_bots.alphazero.train.buffer import Buffer, Painter
+from arena_bots.alphazero.train.judging import Judge
+from arena_bots.alphazero.train.learner import Learner, Losses
+from arena_bots.alphazero.train.nets import Design, Shape
+from arena_bots.alphazero.train.onnx_file import to_onnx
+from arena_bots.alphazero.train.players import Players, rng_of
+from arena_bots.alphazero.train.torch_net import TorchNet
+from arena_plugins.training import Checkpoint, Trained
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from arena_bots.alphazero.train.games import Harvest
+    from arena_bots.alphazero.train.plan import Plan
+    from arena_plugins.training import Fact, TrainingContext
+
+_LEARNER = 1 << 20
+"""Number of the learner among those who draw chance: no player has it."""
+
+
+class Training:
+    """A run, from its first step or from a checkpoint on."""
+
+    def __init__(self, plan: Plan, context: TrainingContext) -> None:
+        layout = layout_of(context.game)
+        if layout is None:
+            raise ValueError(f"there are no kernels for {context.game.name} of this size")
+        self._plan, self._context = plan, context
+        self._game = str(spec_of(context.game))
+        rows, columns = context.game.shape
+        logits = rows * columns if plan.by_cell else context.game.num_actions
+        shape = Shape(plan.planes, rows, columns, logits)
+        self._learner = Learner(plan.learn, Design(plan.trunk, plan.wdl), shape, context.seed, plan.device)
+        self._painter = Painter(context.game, layout, plan.planes, by_cell=plan.by_cell)
+        self._buffer = Buffer(plan.window, context.game.num_actions)
+        self._players = Players(context.game, plan, context.seed)
+        self._numbers = {"step": 0, "matches": 0, "asked": 0, "owed": 0}
+        best = None
+        if context.resumed is not None:
+            best = self._restore(context.resumed)
+        self._judge = Judge(plan.tests, context, best)
+
+    def run(self) -> Trained:
+        """Train; give the best weights."""
+        try:
+            return self._run()
+        finally:
+            self._players.close()
+
+    def _run(self) -> Trained:
+        numbers, total = self._numbers, self._plan.steps
+        goes_on = numbers["step"] < total
+        while goes_on:
+            harvest = self._play()
+            losses = self._learn(harvest)
+            numbers["step"] += 1
+            self._tell(harvest, losses)
+            every = self._plan.tests.every
+            if every and (numbers["step"] % every == 0 or numbers["step"] == total):
+                self._judge.measure(self._model(), numbers["step"])
+            goes_on = self._context.tick(numbers["step"], total, self._snapshot) and numbers["step"] < total
+        return Trained(self._final(), ".onnx", self._facts())
+
+    def _play(self) -> Harvest:
+        net = TorchNet(self._learner.player, self._plan.device) if self._plan.device != "cpu" else None
+        harvest = self._players.go_on(self._model(), net, self._numbers["step"])
+        self._buffer.add(harvest.samples)
+        self._context.store(harvest.matches)
+        self._numbers["matches"] += len(harvest.matches)
+        self._numbers["asked"] += harvest.asked
+        return harvest
+
+    def _learn(self, harvest: Harvest) -> list[Losses]:
+        """Learn as often as the new positions ask for; what is less than a batch is owed to the next step."""
+        plan, numbers = self._plan.learn, self._numbers
+        numbers["owed"] += round(len(harvest.samples.own) * plan.reuse)
+        rng = rng_of(self._context.seed, numbers["step"], _LEARNER)
+        progress = numbers["step"] / self._plan.steps
+        losses: list[Losses] = []
+        while numbers["owed"] >= plan.batch * plan.epochs and self._buffer.size >= plan.batch:
+            numbers["owed"] -= plan.batch * plan.epochs
+            samples = self._buffer.draw(plan.batch, rng)
+            symmetries = rng.integers(self._painter.num_symmetries, size=plan.batch)
+            losses.append(self._learner.learn(self._painter.paint(samples, symmetries), progress))
+        return losses
+
+    def _tell(self, harvest: Harvest, losses: list[Losses]) -> None:
+        step, metric = self._numbers["step"], self._context.metric
+        metric(step, "matches", self._numbers["matches"])
+        metric(step, "positions", self._buffer.seen)
+        if harvest.matches:
+            lengths = [len(match.actions) for match in harvest.matches]
+            metric(step, "plies a match", float(np.mean(lengths)))
+            points = [(match.outcome + 1) / 2 for match in harvest.matches]
+            metric(step, "score of who moves first", 100 * float(np.mean(points)))
+        if losses:
+            policy, value, entropy = np.mean(losses, axis=0).tolist()
+            metric(step, "loss", policy + value)
+            metric(step, "policy loss", policy)
+            metric(step, "value loss", value)
+            metric(step, "entropy", entropy)
+            metric(step, "rate", self._learner.rate)
+
+    def _model(self) -> bytes:
+        return to_onnx(self._learner.player, self._game)
+
+    def _final(self) -> bytes:
+        """Give the weights that were measured best, or the last ones where nothing was measured."""
+        measured = self._judge.best if self._plan.tests.every and self._plan.tests.rival_matches else None
+        return measured or self._model()
+
+    def _facts(self) -> dict[str, Fact]:
+        return {
+            "source": "self-play",
+            "matches": self._numbers["matches"],
+            "positions": self._buffer.seen,
+            "evaluations": self._numbers["asked"],
+            "net": self._plan.trunk,
+            "parameters": sum(weight.numel() for weight in self._learner.net.parameters()),
+        }
+
+    def _snapshot(self) -> Checkpoint:
+        arrays: dict[str, NDArray[Any]] = {
+            **self._learner.snapshot(),
+            **self._buffer.snapshot(),
+            **self._players.snapshot(),
+        }
+        if self._judge.best is not None:
+            arrays["best"] = np.frombuffer(self._judge.best, np.uint8)
+        return Checkpoint(self._numbers["step"], arrays, {**self._numbers, "seen": self._buffer.seen})
+
+    def _restore(self, kept: Checkpoint) -> bytes | None:
+        """Become as it was; give the best net so far."""
+        arrays = dict(kept.arrays)
+        self._learner.restore(arrays)
+        self._players.restore(arrays)
+        self._buffer.restore(arrays, int(kept.facts["seen"]))
+        self._numbers = {name: int(kept.facts[name]) for name in self._numbers}
+        return arrays["best"].tobytes() if "best" in arrays else None

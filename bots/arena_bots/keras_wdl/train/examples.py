@@ -1,0 +1,114 @@
+"""Labelled positions: from games, merged where they are the same, kept in a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena_bots.keras_wdl.encoding import DRAW, LOSS, WIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from arena_bots.keras_wdl.train.lockstep import Proofs
+    from arena_bots.keras_wdl.train.rules import Rules
+
+_CLASSES = 3
+
+
+class Examples(NamedTuple):
+    """Positions for who has just moved, and how the games with them went."""
+
+    mine: NDArray[np.uint64]
+    """Stones of who has just moved; `[n]`."""
+    other: NDArray[np.uint64]
+    chances: NDArray[np.float32]
+    """Share of each class among the games; `[n, 3]`, rows sum to 1."""
+    weights: NDArray[np.float32]
+    """How many games there were; `[n]`."""
+
+    def take(self, rows: NDArray[np.intp] | slice) -> Examples:
+        """Give some of them."""
+        return Examples(self.mine[rows], self.other[rows], self.chances[rows], self.weights[rows])
+
+
+def no_examples() -> Examples:
+    """Give none."""
+    words = np.zeros(0, np.uint64)
+    return Examples(words, words, np.zeros((0, _CLASSES), np.float32), np.zeros(0, np.float32))
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """Put examples together, one after the other."""
+    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def from_games(  # noqa: PLR0913 - games, and which of their positions
+    rules: Rules,
+    actions: NDArray[np.integer],
+    lengths: NDArray[np.integer],
+    outcomes: NDArray[np.integer],
+    *,
+    kept: NDArray[np.bool_] | None = None,
+    with_ends: bool = False,
+) -> Examples:
+    """Label the positions of games with their outcomes.
+
+    Args:
+        rules: of the game.
+        actions: from the initial state; `[n, max_length]`.
+        lengths: how many there are; `[n]`.
+        outcomes: 1, 0, -1 for the first player; `[n]`.
+        kept: which positions are wanted, the one after the first action first; `[n, max_length]`. None: all.
+        with_ends: whether the position in which a game is over is one of them.
+    """
+    layout = rules.layout
+    own, opp = np.zeros(len(lengths), np.uint64), np.zeros(len(lengths), np.uint64)
+    lows, columns = layout.lows, layout.columns
+    parts = [no_examples()]
+    for ply in range(int(lengths.max(initial=0))):
+        action = actions[:, ply].astype(np.intp)
+        own |= np.where(ply < lengths, (own | opp) + lows[action] & columns[action], np.uint64(0))
+        wanted = ply < lengths if with_ends else ply < lengths - 1
+        if kept is not None:
+            wanted = wanted & kept[:, ply]
+        result = outcomes[wanted].astype(np.int64) * (1 - 2 * (ply % 2))
+        chances = np.zeros((len(result), _CLASSES), np.float32)
+        chances[np.arange(len(result)), np.array([LOSS, DRAW, WIN])[result + 1]] = 1
+        parts.append(Examples(own[wanted], opp[wanted], chances, np.ones(len(result), np.float32)))
+        own, opp = opp, own
+    return joined(parts)
+
+
+def from_proofs(proofs: Proofs) -> Examples:
+    """Label proven positions."""
+    chances = np.zeros((len(proofs.mine), _CLASSES), np.float32)
+    chances[np.arange(len(proofs.mine)), np.where(proofs.is_won, WIN, LOSS)] = 1
+    return Examples(proofs.mine, proofs.other, chances, np.ones(len(proofs.mine), np.float32))
+
+
+def merged(rules: Rules, examples: Examples) -> Examples:
+    """Make one example of all that show the same position, also mirrored or turned."""
+    mine, other = rules.canonical(examples.mine, examples.other)
+    order = np.lexsort((other, mine))
+    mine, other = mine[order], other[order]
+    if not len(order):
+        return examples
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (mine[1:] != mine[:-1]) | (other[1:] != other[:-1])
+    starts = np.nonzero(is_new)[0]
+    weights = examples.weights[order]
+    sums = np.add.reduceat(examples.chances[order] * weights[:, None], starts, axis=0)
+    totals = np.add.reduceat(weights, starts)
+    chances = (sums / totals[:, None]).astype(np.float32)
+    return Examples(mine[starts], other[starts], chances, totals)
+
+
+def drawn(examples: Examples, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw `count` rows, each as likely as its weight says."""
+    ends = np.cumsum(examples.weights, dtype=np.float64)
+    found: NDArray[np.intp] = np.searchsorted(ends, rng.random(count) * float(ends[-1]), side="right")
+    return np.minimum(found, len(ends) - 1)

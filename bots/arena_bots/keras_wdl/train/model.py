@@ -1,0 +1,243 @@
+"""The classifier in Keras: made from layers, trained in steps, asked in large batches."""
+
+# ruff: noqa: ANN401 - TensorFlow and Keras have no types of their own that a strict checker could follow
+# pyright: basic, reportMissingTypeStubs=false, reportMissingImports=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena_bots.keras_wdl.encoding import worth_of
+from arena_bots.keras_wdl.train.options import map_shape
+from arena_plugins.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from numpy.typing import NDArray
+
+    from arena_bots.keras_wdl.train.examples import Examples
+    from arena_bots.keras_wdl.train.options import Layer, Options
+    from arena_bots.keras_wdl.train.rules import Rules
+
+_CLASSES = 3
+_SOON = 9
+"""Steps until the running mean of weights reaches back over several."""
+_ASKED = 16_384
+"""Positions the network is asked at once: more only take memory."""
+
+
+@lru_cache
+def _frameworks() -> tuple[Any, Any]:
+    """Load TensorFlow and Keras, on one thread: beside a busy neighbour a second one only costs.
+
+    Raises:
+        PluginError: they are not installed.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    try:
+        with _silence():
+            import keras
+            import tensorflow as tf
+
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+            tf.config.threading.set_inter_op_parallelism_threads(1)
+            tf.config.experimental.enable_op_determinism()
+            tf.constant(0)
+    except ImportError as error:
+        raise PluginError(
+            "the trainer keras needs TensorFlow and Keras: pip install 'bot-arena[train-keras]'"
+        ) from error
+    return tf, keras
+
+
+@contextmanager
+def _silence() -> Generator[None]:
+    """Keep native code from the error output: TensorFlow tells of GPUs before it can be asked not to."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+
+
+class Classifier:
+    """A network of loss, draw and win, its optimiser, and the average of its weights."""
+
+    def __init__(self, options: Options, rules: Rules, seed: int) -> None:
+        """Make a network with weights drawn from `seed`.
+
+        Raises:
+            PluginError: TensorFlow or Keras is not installed.
+        """
+        tf, keras = _frameworks()
+        keras.utils.set_random_seed(seed % 2**32)
+        self._tf = tf
+        self._rules = rules
+        self.has_convolutions = any(layer.kernel for layer in options.layers)
+        self.model = _model(keras, options.layers, rules.shape)
+        kinds = {"adam": keras.optimizers.Adam, "rmsprop": keras.optimizers.RMSprop}
+        self._optimizer = kinds[options.optimizer](options.rate)
+        self._optimizer.build(self.model.trainable_variables)
+        self._has_average = options.average > 0
+        self._averages = [tf.Variable(value) for value in self.model.get_weights()]
+        self._keep = tf.constant(options.average, tf.float32)
+        self._steps = _steps_function(tf, self)
+        self._loss = _loss_function(tf, self.model)
+        self._chances = _chances_function(tf, self.model)
+
+    def fit(
+        self, examples: Examples, rows: NDArray[np.intp], batch: int, symmetries: NDArray[np.intp]
+    ) -> float:
+        """Learn from rows of examples, whole batches, each seen under its symmetry; give the mean loss."""
+        total = 0.0
+        together = max(_ASKED // batch, 1) * batch
+        for start in range(0, len(rows), together):
+            chosen = examples.take(rows[start : start + together])
+            planes = self._planes(chosen, symmetries[start : start + together])
+            batches = (len(planes) // batch, batch)
+            total += float(
+                self._steps(planes.reshape(*batches, *planes.shape[1:]), chosen.chances.reshape(*batches, -1))
+            )
+        return total * batch / len(rows)
+
+    def loss(self, examples: Examples) -> tuple[float, float]:
+        """Give the mean cross-entropy, and in percent how often the likeliest class is right."""
+        loss = right = 0.0
+        for start in range(0, len(examples.mine), _ASKED):
+            part = examples.take(slice(start, start + _ASKED))
+            planes = self._rules.planes(part.mine, part.other)
+            one, other = self._loss(planes, part.chances, part.weights)
+            loss, right = loss + float(one), right + float(other)
+        total = max(float(examples.weights.sum()), 1.0)
+        return loss / total, 100 * right / total
+
+    def judge(self, mine: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """Give the expected points of who has just moved; `[n]`."""
+        worth = np.empty(len(mine), np.float32)
+        for start in range(0, len(mine), _ASKED):
+            part = slice(start, start + _ASKED)
+            worth[part] = worth_of(self._chances(self._rules.planes(mine[part], other[part])).numpy())
+        return worth
+
+    def set_rate(self, rate: float) -> None:
+        """Set the step size of the optimiser."""
+        self._optimizer.learning_rate.assign(rate)
+
+    def weights(self) -> list[NDArray[np.float32]]:
+        """Give what is to be played: the averages where there are any."""
+        if self._has_average:
+            return [value.numpy() for value in self._averages]
+        return self.model.get_weights()
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Give all that training changes, by name."""
+        named = {
+            "weights": self.model.weights,
+            "averages": self._averages,
+            "optimizer": self._optimizer.variables,
+        }
+        return {
+            f"{name}/{number}": value.numpy()
+            for name, values in named.items()
+            for number, value in enumerate(values)
+        }
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take a snapshot back.
+
+        Raises:
+            KeyError: it is of another network.
+        """
+        for name, values in (
+            ("weights", self.model.weights),
+            ("averages", self._averages),
+            ("optimizer", self._optimizer.variables),
+        ):
+            for number, value in enumerate(values):
+                value.assign(arrays[f"{name}/{number}"])
+
+    def _planes(self, chosen: Examples, symmetries: NDArray[np.intp]) -> NDArray[np.float32]:
+        mine, other = chosen.mine.copy(), chosen.other.copy()
+        for symmetry in range(1, self._rules.num_images):
+            rows = symmetries == symmetry
+            mine[rows] = self._rules.image(mine[rows], symmetry)
+            other[rows] = self._rules.image(other[rows], symmetry)
+        return self._rules.planes(mine, other)
+
+
+def _model(keras: Any, layers: Sequence[Layer], shape: tuple[int, int]) -> Any:
+    map_shape(layers, shape)
+    given = values = keras.layers.Input((*shape, 2))
+    is_flat = False
+    for layer in layers:
+        if layer.kernel:
+            edges = "same" if layer.is_padded else "valid"
+            values = keras.layers.Conv2D(layer.units, layer.kernel, padding=edges, activation="relu")(values)
+        else:
+            values = values if is_flat else keras.layers.Flatten()(values)
+            is_flat = True
+            values = keras.layers.Dense(layer.units, activation="relu")(values)
+    values = values if is_flat else keras.layers.Flatten()(values)
+    return keras.Model(given, keras.layers.Dense(_CLASSES)(values))
+
+
+def _steps_function(tf: Any, classifier: Classifier) -> Any:
+    model, optimizer, averages = classifier.model, classifier._optimizer, classifier._averages  # noqa: SLF001 - its own step
+    keep, has_average = classifier._keep, classifier._has_average  # noqa: SLF001 - as above
+
+    def step(planes: Any, chances: Any) -> Any:
+        with tf.GradientTape() as tape:
+            logits = model(planes, training=True)
+            loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(chances, logits))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        if has_average:
+            # Short in the beginning, else the mean would long remember weights that were drawn by chance.
+            done = tf.cast(optimizer.iterations.value, tf.float32)
+            kept = tf.minimum(keep, done / (done + _SOON))
+            for average, value in zip(averages, model.trainable_variables, strict=True):
+                average.assign(kept * average + (1 - kept) * value)
+        return loss
+
+    # A call from Python, and one for each operation, cost more than a step of a small network: one call for
+    # many steps, compiled to machine code unless there are convolutions, which XLA does more slowly on a CPU.
+    @tf.function(jit_compile=not classifier.has_convolutions, autograph=False)
+    def steps(planes: Any, chances: Any) -> Any:
+        def one_more(number: Any, total: Any) -> Any:
+            return number + 1, total + step(planes[number], chances[number])
+
+        nothing = (tf.constant(0), tf.constant(0.0))
+        return tf.while_loop(lambda number, _: number < planes.shape[0], one_more, nothing)[1]
+
+    return steps
+
+
+def _loss_function(tf: Any, model: Any) -> Any:
+    @tf.function(reduce_retracing=True, autograph=False)
+    def loss(planes: Any, chances: Any, weights: Any) -> Any:
+        logits = model(planes)
+        losses = tf.nn.softmax_cross_entropy_with_logits(chances, logits)
+        is_right = tf.cast(tf.equal(tf.argmax(logits, 1), tf.argmax(chances, 1)), tf.float32)
+        return tf.reduce_sum(weights * losses), tf.reduce_sum(weights * is_right)
+
+    return loss
+
+
+def _chances_function(tf: Any, model: Any) -> Any:
+    @tf.function(reduce_retracing=True, autograph=False)
+    def chances(planes: Any) -> Any:
+        return tf.nn.softmax(model(planes))
+
+    return chances

@@ -1,0 +1,182 @@
+"""What goes to the net and comes back from it: planes, logits, and a table of positions it has seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from arena.games.kernels.bits import bit_number, num_bits
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.rules import land
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.compiling import Int
+    from arena.games.kernels.layout import Layout
+    from arena_bots.search.lockstep.forest import Leaves
+
+PLANES = STONES, WITH_SIDE, WITH_LAST = 2, 3, 4
+"""Planes of a net that sees stones only, whether the first player moves, and the last stone, too."""
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_NOTHING = np.uint64(2**64 - 1)
+"""Key of an empty entry: no position has a stone on every bit."""
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
+_SHIFT = np.uint64(40)
+
+
+class Net(Protocol):
+    """Judges positions."""
+
+    planes: int
+    """One of PLANES."""
+
+    def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Judge boards `[n, planes, rows, columns]`, from the view of the side to move.
+
+        Gives logits of the actions, `[n, num_actions]` or, where stones drop, of the cells they land on,
+        `[n, rows * columns]`; and values in [-1, 1], `[n]`.
+        """
+        ...
+
+
+class Cells(NamedTuple):
+    """Where the cells of a board lie in words."""
+
+    bits: NDArray[np.int64]
+    """Bit of each cell; `[rows * columns]`."""
+    places: NDArray[np.int64]
+    """Cell of each bit, 0 where none is; `[64]`."""
+
+
+class Memory(NamedTuple):
+    """Positions and what the net says of them; a new one takes the place of an old one."""
+
+    own: NDArray[np.uint64]
+    """`[entries]`, as the next three; their number is a power of two."""
+    opp: NDArray[np.uint64]
+    last: NDArray[np.uint64]
+    worth: NDArray[np.float32]
+    logits: NDArray[np.float32]
+    """`[entries, num_actions]`."""
+
+
+def cells_of(bits: tuple[int, ...]) -> Cells:
+    """Give where cells lie, by the bit of each."""
+    places = np.zeros(64, np.int64)
+    places[list(bits)] = np.arange(len(bits))
+    return Cells(np.array(bits, np.int64), places)
+
+
+def new_memory(bits: int, num_actions: int) -> Memory:
+    """Give an empty table with `2**bits` entries."""
+    size = 1 << bits
+    return Memory(
+        own=np.full(size, _NOTHING, np.uint64),
+        opp=np.zeros(size, np.uint64),
+        last=np.zeros(size, np.uint64),
+        worth=np.zeros(size, np.float32),
+        logits=np.zeros((size, num_actions), np.float32),
+    )
+
+
+def forget(memory: Memory) -> None:
+    """Empty the table: the net has changed."""
+    memory.own.fill(_NOTHING)
+
+
+@inline_kernel
+def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: Memory) -> Int:
+    word = own * _MIX[0] ^ opp * _MIX[1] ^ last * _MIX[2]
+    return np.int64((word ^ (word >> _SHIFT)) & np.uint64(len(memory.own) - 1))
+
+
+@inline_kernel
+def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    planes: NDArray[np.float32],
+    row: Int,
+    own: np.uint64,
+    opp: np.uint64,
+    last: np.uint64,
+    cells: Cells,
+) -> None:
+    """Write a position into `planes[row]`; `planes` is `[n, planes, rows * columns]`."""
+    side = np.float32(num_bits(own) == num_bits(opp))
+    count = planes.shape[1]
+    for cell in range(len(cells.bits)):
+        bit = np.uint64(cells.bits[cell])
+        planes[row, 0, cell] = np.float32(own >> bit & _ONE)
+        planes[row, 1, cell] = np.float32(opp >> bit & _ONE)
+        if count == WITH_LAST:
+            planes[row, 2, cell] = np.float32(last >> bit & _ONE)
+        if count >= WITH_SIDE:
+            planes[row, count - 1, cell] = side
+
+
+@kernel
+def paint_all(
+    planes: NDArray[np.float32],
+    own: NDArray[np.uint64],
+    opp: NDArray[np.uint64],
+    last: NDArray[np.uint64],
+    cells: Cells,
+) -> None:
+    """Write positions `[n]` into `planes`, as the net takes them."""
+    for row in range(len(own)):
+        paint(planes, row, own[row], opp[row], last[row], cells)
+
+
+@kernel
+def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.float32], sees_last: bool) -> Int:  # noqa: FBT001 # kernels take positions only
+    """Answer leaves from the table, and write the others into `planes`; give how many those are.
+
+    `leaves.places` says which row answers.
+    """
+    count = 0
+    for lane in range(len(leaves.waits)):
+        leaves.places[lane] = -1
+        if not leaves.waits[lane]:
+            continue
+        own, opp = leaves.own[lane], leaves.opp[lane]
+        last = leaves.last[lane] if sees_last else _ZERO
+        entry = _entry(own, opp, last, memory)
+        if memory.own[entry] == own and memory.opp[entry] == opp and memory.last[entry] == last:
+            leaves.worth[lane] = memory.worth[entry]
+            for action in range(memory.logits.shape[1]):
+                leaves.logits[lane, action] = memory.logits[entry, action]
+            continue
+        paint(planes, count, own, opp, last, cells)
+        leaves.places[lane] = count
+        count += 1
+    return count
+
+
+@kernel
+def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    leaves: Leaves,
+    memory: Memory,
+    layout: Layout,
+    cells: Cells,
+    logits: NDArray[np.float32],
+    worth: NDArray[np.float32],
+    sees_last: bool,  # noqa: FBT001 # kernels take positions only
+) -> None:
+    """Hand the net's answers to the leaves that asked, and keep them in the table."""
+    by_cell = logits.shape[1] != layout.num_actions
+    for lane in range(len(leaves.waits)):
+        row = np.int64(leaves.places[lane])
+        if row < 0:
+            continue
+        own, opp = leaves.own[lane], leaves.opp[lane]
+        last = leaves.last[lane] if sees_last else _ZERO
+        entry = _entry(own, opp, last, memory)
+        memory.own[entry], memory.opp[entry], memory.last[entry] = own, opp, last
+        memory.worth[entry] = leaves.worth[lane] = min(max(worth[row], np.float32(-1)), np.float32(1))
+        for action in range(layout.num_actions):
+            place = action
+            if by_cell:
+                stone = land(own | opp, action, layout)
+                place = np.int64(cells.places[bit_number(stone)]) if stone else 0
+            memory.logits[entry, action] = leaves.logits[lane, action] = logits[row, place]

@@ -1,0 +1,181 @@
+"""A search in many games at once, step by step: all leaves of a step go to the net together."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.layout import layout_of, rules_of
+from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, forget, gather, new_memory, scatter
+from arena_bots.search.lockstep.endings import FRAMES
+from arena_bots.search.lockstep.forest import NOWHERE, UNKNOWN, new_forest, new_leaves
+from arena_bots.search.lockstep.growing import descend, grow, keep, plant
+from arena_bots.search.lockstep.selecting import halve, improve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena_bots.search.lockstep.batches import Net
+    from arena_bots.search.lockstep.forest import Forest, Rule
+    from arena_plugins.contract import Game
+
+
+class Settings(NamedTuple):
+    """How large a search is, and by what rule it goes."""
+
+    rule: Rule
+    lanes: int = 1
+    """Games at once."""
+    nodes: int = 1024
+    """Room of each tree; a full one grows no more, but its leaves are still judged."""
+    ending_cells: int = 0
+    """With so many empty cells or fewer a leaf is solved to the end."""
+    memory_bits: int = 12
+    """Logarithm of the number of positions whose judgement is remembered."""
+    threads: int = 1
+    """For the trees; the net has its own."""
+
+
+class Searched(NamedTuple):
+    """What a search makes of its roots."""
+
+    policy: NDArray[np.float32]
+    """The improved policy; `[lanes, num_actions]`."""
+    values: NDArray[np.float32]
+    """Worth for the side to move; `[lanes]`."""
+    visits: NDArray[np.int32]
+    """Of the actions; `[lanes, num_actions]`."""
+
+
+class LockstepSearch:
+    """The trees of many games of one kind, and the net that guides them."""
+
+    def __init__(self, game: Game, net: Net, settings: Settings) -> None:
+        """Make trees without roots.
+
+        Raises:
+            ValueError: kernels cannot play `game`.
+        """
+        layout, rules = layout_of(game), rules_of(game)
+        if layout is None or rules is None:
+            raise ValueError(f"there are no kernels for {game.name} of this size")
+        self._layout = layout
+        self._settings = settings
+        self._cells = cells_of(rules.board.bits)
+        lanes, actions = settings.lanes, layout.num_actions
+        self.forest: Forest = new_forest(lanes, settings.nodes, actions)
+        self._leaves = new_leaves(lanes, actions, layout.max_length)
+        self._memory = new_memory(settings.memory_bits, actions)
+        self._planes = np.zeros((lanes, net.planes, game.shape[0] * game.shape[1]), np.float32)
+        self._shape = game.shape
+        self._net = net
+        self._scratch = np.zeros((settings.threads, FRAMES, 4), np.uint64)
+        self._moved = np.zeros(settings.nodes, np.int32)
+        self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
+        self.num_asked = 0
+        """Positions the net has judged."""
+
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Whether the result of each root is not proven; `[lanes]`."""
+        return self.forest.proof[:, 0] == UNKNOWN
+
+    def change_net(self, net: Net) -> None:
+        """Let another net with as many planes judge from now on."""
+        self._net = net
+        forget(self._memory)
+
+    def plant(
+        self,
+        own: NDArray[np.uint64],
+        opp: NDArray[np.uint64],
+        last: NDArray[np.uint64],
+        chosen: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Begin the trees of the chosen lanes, by default all, at positions that are not over; `[lanes]`."""
+        if chosen is None:
+            chosen = np.ones(len(own), np.bool_)
+        plant(self.forest, self._leaves, self._layout, own, opp, last, chosen)
+        self._judge()
+        grow(self.forest, self._leaves, self._layout, 0, len(own))
+
+    def advance(self, moves: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Keep what lies below each lane's move; tell where there was something to keep. `[lanes]`."""
+        kept = np.zeros(len(moves), np.bool_)
+        keep(self.forest, moves, self._moved, kept)
+        return kept
+
+    def step(self, active: NDArray[np.bool_], firsts: NDArray[np.int32] | None = None) -> None:
+        """Make one simulation in each active lane, whose root is not proven.
+
+        It begins with the action of `firsts`, where that is not NOWHERE.
+        """
+        if firsts is None:
+            firsts = np.full(len(active), NOWHERE, np.int32)
+        self._descend(firsts, active)
+        self._judge()
+        grow(self.forest, self._leaves, self._layout, 0, len(active))
+
+    def halve(self, gumbel: NDArray[np.float32], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Choose root actions by sequential halving; see `selecting.halve`."""
+        actions = np.zeros(len(wanted), np.int32)
+        halve(self.forest, self._settings.rule, gumbel, wanted, actions)
+        return actions
+
+    def judged(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give what the net said of the positions planted last: `[lanes, num_actions]` and `[lanes]`.
+
+        The first are logits. Of meaning before the next step only.
+        """
+        return self._leaves.logits, self._leaves.worth
+
+    def results(self) -> Searched:
+        """Give what is made of the roots so far."""
+        visits = self.forest.visits[:, 0].copy()
+        policy, values = np.zeros(visits.shape, np.float32), np.zeros(len(visits), np.float32)
+        improve(self.forest, self._settings.rule, policy, values)
+        return Searched(policy, values, visits)
+
+    def mix_priors(self, noise: NDArray[np.float32], share: float) -> None:
+        """Mix noise `[lanes, num_actions]` into the priors of the roots, among what is searched."""
+        priors = self.forest.prior[:, 0]
+        is_searched = priors >= 0
+        drawn = np.where(is_searched, noise, 0)
+        drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), np.float32(1e-9))
+        priors[is_searched] = ((1 - share) * priors + share * drawn)[is_searched]
+
+    def _descend(self, firsts: NDArray[np.int32], active: NDArray[np.bool_]) -> None:
+        settings = self._settings
+        bounds = np.linspace(0, len(active), settings.threads + 1).astype(int).tolist()
+
+        def part(number: int) -> None:
+            descend(
+                self.forest,
+                self._leaves,
+                self._layout,
+                settings.rule,
+                firsts,
+                active,
+                settings.ending_cells,
+                self._scratch[number],
+                bounds[number],
+                bounds[number + 1],
+            )
+
+        if self._pool is None:
+            part(0)
+        else:
+            list(self._pool.map(part, range(settings.threads)))
+
+    def _judge(self) -> None:
+        """Answer the leaves that wait, from memory or by the net."""
+        sees_last = self._net.planes == WITH_LAST
+        count = int(gather(self._leaves, self._memory, self._cells, self._planes, sees_last))
+        if not count:
+            return
+        self.num_asked += count
+        boards = self._planes[:count].reshape(count, self._net.planes, *self._shape)
+        logits, worth = self._net(boards)
+        scatter(self._leaves, self._memory, self._layout, self._cells, logits, worth, sees_last)

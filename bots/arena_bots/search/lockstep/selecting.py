@@ -1,0 +1,190 @@
+"""Which action a search looks at next, and what it makes of what it has seen: PUCT and the improved policy.
+
+PUCT: Q + c P sqrt(N) / (1 + n), with N the visits of the node, its own evaluation counted; Silver et al.,
+Mastering the game of Go without human knowledge (2017). The improved policy: Danihelka, Guez, Schrittwieser,
+Silver, Policy improvement by planning with Gumbel (ICLR 2022), sections 3 to 5 and appendix D.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena_bots.search.lockstep.forest import LOSS, NOWHERE, UNKNOWN, WIN, mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.compiling import Int
+    from arena_bots.search.lockstep.forest import Forest, Rule
+
+_LEAST = np.float32(-3e38)
+_TINY = np.float32(1e-30)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1)
+
+
+@inline_kernel
+def _is_lost(forest: Forest, lane: Int, node: Int, action: Int) -> bool:
+    """Tell whether the opponent is proven to win after an action."""
+    child = np.int64(forest.child[lane, node, action])
+    return bool(child and forest.proof[lane, child] == WIN)
+
+
+@inline_kernel
+def node_value(forest: Forest, lane: Int, node: Int) -> np.float32:
+    """Estimate a node from the net and what was searched: v_mix of appendix D, for the side to move."""
+    seen, weighted, visits = np.float32(0), np.float32(0), 0
+    for action in range(forest.prior.shape[2]):
+        count = np.int64(forest.visits[lane, node, action])
+        if count:
+            prior = max(forest.prior[lane, node, action], _TINY)
+            seen += prior
+            weighted += prior * mean(forest, lane, node, action)
+            visits += count
+    if not visits:
+        return forest.worth[lane, node]
+    number = np.float32(visits)
+    return (forest.worth[lane, node] + number * weighted / seen) / (_ONE + number)
+
+
+@inline_kernel
+def _scale(forest: Forest, lane: Int, node: Int, rule: Rule) -> np.float32:
+    """Give what a value from 0 to 1 weighs beside a logit: (c_visit + the largest number of visits)."""
+    most = 0
+    for action in range(forest.prior.shape[2]):
+        most = max(most, np.int64(forest.visits[lane, node, action]))
+    return np.float32(rule.c_visit + most)
+
+
+@inline_kernel
+def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    forest: Forest, lane: Int, node: Int, action: Int, value: np.float32, scale: np.float32
+) -> np.float32:
+    """Give logit and completed value of an action together; `value` stands for what was not tried."""
+    if forest.visits[lane, node, action]:
+        value = mean(forest, lane, node, action)
+    logit = np.log(max(forest.prior[lane, node, action], _TINY))
+    return np.float32(logit + scale * (value + _ONE) * _HALF)
+
+
+@inline_kernel
+def select(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
+    """Give the action to go on with from a node with priors; one that is proven lost only if all are."""
+    if rule.is_gumbel:
+        return _select_improved(forest, lane, node, rule)
+    return _select_puct(forest, lane, node, rule)
+
+
+@inline_kernel
+def _select_puct(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
+    visits, total = 1, forest.worth[lane, node]
+    for action in range(forest.prior.shape[2]):
+        visits += np.int64(forest.visits[lane, node, action])
+        total += forest.total[lane, node, action]
+    fresh = np.float32(0) if rule.cautious else total / np.float32(visits)
+    scale = np.float32(rule.c_puct * np.sqrt(np.float32(visits)))
+    best, chosen, any_action = _LEAST, NOWHERE, NOWHERE
+    for action in range(forest.prior.shape[2]):
+        prior = forest.prior[lane, node, action]
+        if prior < 0:
+            continue
+        any_action = action
+        if _is_lost(forest, lane, node, action):
+            continue
+        count = np.int64(forest.visits[lane, node, action])
+        value = mean(forest, lane, node, action) if count else fresh
+        bound = value + scale * prior / np.float32(1 + count)
+        if bound > best:
+            best, chosen = bound, action
+    return chosen if chosen != NOWHERE else any_action
+
+
+@inline_kernel
+def _select_improved(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
+    """Give the action whose share of the visits lies furthest below its improved probability (section 5)."""
+    value, scale = node_value(forest, lane, node), _scale(forest, lane, node, rule)
+    top, visits = _LEAST, 0
+    for action in range(forest.prior.shape[2]):
+        if forest.prior[lane, node, action] >= 0:
+            top = max(top, _score(forest, lane, node, action, value, scale))
+            visits += np.int64(forest.visits[lane, node, action])
+    weight = np.float32(0)
+    for action in range(forest.prior.shape[2]):
+        if forest.prior[lane, node, action] >= 0:
+            weight += np.exp(_score(forest, lane, node, action, value, scale) - top)
+    best, chosen, any_action = _LEAST, NOWHERE, NOWHERE
+    for action in range(forest.prior.shape[2]):
+        if forest.prior[lane, node, action] < 0:
+            continue
+        any_action = action
+        if _is_lost(forest, lane, node, action):
+            continue
+        share = np.exp(_score(forest, lane, node, action, value, scale) - top) / weight
+        bound = share - np.float32(forest.visits[lane, node, action]) / np.float32(1 + visits)
+        if bound > best:
+            best, chosen = bound, action
+    return chosen if chosen != NOWHERE else any_action
+
+
+@kernel
+def halve(
+    forest: Forest,
+    rule: Rule,
+    gumbel: NDArray[np.float32],
+    wanted: NDArray[np.int32],
+    actions: NDArray[np.int32],
+) -> None:
+    """Choose actions of the roots by sequential halving: of those with `wanted` visits the most promising.
+
+    `gumbel` `[lanes, num_actions]` is added to logit and value; of no meaning where `wanted` `[lanes]` is
+    negative. The answer goes to `actions` `[lanes]`; NOWHERE where no action has as many visits.
+    """
+    for lane in range(len(actions)):
+        actions[lane] = NOWHERE
+        if wanted[lane] < 0:
+            continue
+        value, scale = node_value(forest, lane, 0), _scale(forest, lane, 0, rule)
+        best = _LEAST
+        for action in range(forest.prior.shape[2]):
+            if forest.prior[lane, 0, action] < 0 or forest.visits[lane, 0, action] != wanted[lane]:
+                continue
+            score = gumbel[lane, action] + _score(forest, lane, 0, action, value, scale)
+            if score > best:
+                best = score
+                actions[lane] = action
+
+
+@kernel
+def improve(forest: Forest, rule: Rule, policy: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+    """Write the improved policies of the roots, and what the roots are worth for the side to move.
+
+    softmax(logits + scale of the completed values), equation 11; `policy` is `[lanes, num_actions]`.
+    """
+    for lane in range(len(values)):
+        value, scale = node_value(forest, lane, 0), _scale(forest, lane, 0, rule)
+        top, weight = _LEAST, np.float32(0)
+        for action in range(forest.prior.shape[2]):
+            if forest.prior[lane, 0, action] >= 0:
+                top = max(top, _score(forest, lane, 0, action, value, scale))
+        for action in range(forest.prior.shape[2]):
+            policy[lane, action] = 0
+            if forest.prior[lane, 0, action] >= 0:
+                share = np.exp(_score(forest, lane, 0, action, value, scale) - top)
+                policy[lane, action] = share
+                weight += share
+        for action in range(forest.prior.shape[2]):
+            policy[lane, action] /= weight
+        proof = np.int64(forest.proof[lane, 0])
+        values[lane] = value if proof == UNKNOWN else np.float32(2 - proof)
+
+
+@kernel
+def edge_proofs(forest: Forest, lane: Int, proofs: NDArray[np.int8]) -> None:
+    """Write what is proven of the root's actions for who plays them, as for nodes; `[num_actions]`."""
+    for action in range(len(proofs)):
+        child = np.int64(forest.child[lane, 0, action])
+        known = np.int64(forest.proof[lane, child]) if child else UNKNOWN
+        proofs[action] = UNKNOWN if known == UNKNOWN else WIN + LOSS - known

@@ -1,0 +1,60 @@
+"""The trainer of `td-lambda`: `arena train td-lambda`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_plugins.hookspecs import hookimpl
+from arena_plugins.spec import OptionReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena_bots.td_lambda.train.linear_training import LinearPlan
+    from arena_bots.td_lambda.train.tuple_training import TuplePlan
+    from arena_plugins.training import Trained, TrainingContext
+
+
+class TdLambdaTrainer:
+    """Learns Connect Four by temporal differences: n-tuples, or a linear value."""
+
+    bot = "td-lambda"
+
+    def __init__(self, plan: TuplePlan | LinearPlan) -> None:
+        self._plan = plan
+
+    def train(self, context: TrainingContext) -> Trained:
+        """Train.
+
+        Raises:
+            OptionError: another game is asked for.
+        """
+        from arena.games.connect_four import ConnectFour
+        from arena_bots.td_lambda.train.linear_training import LinearPlan, LinearTraining
+        from arena_bots.td_lambda.train.tuple_training import TupleTraining
+        from arena_plugins.errors import OptionError
+
+        if type(context.game) is not ConnectFour or context.game.params != ConnectFour.defaults:
+            raise OptionError(
+                f"td-lambda learns connect-four on 6 rows and 7 columns, not {context.game.name}"
+            )
+        if isinstance(self._plan, LinearPlan):
+            return LinearTraining(self._plan, context).run()
+        return TupleTraining(self._plan, context).run()
+
+
+@hookimpl
+def make_trainer(options: Mapping[str, str]) -> TdLambdaTrainer:
+    """Make the trainer; option `value` says what is learnt, each kind has options of its own.
+
+    Raises:
+        OptionError: an option is unknown, or has a value it cannot have.
+    """
+    from arena_bots.td_lambda.train.linear_training import LinearPlan
+    from arena_bots.td_lambda.train.tuple_training import TuplePlan
+
+    reader = OptionReader("the trainer td-lambda", options)
+    kind = reader.choice("value", "tuples", ("tuples", "linear"))
+    plan = TuplePlan.read(reader) if kind == "tuples" else LinearPlan.read(reader)
+    reader.done()
+    return TdLambdaTrainer(plan)

@@ -1,0 +1,259 @@
+"""Compiled TD(lambda) with a linear value of after-states, against itself and a shallow opponent.
+
+For each player: delta = r + gamma V(own next after-state) - V(own last one), e = gamma lambda e + dV/dw,
+w = w + alpha delta e, with r = 1 for a win, -1 for a loss, and V = 0 at the end (Sutton and Barto,
+Reinforcement learning, 2018, section 12.2). Traces begin anew with each game and after each exploratory
+action.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.bits import bit_number, num_bits
+from arena.games.kernels.chance import draw
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.rules import completing, has_line, land, landings
+from arena_bots.td_lambda.features import (
+    BITS,
+    CELLS,
+    LINES,
+    MIDDLE,
+    NUM_FEATURES,
+    OTHER_LINES,
+    OWN_LINES,
+)
+from arena_bots.td_lambda.train.openings import happens, opening_length, random_action
+from arena_bots.td_lambda.train.shallow import shallow_action
+from arena_bots.td_lambda.tuples import COLUMNS, ROWS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.compiling import Int
+    from arena.games.kernels.layout import Layout
+
+_ZERO = np.uint64(0)
+_BELOW = np.float64(-1e18)
+_MIDDLE_COLUMN = COLUMNS // 2
+
+ALPHA, EPSILON, LAMBDA, GAMMA, OPENING, RIVAL, SQUASHED, RULES = range(8)
+"""What `numbers` hold: step size, chance of exploration, trace, discount, chances of a random opening and of
+the shallow opponent, and whether the value is bounded by tanh and wins are blocked in training."""
+
+
+class Learner(NamedTuple):
+    """What is learnt and what it takes."""
+
+    weights: NDArray[np.float64]
+    """`[87]`."""
+    traces: NDArray[np.float64]
+    """Of each player; `[2, 87]`."""
+    last: NDArray[np.float64]
+    """Features of the last after-state of each player; `[2, 87]`."""
+    trial: NDArray[np.float64]
+    """Features of an after-state that is looked at; `[87]`."""
+    cells: NDArray[np.int64]
+    """The feature of each bit of the board; `[64]`."""
+
+
+def new_learner(weights: NDArray[np.float64] | None = None) -> Learner:
+    """Give a learner with weights of 0, or with these."""
+    cells = np.zeros(64, np.int64)
+    cells[BITS.astype(np.intp)] = np.arange(CELLS)
+    start = np.zeros(NUM_FEATURES) if weights is None else weights.copy()
+    pair = (2, NUM_FEATURES)
+    return Learner(start, np.zeros(pair), np.zeros(pair), np.zeros(NUM_FEATURES), cells)
+
+
+@kernel
+def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    layout: Layout,
+    windows: NDArray[np.uint64],
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    chance: NDArray[np.uint64],
+    num_games: Int,
+    results: NDArray[np.float64],
+) -> None:
+    """Play and learn from games.
+
+    Adds to `results`: wins, draws, losses against the opponent; games; absolute errors, and how many.
+    """
+    state = chance[0]
+    for _ in range(num_games):
+        state, has_rival = happens(state, numbers[RIVAL])
+        state, rival = draw(state, 2)
+        if not has_rival:
+            rival = -1
+        state, outcome = _play(layout, windows, learner, numbers, state, rival, results)
+        if rival >= 0:
+            seen = outcome if rival == 1 else -outcome
+            results[1 - seen] += 1
+        results[3] += 1
+    chance[0] = state
+
+
+@inline_kernel
+def _play(  # noqa: PLR0913, PLR0917 # as above
+    layout: Layout,
+    windows: NDArray[np.uint64],
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    state: np.uint64,
+    rival: Int,
+    results: NDArray[np.float64],
+) -> tuple[np.uint64, Int]:
+    """Play a game, in which the shallow opponent is player `rival`, -1 for none; give the outcome."""
+    own = opp = _ZERO
+    learner.traces[:] = 0
+    state, start = opening_length(state, numbers[OPENING])
+    ply = begun = 0
+    while True:
+        player = ply & 1
+        if ply < start:
+            state, action = random_action(state, own | opp, layout)
+        elif player == rival:
+            state, action = shallow_action(state, own, opp, layout)
+        else:
+            is_begun = begun >> player & 1
+            state, action = _move(
+                layout, windows, learner, numbers, state, own, opp, player, is_begun, results
+            )
+            begun |= 1 << player
+        own |= land(own | opp, action, layout)
+        ply += 1
+        outcome = 0
+        if has_line(own, layout):
+            outcome = 1 - 2 * player
+        elif own | opp != layout.full:
+            own, opp = opp, own
+            continue
+        for side in range(2):
+            if begun >> side & 1:
+                _update(learner, numbers, side, np.float64(outcome * (1 - 2 * side)), results)
+        return state, outcome
+
+
+@inline_kernel
+def _move(  # noqa: PLR0913, PLR0917 # as above
+    layout: Layout,
+    windows: NDArray[np.uint64],
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    state: np.uint64,
+    own: np.uint64,
+    opp: np.uint64,
+    player: Int,
+    is_begun: Int,
+    results: NDArray[np.float64],
+) -> tuple[np.uint64, Int]:
+    """Learn from what the position promises, and choose an action."""
+    free = landings(own | opp, layout)
+    wins = completing(own, layout) & free
+    blocks = completing(opp, layout) & free
+    allowed = blocks if blocks and numbers[RULES] > 0 else free
+    state, explores = happens(state, numbers[EPSILON])
+    if wins and not explores:
+        # Nothing is learnt here: the end of the game tells what the last after-state was worth.
+        return state, layout.actions[bit_number(wins)]
+    state, best, most = _best(layout, windows, learner, numbers, state, own, opp, allowed)
+    if is_begun:
+        _update(learner, numbers, player, np.float64(1) if wins else numbers[GAMMA] * most, results)
+    trace, last = learner.traces[player], learner.last[player]
+    if explores:
+        trace[:] = 0
+        state, best = random_action(state, own | opp, layout)
+    stone = land(own | opp, best, layout)
+    value = _value(learner, numbers, windows, own | stone, opp, last)
+    slope = 1 - value * value if numbers[SQUASHED] > 0 else np.float64(1)
+    for feature in range(NUM_FEATURES):
+        trace[feature] = numbers[GAMMA] * numbers[LAMBDA] * trace[feature] + slope * last[feature]
+    return state, best
+
+
+@inline_kernel
+def _best(  # noqa: PLR0913, PLR0917 # as above
+    layout: Layout,
+    windows: NDArray[np.uint64],
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    state: np.uint64,
+    own: np.uint64,
+    opp: np.uint64,
+    allowed: np.uint64,
+) -> tuple[np.uint64, Int, np.float64]:
+    """Give the allowed action of the greatest value, ties by chance, and that value."""
+    best, most, count = layout.actions[bit_number(allowed)], _BELOW, 0
+    for action in range(COLUMNS):
+        stone = land(own | opp, action, layout)
+        if not stone & allowed:
+            continue
+        worth = np.float64(0)
+        if own | opp | stone != layout.full:
+            worth = _value(learner, numbers, windows, own | stone, opp, learner.trial)
+        if worth > most:
+            best, most, count = action, worth, 1
+        elif worth == most:
+            count += 1
+            state, number = draw(state, count)
+            if number == 0:
+                best = action
+    return state, best, most
+
+
+@inline_kernel
+def _update(
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    player: Int,
+    target: np.float64,
+    results: NDArray[np.float64],
+) -> None:
+    """Move the weights so that the value of a player's last after-state comes nearer to `target`."""
+    total = np.float64(0)
+    for feature in range(NUM_FEATURES):
+        total += learner.weights[feature] * learner.last[player, feature]
+    value = math.tanh(total) if numbers[SQUASHED] > 0 else total
+    error = target - value
+    for feature in range(NUM_FEATURES):
+        learner.weights[feature] += numbers[ALPHA] * error * learner.traces[player, feature]
+    results[4] += abs(error)
+    results[5] += 1
+
+
+@inline_kernel
+def _value(  # noqa: PLR0913, PLR0917 # as above
+    learner: Learner,
+    numbers: NDArray[np.float64],
+    windows: NDArray[np.uint64],
+    own: np.uint64,
+    opp: np.uint64,
+    features: NDArray[np.float64],
+) -> np.float64:
+    """Write the features of an after-state of `own`, and give its value."""
+    features[:] = 0
+    stones = own
+    while stones:
+        features[learner.cells[bit_number(stones)]] = 1
+        stones &= stones - np.uint64(1)
+    stones = opp
+    while stones:
+        features[CELLS + learner.cells[bit_number(stones)]] = 1
+        stones &= stones - np.uint64(1)
+    middle = own >> np.uint64(_MIDDLE_COLUMN * (ROWS + 1)) & np.uint64((1 << ROWS) - 1)
+    features[MIDDLE] = np.float64(num_bits(middle)) / ROWS
+    own_lines = other_lines = 0
+    for window in windows:
+        has_own, has_other = own & window != _ZERO, opp & window != _ZERO
+        own_lines += has_own and not has_other
+        other_lines += has_other and not has_own
+    features[OWN_LINES] = own_lines / LINES
+    features[OTHER_LINES] = other_lines / LINES
+    total = np.float64(0)
+    for feature in range(NUM_FEATURES):
+        total += learner.weights[feature] * features[feature]
+    return np.float64(math.tanh(total)) if numbers[SQUASHED] > 0 else total

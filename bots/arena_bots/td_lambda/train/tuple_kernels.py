@@ -1,0 +1,266 @@
+"""Compiled self-play and learning with n-tuples: whole games, then TD(lambda) backwards from their ends."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.kernels.chance import draw
+from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.rules import has_line, land
+from arena_bots.td_lambda.train.openings import happens, opening_length, random_action
+from arena_bots.td_lambda.tuples import COLUMNS, KEYS, ROWS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arena.games.kernels.compiling import Int
+    from arena.games.kernels.layout import Layout
+
+_ZERO = np.uint64(0)
+_LANE = np.uint64(ROWS + 1)
+_KEY = np.uint64(KEYS - 1)
+_CELLS = ROWS * COLUMNS
+_PARTS = 1 << 20
+"""Errors are told in parts of this."""
+_WIN = np.float32(1e9)
+"""The sum of an after-state that is won: more than any table gives."""
+_LEAST_RATE = np.float32(1 / 15)
+"""Of a weight whose recommended changes cancel out.
+
+This rate and the parabola above it stay within 0.05 of exp(2.7 (x - 1)), the transfer function that the
+source found best (TCL-EXP), for a twentieth of its time.
+"""
+
+ALPHA, EPSILON, LAMBDA, OPENING = range(4)
+"""What `rates` hold: step size, chance of an exploratory action, trace, chance of random first plies."""
+
+
+class Memory(NamedTuple):
+    """What is learnt. Tables of after-states with an even and with an odd number of stones."""
+
+    weights: NDArray[np.float32]
+    """`[2, entries]`; their sum is the artanh of the value for the first player."""
+    sums: NDArray[np.float32]
+    """Sums of the recommended changes; `[2, entries]`."""
+    sizes: NDArray[np.float32]
+    """Sums of their sizes; `[2, entries]`."""
+
+
+class Desk(NamedTuple):
+    """Where a game is written down while it is played."""
+
+    entries: NDArray[np.int32]
+    """Table entries of the position at each ply; `[43, 2 * num_tuples]`."""
+    trial: NDArray[np.int32]
+    """Table entries of an after-state that is looked at; `[2 * num_tuples]`."""
+    scores: NDArray[np.float32]
+    """Sums of the after-states of each action; `[7]`."""
+    values: NDArray[np.float32]
+    """Value of the position at each ply, for the first player; `[43]`."""
+    greedy: NDArray[np.float32]
+    """Value of the best after-state at each ply; `[43]`."""
+    explored: NDArray[np.bool_]
+    """Whether the action of each ply was an exploratory one; `[43]`."""
+
+
+def new_memory(entries: int) -> Memory:
+    """Give tables of zeros."""
+    shape = (2, entries)
+    return Memory(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+
+
+def new_desk(width: int) -> Desk:
+    """Give a desk for `width` table entries a position."""
+    plies = _CELLS + 1
+    return Desk(
+        np.zeros((plies, width), np.int32),
+        np.zeros(width, np.int32),
+        np.zeros(COLUMNS, np.float32),
+        np.zeros(plies, np.float32),
+        np.zeros(plies, np.float32),
+        np.zeros(plies, np.bool_),
+    )
+
+
+@kernel
+def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+    layout: Layout,
+    parts: NDArray[np.int32],
+    memory: Memory,
+    desk: Desk,
+    rates: NDArray[np.float32],
+    chance: NDArray[np.uint64],
+    num_games: Int,
+    results: NDArray[np.int64],
+) -> None:
+    """Play and learn from `num_games` games; add to `results`: wins of first, draws, of second, plies, error.
+
+    The error is the sum of the absolute differences between targets and values, in parts of 2^20.
+    """
+    for _ in range(num_games):
+        start, last, outcome = _play(layout, parts, memory, desk, rates, chance)
+        results[1 - outcome] += 1
+        results[3] += last
+        results[4] += _learn_from(memory, desk, rates, start, last, np.float32(outcome))
+
+
+@inline_kernel
+def _play(  # noqa: PLR0913, PLR0917 # as above
+    layout: Layout,
+    parts: NDArray[np.int32],
+    memory: Memory,
+    desk: Desk,
+    rates: NDArray[np.float32],
+    chance: NDArray[np.uint64],
+) -> tuple[Int, Int, Int]:
+    """Play one game into `desk`; give the ply learning starts from, the last ply and the outcome."""
+    own = opp = _ZERO
+    state = chance[0]
+    for entry in range(desk.trial.shape[0]):
+        total = np.int32(0)
+        for column in range(COLUMNS):
+            total += parts[column, 1, entry]
+        desk.entries[0, entry] = total
+    state, start = opening_length(state, rates[OPENING])
+    ply = 0
+    while True:
+        sign = np.float32(1 - 2 * (ply & 1))
+        occupied = own | opp
+        state, action = random_action(state, occupied, layout)
+        if ply >= start:
+            state, best = _best_action(state, own, opp, ply, layout, parts, memory, desk)
+            desk.greedy[ply] = math.tanh(sign * desk.scores[best])
+            state, explores = happens(state, rates[EPSILON])
+            desk.explored[ply] = explores and action != best
+            if not explores:
+                action = best
+        stone = land(occupied, action, layout)
+        own |= stone
+        _enter(parts, desk.entries[ply], desk.entries[ply + 1], own, opp, stone, action, ply)
+        ply += 1
+        if has_line(own, layout):
+            chance[0] = state
+            return start, ply, 1 - 2 * ((ply - 1) & 1)
+        if own | opp == layout.full:
+            chance[0] = state
+            return start, ply, 0
+        own, opp = opp, own
+
+
+@inline_kernel
+def _best_action(  # noqa: PLR0913, PLR0917 # as above
+    state: np.uint64,
+    own: np.uint64,
+    opp: np.uint64,
+    ply: Int,
+    layout: Layout,
+    parts: NDArray[np.int32],
+    memory: Memory,
+    desk: Desk,
+) -> tuple[np.uint64, Int]:
+    """Give the action with the best after-state, ties by chance; `desk.scores` are for the side to move."""
+    sign = np.float32(1 - 2 * (ply & 1))
+    occupied = own | opp
+    weights = memory.weights[(ply + 1) & 1]
+    best, count = -1, 0
+    for action in range(COLUMNS):
+        stone = land(occupied, action, layout)
+        if not stone:
+            continue
+        if has_line(own | stone, layout):
+            desk.scores[action] = _WIN
+        elif occupied | stone == layout.full:
+            desk.scores[action] = 0
+        else:
+            _enter(parts, desk.entries[ply], desk.trial, own | stone, opp, stone, action, ply)
+            desk.scores[action] = sign * _total(weights, desk.trial)
+        if best < 0 or desk.scores[action] > desk.scores[best]:
+            best, count = action, 1
+        elif desk.scores[action] == desk.scores[best]:
+            count += 1
+            state, number = draw(state, count)
+            if number == 0:
+                best = action
+    return state, best
+
+
+@inline_kernel
+def _enter(  # noqa: PLR0913, PLR0917 # as above
+    parts: NDArray[np.int32],
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
+    own: np.uint64,
+    opp: np.uint64,
+    stone: np.uint64,
+    action: Int,
+    ply: Int,
+) -> None:
+    """Write the table entries of the position that a stone leads to; it lies in `own` already."""
+    shift = np.uint64(action) * _LANE
+    occupied = own | opp
+    first = opp if ply & 1 else own
+    bottom = np.uint64(1) << shift
+    lane = _KEY << shift
+    new = ((first & lane) + (occupied & lane) + bottom) >> shift
+    occupied ^= stone
+    first &= ~stone
+    old = ((first & lane) + (occupied & lane) + bottom) >> shift
+    add, drop = parts[action, np.int64(new)], parts[action, np.int64(old)]
+    for entry in range(after.shape[0]):
+        after[entry] = before[entry] + (add[entry] - drop[entry])
+
+
+@inline_kernel
+def _total(weights: NDArray[np.float32], entries: NDArray[np.int32]) -> np.float32:
+    """Add up weights; four sums at once, since one addition takes as long as four."""
+    a = b = c = d = np.float32(0)
+    # There is a mirrored tuple for each, so the number is even.
+    for entry in range(0, entries.shape[0] - 3, 4):
+        a += weights[np.uint32(entries[entry])]
+        b += weights[np.uint32(entries[entry + 1])]
+        c += weights[np.uint32(entries[entry + 2])]
+        d += weights[np.uint32(entries[entry + 3])]
+    for entry in range(entries.shape[0] & ~3, entries.shape[0]):
+        a += weights[np.uint32(entries[entry])]
+    return (a + b) + (c + d)
+
+
+@inline_kernel
+def _learn_from(  # noqa: PLR0913, PLR0917 # as above
+    memory: Memory,
+    desk: Desk,
+    rates: NDArray[np.float32],
+    start: Int,
+    last: Int,
+    outcome: np.float32,
+) -> Int:
+    """Move the values of a game towards their returns, last position first; give the sum of their errors.
+
+    The return is (1 - lambda) V(next) + lambda R(next), at the end the outcome. Before an exploratory action
+    it is the value of the best after-state: what was played says nothing of the position then.
+    """
+    target = value = outcome
+    error = np.float32(0)
+    for back in range(last - max(start, 1)):
+        ply = last - 1 - back
+        if desk.explored[ply]:
+            target = desk.greedy[ply]
+        else:
+            target = (1 - rates[LAMBDA]) * value + rates[LAMBDA] * target
+        weights, sums, sizes = memory.weights[ply & 1], memory.sums[ply & 1], memory.sizes[ply & 1]
+        entries = desk.entries[ply]
+        value = np.float32(math.tanh(_total(weights, entries)))
+        change = (target - value) * (1 - value * value)
+        error += abs(target - value)
+        step = rates[ALPHA] * change
+        size = abs(change)
+        for number in range(entries.shape[0]):
+            entry = np.uint32(entries[number])
+            ratio = abs(sums[entry]) / sizes[entry] if sizes[entry] > 0 else np.float32(1)
+            weights[entry] += step * (_LEAST_RATE + (1 - _LEAST_RATE) * ratio * ratio)
+            sums[entry] += change
+            sizes[entry] += size
+    return np.int64(error * np.float32(_PARTS))

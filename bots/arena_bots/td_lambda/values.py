@@ -1,0 +1,121 @@
+"""What a position is worth by weights that were learnt: by n-tuples, or by a linear function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from arena_bots.td_lambda.features import NUM_FEATURES, features_of
+from arena_bots.td_lambda.tuples import CELLS, COLUMNS, keys_of, parts_of
+from arena_plugins.errors import PluginError
+from arena_plugins.weights import load_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from arena.games.k_in_a_row import KInARowState
+
+MAX_BYTES = 1 << 26
+"""Of a file of weights, packed or unpacked; ours have 3 MB at most."""
+
+
+class Value(Protocol):
+    """Judges positions of Connect Four."""
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Give what each state, which is not over, is worth for who has just moved; `[n]`."""
+        ...
+
+
+class LinearValue:
+    """A weighted sum of 87 features, bounded by tanh where it was learnt so."""
+
+    def __init__(self, weights: NDArray[np.floating[Any]], *, squashed: bool) -> None:
+        """Take the weights `[87]`.
+
+        Raises:
+            PluginError: they have another shape, or one is no finite number.
+        """
+        if weights.shape != (NUM_FEATURES,) or not np.isfinite(weights).all():
+            raise PluginError(f"linear weights are {NUM_FEATURES} finite numbers, not {weights.shape}")
+        self._weights = weights.astype(np.float64)
+        self._squashed = squashed
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Give what each state is worth for who has just moved."""
+        own = np.array([state.opp for state in states], np.uint64)
+        other = np.array([state.own for state in states], np.uint64)
+        sums = features_of(own, other) @ self._weights
+        return np.tanh(sums) if self._squashed else sums
+
+
+class TupleValue:
+    """tanh of a sum of table entries, one for each tuple and one for its mirror image."""
+
+    def __init__(
+        self, tuples: NDArray[np.uint8], tables: NDArray[np.int8], scales: NDArray[np.floating[Any]]
+    ) -> None:
+        """Take what is kept of a training.
+
+        Args:
+            tuples: cells of each tuple, `[num_tuples, length]`.
+            tables: entries of all tuples one after the other, for after-states with an even and with an odd
+                number of stones: `[2, entries]`.
+            scales: what a unit of each tuple's entries is worth; `[2, num_tuples]`.
+
+        Raises:
+            PluginError: they do not fit together.
+        """
+        if tuples.ndim != 2 or not tuples.size or tuples.max() >= CELLS:  # noqa: PLR2004 # as the docstring says
+            raise PluginError(f"tuples are rows of cells below {CELLS}")
+        self._parts, starts = parts_of(tuples)
+        wanted = ((2, int(starts[-1])), (2, len(tuples)))
+        if (tables.shape, scales.shape) != wanted or not np.isfinite(scales).all():
+            raise PluginError(
+                f"tables and scales of these tuples are {wanted}, not {tables.shape, scales.shape}"
+            )
+        sizes = np.diff(starts)
+        self._tables = tables * np.repeat(scales.astype(np.float32), sizes, axis=1)
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Give what each state is worth for who has just moved."""
+        columns = np.arange(COLUMNS)
+        worth = np.zeros(len(states))
+        for number, state in enumerate(states):
+            player = state.current_player
+            first, second = (state.opp, state.own) if player else (state.own, state.opp)
+            entries = self._parts[columns, keys_of(first, second)].sum(axis=0)
+            total = float(self._tables[player, entries].sum())
+            # The tables speak for the first player; who has just moved is the one not to move.
+            worth[number] = total if player else -total
+        return np.tanh(worth)
+
+
+def load_value(path: str | Path) -> Value:
+    """Read a file of weights.
+
+    Raises:
+        PluginError: it is missing, damaged, or holds no weights of this bot.
+    """
+    arrays = load_arrays(path, max_bytes=MAX_BYTES)
+    try:
+        return value_of(arrays)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise PluginError(f"{path} holds no weights of td-lambda: {error}") from error
+
+
+def value_of(arrays: Mapping[str, NDArray[Any]]) -> Value:
+    """Make a value of arrays by name: `linear` and `squashed`, or `tuples`, `tables` and `scales`.
+
+    Raises:
+        PluginError: their shapes are wrong.
+        KeyError: one is missing.
+    """
+    if "linear" in arrays:
+        return LinearValue(arrays["linear"], squashed=bool(arrays["squashed"]))
+    return TupleValue(arrays["tuples"], arrays["tables"], arrays["scales"])

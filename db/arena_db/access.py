@@ -1,0 +1,88 @@
+"""Connections to an open store: who reads, who writes, and what waits beside it for a writer."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from arena_db.batch import Facts
+from arena_db.engine import make_engine, writer_lock, writing
+from arena_db.failures import translated
+from arena_db.log import Log
+from arena_db.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, PoolProxiedConnection
+
+    from arena_db.engine import Settings
+
+
+_SHORT_MS: Final = 1000
+"""How long a save waits for the lock where results wait for it already."""
+
+
+class Access:
+    """The connections of a store; a context manager that closes them."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take a prepared store; `Store.open` is the way to get one."""
+        self._settings = settings
+        self._engine = make_engine(settings)
+        self._watcher: PoolProxiedConnection | None = None
+        self._spool = Spool(settings.path)
+        self._log = Log(settings)
+        self._facts = Facts()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all connections; the last one on a store folds its write-ahead log back into the file."""
+        with translated(self.path), writer_lock(self._settings):
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
+            self._engine.dispose()
+
+    @property
+    def path(self) -> Path:
+        """The file of the store."""
+        return self._settings.path
+
+    def data_version(self) -> int:
+        """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
+        with translated(self.path):
+            if self._watcher is None:
+                self._watcher = self._engine.raw_connection()
+            connection: Any = self._watcher.driver_connection
+            return int(connection.execute("PRAGMA data_version").fetchall()[0][0])
+
+    @contextmanager
+    def _read(self) -> Generator[Connection]:
+        with translated(self.path), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self, settings: Settings | None = None) -> Generator[Connection]:
+        settings = settings or self._settings
+        self._store_waiting(settings)
+        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+            yield connection
+
+    def _store_waiting(self, settings: Settings) -> None:
+        """Store what waits beside the store, in a transaction of its own."""
+        if self._spool.waiting():
+            with translated(self.path):
+                with writing(self._engine, settings, self._log.tend) as connection:
+                    stored = self._spool.store(connection)
+                self._spool.discard(stored)
+
+    def _in_a_hurry(self) -> Settings:
+        return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))

@@ -1,0 +1,109 @@
+"""How judges who did not play see stored matches: grades of their actions, kept beside them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from arena_db.codec import unpack_actions
+from arena_db.dialects import upsert
+from arena_db.errors import DamagedError, RefusedError
+from arena_db.models import analyses, matches, tournaments
+from arena_db.records import Analysis, JudgedPly
+from arena_db.remark_codec import inflate
+from arena_db.remarks import CHUNK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+
+def add(connection: Connection, analysis: Analysis) -> None:
+    """Insert an analysis, or put it in place of an older one of the same judge."""
+    query = (
+        select(matches.c.actions, tournaments.c.num_actions)
+        .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
+        .where(matches.c.id == analysis.match)
+    )
+    row = connection.execute(query).first()
+    if row is None:
+        raise RefusedError(f"there is no match {analysis.match}")
+    num = len(unpack_actions(row.actions, row.num_actions))
+    if num != len(analysis.plies):
+        raise RefusedError(
+            f"match {analysis.match} has {num} actions, of which {len(analysis.plies)} are judged"
+        )
+    values = {
+        "match_id": analysis.match,
+        "name": analysis.name,
+        "content": _packed(analysis.plies),
+        "made_at": analysis.made_at,
+    }
+    statement = upsert(analyses, connection.dialect.name).values(values)
+    changed = {name: statement.excluded[name] for name in ("content", "made_at")}
+    connection.execute(statement.on_conflict_do_update(index_elements=["match_id", "name"], set_=changed))
+
+
+def find(connection: Connection, numbers: Sequence[int], name: str | None) -> dict[int, tuple[Analysis, ...]]:
+    """Return the analyses of matches by id, of those that have any; each match's by name."""
+    found: defaultdict[int, list[Analysis]] = defaultdict(list)
+    for start in range(0, len(numbers), CHUNK):
+        query = select(analyses).where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
+        if name is not None:
+            query = query.where(analyses.c.name == name)
+        for row in connection.execute(query.order_by(analyses.c.match_id, analyses.c.name)):
+            found[row.match_id].append(
+                Analysis(
+                    match=row.match_id,
+                    name=row.name,
+                    plies=_unpacked(row.match_id, row.content),
+                    made_at=row.made_at,
+                )
+            )
+    return {number: tuple(some) for number, some in found.items()}
+
+
+def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict[int, tuple[JudgedPly, ...]]:
+    """Return what one judge said of matches, for ascending ids that lie close together: by one range."""
+    if not numbers:
+        return {}
+    wanted = frozenset(numbers)
+    near = analyses.c.match_id.between(numbers[0], numbers[-1])
+    query = select(analyses.c.match_id, analyses.c.content).where(near, analyses.c.name == name)
+    rows = connection.execute(query)
+    return {number: _unpacked(number, content) for number, content in rows if number in wanted}
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Say which analyses cannot be read."""
+    query = select(analyses.c.match_id, analyses.c.content)
+    for row in connection.execution_options(yield_per=1000).execute(query):
+        try:
+            _unpacked(row.match_id, row.content)
+        except DamagedError as error:
+            yield str(error)
+
+
+def _packed(plies: Sequence[JudgedPly]) -> bytes:
+    rows = [[ply.value, ply.loss, ply.best] for ply in plies]
+    return zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+
+
+def _unpacked(match: int, content: bytes) -> tuple[JudgedPly, ...]:
+    try:
+        rows: list[Any] = json.loads(inflate(content))
+        return tuple(
+            JudgedPly(value=_number(value), loss=_number(loss), best=tuple(map(int, best)))
+            for value, loss, best in rows
+        )
+    except (zlib.error, ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(f"an analysis of match #{match} cannot be read: {error}") from error
+
+
+def _number(given: object) -> float | None:
+    return None if given is None else float(str(given))

@@ -1,0 +1,147 @@
+"""Reads very many matches by ranges of their numbers, packed as they are stored: what an export needs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import func, or_, select
+
+from arena_db import analyses, remarks
+from arena_db.access import Access
+from arena_db.dialects import driver_text_with_values
+from arena_db.filters import match_conditions, tournament_conditions
+from arena_db.models import matches, tournaments
+from arena_db.queries import list_chosen
+from arena_db.records import PackedMatch, StoredMatch, Volume
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from arena_db.records import JudgedPly, Remark, Selection
+
+_Match = TypeVar("_Match", PackedMatch, StoredMatch)
+
+_BYTE = 256
+"""A game of more actions has two bytes for each."""
+
+
+class BulkReading(Access):
+    """The part of a store that reads matches in bulk, those that are stored when it begins.
+
+    No transaction is open between two lists of matches.
+    """
+
+    def packed_matches(self, chosen: Selection, *, page: int = 4096) -> Iterator[list[PackedMatch]]:
+        """Yield matches by number, as they are stored, in lists of up to `page`."""
+        return self._pages(chosen, page, _packed_page)
+
+    def whole_matches(self, chosen: Selection, *, page: int = 512) -> Iterator[list[StoredMatch]]:
+        """Yield matches by number with all there is about them, in lists of up to `page`."""
+        return self._pages(chosen, page, list_chosen)
+
+    def bulk_remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
+        """Do as `remarks` does, for many matches that were stored one after another.
+
+        Args:
+            numbers: ids of matches, ascending.
+
+        Raises:
+            DamagedError: what is stored cannot be read.
+        """
+        with self._read() as connection:
+            return remarks.find_many(connection, numbers)
+
+    def bulk_analyses(self, numbers: Sequence[int], name: str) -> dict[int, tuple[JudgedPly, ...]]:
+        """Return what one judge said of many matches that were stored one after another.
+
+        Args:
+            numbers: ids of matches, ascending.
+            name: the judge.
+
+        Raises:
+            DamagedError: what is stored cannot be read.
+        """
+        with self._read() as connection:
+            return analyses.find_many(connection, numbers, name)
+
+    def volumes(self, chosen: Selection) -> list[Volume]:
+        """Return how many matches and actions of each tournament these are."""
+        with self._read() as connection:
+            conditions = _conditions(connection, chosen)
+            first, last = _range(connection, chosen, conditions)
+            sums = select(
+                matches.c.tournament_id,
+                func.count().label("num_matches"),
+                func.sum(func.length(matches.c.actions)).label("num_bytes"),
+            ).where(*conditions, matches.c.id.between(first, last))
+            counts = connection.execute(sums.group_by(matches.c.tournament_id)).all()
+            known = select(tournaments.c.id, tournaments.c.game, tournaments.c.num_actions)
+            games = {row.id: row for row in connection.execute(known)}
+        return [
+            Volume(
+                tournament=number,
+                game=games[number].game,
+                num_matches=num_matches,
+                num_actions=num_bytes // (1 if games[number].num_actions <= _BYTE else 2),
+            )
+            for number, num_matches, num_bytes in sorted(map(tuple, counts))
+        ]
+
+    def _pages(
+        self,
+        chosen: Selection,
+        page: int,
+        read: Callable[[Connection, Sequence[ColumnElement[bool]], int], list[_Match]],
+    ) -> Iterator[list[_Match]]:
+        with self._read() as connection:
+            conditions = _conditions(connection, chosen)
+            first, last = _range(connection, chosen, conditions)
+        while first <= last:
+            with self._read() as connection:
+                found = read(connection, [*conditions, matches.c.id.between(first, last)], page)
+            if not found:
+                return
+            yield found
+            first = found[-1].id + 1
+
+
+def _conditions(connection: Connection, chosen: Selection) -> list[ColumnElement[bool]]:
+    conditions = [*match_conditions(chosen.where), matches.c.outcome != "void"]
+    if chosen.terminations:
+        conditions.append(or_(*(matches.c.termination == kind for kind in chosen.terminations)))
+    if chosen.where.tournament is not None:
+        # By its id it is a range of an index, else a look at every match.
+        own = select(tournaments.c.id).where(*tournament_conditions(chosen.where))
+        conditions.append(matches.c.tournament_id == (connection.scalar(own) or 0))
+    return conditions
+
+
+def _range(
+    connection: Connection, chosen: Selection, conditions: Sequence[ColumnElement[bool]]
+) -> tuple[int, int]:
+    """Return the first and the last number to look at."""
+    last = connection.scalar(select(func.max(matches.c.id))) or 0
+    if chosen.limit is None:
+        return 1, last
+    found = select(matches.c.id).where(*conditions, matches.c.id <= last)
+    nth = found.order_by(matches.c.id.desc()).limit(1).offset(chosen.limit - 1)
+    return connection.scalar(nth) or 1, last
+
+
+def _packed_page(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
+) -> list[PackedMatch]:
+    columns: list[Any] = [getattr(matches.c, name) for name in _COLUMNS]
+    statement = select(*columns).where(*conditions).order_by(matches.c.id).limit(limit)
+    # A driver's tuples: a row of SQLAlchemy costs as much as all the rest of reading it.
+    text, values = driver_text_with_values(statement, connection.dialect.name)
+    found = connection.exec_driver_sql(text, values).all()
+    # As `_make` does, but without its call and its look at the length, which cost more than the tuple.
+    make = partial(tuple.__new__, PackedMatch)  # pyright: ignore[reportUnknownMemberType] # tuples of anything
+    return list(map(make, found))
+
+
+_COLUMNS = tuple("tournament_id" if name == "tournament" else name for name in PackedMatch._fields)

@@ -1,0 +1,79 @@
+"""Packs what bots said in a match, so that workers can do it, too: they load no database."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from arena_db.errors import RefusedError
+from arena_db.records import Remark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DIGITS: Final = 5
+_MOST: Final = 1 << 26
+"""Bytes of the remarks of one match before they are packed."""
+
+
+def pack_remarks(said: Sequence[Remark | None]) -> bytes:
+    """Return the remarks of a match, one per action, as compressed JSON; nothing where there are none."""
+    rows = [None if remark is None else _row(remark) for remark in said]
+    if not any(rows):
+        return b""
+    return zlib.compress(json.dumps([row or None for row in rows], separators=(",", ":")).encode())
+
+
+def unpack_remarks(packed: bytes) -> tuple[Remark | None, ...]:
+    """Return what was packed, with policies rounded to five digits.
+
+    Raises:
+        RefusedError: it is not what `pack_remarks` gives.
+    """
+    if not packed:
+        return ()
+    try:
+        rows: list[dict[str, Any] | None] = json.loads(inflate(packed))
+        return tuple(None if row is None else _remark(row) for row in rows)
+    except (zlib.error, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise RefusedError(f"remarks of a match cannot be read: {error}") from error
+
+
+def inflate(packed: bytes) -> bytes:
+    """Return what was compressed.
+
+    Raises:
+        ValueError: it would be larger than anything that is stored, or is cut off.
+        zlib.error: it is damaged.
+    """
+    reader = zlib.decompressobj()
+    content = reader.decompress(packed, _MOST)
+    if not reader.eof:
+        raise ValueError(f"it is cut off, or has more than {_MOST} bytes")
+    return content
+
+
+def _row(remark: Remark) -> dict[str, Any]:
+    """Return what was said, by one letter for each kind."""
+    policy = remark.policy
+    said: dict[str, Any] = {
+        "p": None if policy is None else [(action, round(share, _DIGITS)) for action, share in policy],
+        "v": remark.visits,
+        "l": remark.pv,
+        "n": remark.nodes,
+        "d": remark.depth,
+        "t": remark.text or None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _remark(row: dict[str, Any]) -> Remark:
+    return Remark(
+        policy=tuple((int(action), float(share)) for action, share in row["p"]) if "p" in row else None,
+        visits=tuple((int(action), int(num)) for action, num in row["v"]) if "v" in row else None,
+        pv=tuple(map(int, row["l"])) if "l" in row else None,
+        nodes=int(row["n"]) if "n" in row else None,
+        depth=int(row["d"]) if "d" in row else None,
+        text=str(row["t"]) if "t" in row else None,
+    )

@@ -1,0 +1,84 @@
+"""What bots said in matches beside the values they claimed: stored beside the match, read again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import insert, select
+
+from arena_db.dialects import driver_text
+from arena_db.errors import DamagedError, RefusedError
+from arena_db.models import matches, remarks
+from arena_db.remark_codec import unpack_remarks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena_db.records import MatchRecord, Remark
+
+CHUNK: Final = 500
+"""Matches that one query asks for."""
+
+
+def store(connection: Connection, records: Iterable[MatchRecord]) -> None:
+    """Insert the remarks of matches that were inserted in this transaction."""
+    rows = [
+        (
+            record.tournament,
+            record.number,
+            record.attempt,
+            bytearray(record.remarks),
+            bytearray(sha256(record.remarks).digest()),
+        )
+        for record in records
+        if record.remarks
+    ]
+    if rows:
+        names = [column.name for column in remarks.c]
+        connection.exec_driver_sql(driver_text(insert(remarks), connection.dialect.name, names), rows)
+
+
+def find(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
+    """Return the remarks of matches by id, of those that have any."""
+    found: dict[int, tuple[Remark | None, ...]] = {}
+    for start in range(0, len(numbers), CHUNK):
+        chosen = connection.execute(_ALL.where(matches.c.id.in_(numbers[start : start + CHUNK])))
+        found.update((number, _unpacked(number, content)) for number, content in chosen)
+    return found
+
+
+def find_many(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
+    """Do as `find` does for ascending ids that lie close together: by one range, not id by id."""
+    if not numbers:
+        return {}
+    wanted = frozenset(numbers)
+    rows = connection.execute(_ALL.where(matches.c.id.between(numbers[0], numbers[-1])))
+    return {number: _unpacked(number, content) for number, content in rows if number in wanted}
+
+
+def _unpacked(number: int, content: bytes) -> tuple[Remark | None, ...]:
+    try:
+        return unpack_remarks(content)
+    except RefusedError as error:
+        raise DamagedError(f"match #{number}: {error}") from error
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Say which remarks are not as they were stored, or belong to no match."""
+    query = select(matches.c.id, remarks).outerjoin_from(remarks, matches, _OWN)
+    for row in connection.execution_options(yield_per=100).execute(query):
+        if row.id is None:
+            yield f"remarks of match {row.number} of tournament {row.tournament_id} belong to no stored match"
+        elif sha256(row.content).digest() != row.content_hash:
+            yield f"the remarks of match #{row.id} are not as they were stored"
+
+
+_OWN: Final = (
+    (matches.c.tournament_id == remarks.c.tournament_id)
+    & (matches.c.number == remarks.c.number)
+    & (matches.c.attempt == remarks.c.attempt)
+)
+_ALL: Final = select(matches.c.id, remarks.c.content).join_from(matches, remarks, _OWN)

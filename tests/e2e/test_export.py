@@ -1,0 +1,84 @@
+"""`arena export` as a process: stopped at any moment, or with a full disk, it leaves nothing behind."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.export.dataset import Dataset
+from children import arena_environment, run_child
+from exports import fill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARENA = (sys.executable, "-m", "arena")
+DEADLINE = 120.0
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a store of 600 matches."""
+    folder = tmp_path_factory.mktemp("filled")
+    fill(folder / "arena.db", num=600)
+    return folder / "arena.db"
+
+
+def _command(store: Path, *words: str) -> list[str]:
+    return [*ARENA, "export", "out", "--db", str(store), *words]
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_export_leaves_nothing(store: Path, tmp_path: Path, kind: signal.Signals) -> None:
+    with subprocess.Popen(  # noqa: S603 - our own command
+        _command(store, "--format", "csv"),
+        cwd=tmp_path,
+        env=arena_environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        # What is being written is there before any of it is read.
+        while not list(tmp_path.iterdir()):
+            assert process.poll() is None
+        process.send_signal(kind)
+        _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 3
+    assert "arena export: stopped; nothing was written" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet", "csv", "pgn"])
+def test_a_full_disk_is_told_and_leaves_nothing(store: Path, tmp_path: Path, form: str) -> None:
+    def no_room() -> None:
+        # More than what two processes that read a store share, less than the files of an export.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    done = subprocess.run(  # noqa: S603 - our own command
+        _command(store, "--format", form, "--quiet"),
+        cwd=tmp_path,
+        env=arena_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+        preexec_fn=no_room,
+    )
+    assert done.returncode == 1
+    assert "nothing was kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_bytes_from_two_processes(store: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / "one", tmp_path / "two"]
+    for out in outs:
+        out.mkdir()
+        run_child(_command(store, "--split", "0.9", "--dedup"), cwd=out, env=arena_environment(tmp_path))
+    one, two = ({path.name: path.read_bytes() for path in (out / "out").iterdir()} for out in outs)
+    assert one == two
+    assert Dataset.open(outs[0] / "out").num_rows("train") > 0

@@ -1,0 +1,144 @@
+"""The way of the lesson: a tournament, a lost match, its blunder, play from there, and the export."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.home import open_store
+from arena.tui.screens.export import ExportScreen
+from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.start import watch_app
+from arena.tui.widgets.form import Choice, Field, Push
+from arena.tui.widgets.match_list import MatchList
+from arena_db.records import MatchFilter
+from command_line import FAST, CommandLine
+from dashboard import screen_lines
+from plays import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from arena.tui.screens.app import Dashboard
+    from arena_db.records import StoredMatch
+
+DEADLINE_S = 120.0
+
+
+async def until(pilot: Pilot[None], app: Dashboard, condition: Callable[[], object]) -> None:
+    """Let the app work until something is so."""
+    end = asyncio.get_running_loop().time() + DEADLINE_S
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, "\n".join(screen_lines(app))
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+def shown(app: Dashboard) -> str:
+    """Give what is on the screen."""
+    return "\n".join(screen_lines(app))
+
+
+@pytest.fixture
+def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """Give a store with a small tournament, so that there is something to watch."""
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    line = CommandLine(tmp_path)
+    line("tournament", "random", "minimax:depth=1", *FAST, "--rounds", 1, "--srand", 7, "--name", "warm-up")
+    return line
+
+
+async def hold(pilot: Pilot[None], app: Dashboard) -> None:
+    """Start the tournament of the lesson by the form, and wait for its end."""
+    await pilot.press("7")
+    await until(pilot, app, lambda: isinstance(app.screen, TournamentsScreen))
+    await pilot.press("n")
+    await until(pilot, app, lambda: isinstance(app.screen, NewTournamentScreen))
+    screen = app.screen
+    screen.query_one("#field-bots", Field).value = "random minimax:depth=9"
+    screen.query_one("#field-game", Field).value = "tic-tac-toe"
+    screen.query_one("#field-name", Field).value = "lesson"
+    screen.query_one("#field-more", Field).value = "--require-tier T0 --executor inline --rounds 3 --srand 7"
+    screen.query_one("#field-isolation", Choice).value = "none"
+    screen.query_one("#push-start", Push).focus()
+    await pilot.press("enter")
+    await until(pilot, app, lambda: app.tournament == "lesson" and "ENDED" in shown(app))
+
+
+async def find(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
+    """Go to the blunder of a match that was lost and judged."""
+    await pilot.press("3")
+    await until(pilot, app, lambda: isinstance(app.screen, MatchesScreen) and app.screen.query(MatchList))
+    await pilot.press("slash", *"bot:minimax:depth=9 result:0-1", "enter")
+    await until(pilot, app, lambda: "bot:minimax" in shown(app))
+    app.push_screen(ReplayScreen(lost.id))
+    await until(pilot, app, lambda: isinstance(app.screen, ReplayScreen) and "ply" in shown(app))
+    await pilot.press("home", "b")
+    await until(pilot, app, lambda: "gives a" in shown(app))
+    await pilot.press("v")
+    await until(pilot, app, lambda: "values by solver" in shown(app))
+
+
+async def play_on(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
+    """Play on from before the blunder, with a hint and an undo, and go back."""
+    await pilot.press("left", "p")
+    await until(pilot, app, lambda: isinstance(app.screen, PlayScreen) and app.screen.seen.can_move)
+    screen = app.screen
+    assert isinstance(screen, PlayScreen)
+    begun = screen.seen.match
+    assert begun is not None
+    assert begun.actions == lost.actions[: begun.ply], "from the position before the blunder"
+    assert begun.seats[1 - screen.seen.player].name == "minimax:depth=9"
+    await pilot.press("H")
+    await until(pilot, app, lambda: screen.seen.hinted is not None)
+    await pilot.press("enter")
+    await until(pilot, app, lambda: screen.seen.match is not None and screen.seen.match.ply > begun.ply + 1)
+    await pilot.press("u")
+    await until(pilot, app, lambda: screen.seen.match is not None and screen.seen.match.number == 2)
+    await pilot.press("escape", "escape")
+    await until(pilot, app, lambda: isinstance(app.screen, ReplayScreen))
+
+
+async def export(pilot: Pilot[None], app: Dashboard, out: Path) -> None:
+    """Write the matches into a file."""
+    await pilot.press("8")
+    await until(pilot, app, lambda: isinstance(app.screen, ExportScreen))
+    screen = app.screen
+    screen.query_one("#field-format", Choice).value = "pgn"
+    screen.query_one("#field-out", Field).value = str(out)
+    screen.query_one("#push-export", Push).focus()
+    await pilot.press("enter")
+    await until(pilot, app, out.exists)
+
+
+def test_the_way_of_the_lesson(arena: CommandLine) -> None:
+    app = watch_app(str(arena.db), 1, "warm-up", glyphs="ascii", reduce_motion=True)
+    out = arena.folder / "lesson.pgn"
+
+    async def run() -> None:
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await until(pilot, app, lambda: "ENDED" in shown(app))
+            await hold(pilot, app)
+            with open_store(str(arena.db), read_only=True) as store:
+                found = store.matches(MatchFilter(tournament="lesson", rated_only=False))
+            lost = next(m for m in found if m.outcome == "second" and m.first_label == "random")
+            arena("show", lost.id, "--grade", "--db", arena.db)
+            await find(pilot, app, lost)
+            await play_on(pilot, app, lost)
+            await export(pilot, app, out)
+
+    asyncio.run(run())
+    assert out.read_text().count('[Event "lesson"]') == 6
+    with open_store(str(arena.db), read_only=True) as store:
+        where = MatchFilter(tournament="play-3", rated_only=False)
+        played = wait_for(lambda: found if len(found := store.matches(where)) >= 2 else None)
+    assert {(match.termination, match.rated) for match in played} == {("aborted", False)}

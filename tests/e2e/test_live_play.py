@@ -1,0 +1,234 @@
+"""A tournament in a process of its own, and those who watch and steer it from others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import strange_bots
+from arena.tournament.launch import Launched, start_tournament
+from arena.tui.feed.store_feed import StoreFeed
+from arena.tui.shell.feed import Model, advance
+from arena_db.store import Store
+from terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from arena.live.views import LiveView
+
+DEADLINE_S = 300.0
+_BUSY = "strange:folder={folder},wait=on"
+_OPTIONS = ("--game", "tic-tac-toe", "--isolation", "none", "--require-tier", "T0", "--concurrency", "1")
+_MORE = ("--openings", "none", "--rounds", "6", "--srand", "5", "--st", "600")
+
+
+def until(what: str, is_so: Callable[[], object]) -> None:
+    """Ask again and again, until it is so."""
+    end, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    while not is_so():
+        assert time.monotonic() < end, f"in vain: {what}"
+        pause.wait(0.02)
+
+
+class Watcher:
+    """A viewer in this process."""
+
+    def __init__(self, db: Path) -> None:
+        self.feed = StoreFeed(str(db), 1)
+        self.model = Model()
+
+    def sees(self, is_so: Callable[[LiveView], object]) -> bool:
+        """Take what is new, and say whether it is so now."""
+        batch = self.feed.poll()
+        if batch is not None:
+            self.model = advance(self.model, batch)
+        return bool(is_so(self.model.view))
+
+    def warning(self) -> str:
+        """Give what the header says of the coordinator."""
+        self.sees(lambda _: True)
+        return self.model.health.warning(time.time())
+
+
+class Place(NamedTuple):
+    """Where everything of a test lies."""
+
+    folder: Path
+    db: Path
+    gate: Path
+    """While it is there, `strange` moves at once; else it waits."""
+
+    def start(self, *words: str) -> Launched:
+        """Start a tournament whose bots wait once the gate is shut."""
+        bot = _BUSY.format(folder=self.folder)
+        return start_tournament([*(words or ("match",)), *_OPTIONS, *_MORE, "--", bot, "random"])
+
+    def plain(self, name: str) -> subprocess.Popen[bytes]:
+        """Start a viewer that prints lines into a file."""
+        with (self.folder / name).open("wb") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", "arena", "watch", "--plain"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def lines(self, name: str) -> list[str]:
+        """Give what it printed."""
+        return (self.folder / name).read_text("utf-8").splitlines()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    made = Place(tmp_path, tmp_path / "arena.db", tmp_path / "gate")
+    strange_bots.install(monkeypatch, tmp_path / "site")
+    support = Path(strange_bots.__file__).parent
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), str(support)]))
+    scripts = sysconfig.get_path("scripts")
+    monkeypatch.setenv("PATH", os.pathsep.join([scripts, os.environ.get("PATH", "")]))
+    for name, path in (("HOME", "home"), ("DB", "arena.db"), ("CACHE", "cache")):
+        monkeypatch.setenv(f"ARENA_{name}", str(tmp_path / path))
+    made.gate.touch()
+    yield made
+    made.gate.touch()
+
+
+@pytest.fixture
+def started(place: Place) -> Iterator[Launched]:
+    """Give a match of 12 that has been planned, before `strange` has moved for the first time."""
+    launched = place.start()
+    until("it is planned", lambda: launched.tournament() or launched.poll() is not None)
+    assert launched.tournament() == "match-1", launched.complaint()
+    place.gate.unlink()
+    yield launched
+    place.gate.touch()
+    launched.end()
+    until("it has ended", lambda: launched.poll() is not None)
+
+
+def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> None:
+    watcher = Watcher(place.db)
+    until("a match is being played", lambda: watcher.sees(_is_played))
+    with place.plain("stays") as stays, place.plain("goes") as goes:
+        until("both see it", lambda: all(_has(place.lines(name), "begins") for name in ("stays", "goes")))
+        goes.kill()
+        assert watcher.warning() == ""
+        with Store.open(place.db, read_only=True) as viewer:
+            asked = viewer.ask(1, "pause")
+            until("it is paused", lambda: watcher.sees(lambda view: view.progress.state == "paused"))
+            place.gate.touch()
+            until("the match has ended", lambda: watcher.sees(lambda view: view.progress.done == 1))
+            answer = viewer.command(asked)
+            assert answer is not None
+            assert answer.answer.startswith("no new match begins")
+            late = Watcher(place.db)
+            until("who comes late sees the same", lambda: late.sees(lambda view: view.progress.done == 1))
+            assert late.model.view.progress.state == "paused"
+            assert started.poll() is None
+            viewer.ask(1, "resume")
+        until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
+        until("it has ended", lambda: watcher.sees(lambda view: view.progress.state == "ended"))
+        assert stays.wait(DEADLINE_S) == 0
+    until("the process has ended", lambda: started.poll() is not None)
+    assert started.poll() == 0
+    assert _has(place.lines("stays"), "12 of 12")
+    with Store.open(place.db) as store:
+        assert store.check() == []
+        moves = [
+            event for event in store.events_after(0).events if event.kind == "move" and event.number == 1
+        ]
+        match = store.match_of(1, 1)
+        assert match is not None
+        assert [event.ply for event in moves] == list(range(1, len(match.actions) + 1))
+
+
+def test_a_coordinator_that_was_killed_is_missed_and_replaced(place: Place, started: Launched) -> None:
+    watcher = Watcher(place.db)
+    until("a match is being played", lambda: watcher.sees(_is_played))
+    os.kill(started.pid, signal.SIGKILL)
+    until("it is missed", lambda: watcher.warning() == "no coordinator")
+    assert started.poll() == -signal.SIGKILL
+    place.gate.touch()
+    again = start_tournament(["resume"], db=str(place.db))
+    until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
+    until("it has ended", lambda: again.poll() is not None)
+    assert again.poll() == 0, again.complaint()
+    until("nobody is expected", lambda: watcher.warning() == "")
+    with Store.open(place.db) as store:
+        assert store.check() == []
+
+
+def test_a_stop_from_another_process(place: Place, started: Launched) -> None:
+    watcher = Watcher(place.db)
+    until("a match is being played", lambda: watcher.sees(_is_played))
+    stopped = subprocess.run(
+        [sys.executable, "-m", "arena", "stop", "match-1"],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    assert b"asked match-1 to stop" in stopped.stdout
+    until("it stops", lambda: watcher.sees(lambda view: view.progress.state == "stopping"))
+    place.gate.touch()
+    until("it has ended", lambda: started.poll() is not None)
+    assert started.poll() == 3
+    until("viewers know", lambda: watcher.sees(lambda view: view.progress.state == "ended"))
+    assert watcher.model.view.progress.reason == "stopped on request"
+
+
+def test_what_cannot_be_held_says_why(place: Place) -> None:
+    launched = start_tournament(["tournament", "mtcs", "random"], db=str(place.db))
+    until("it has ended", lambda: launched.poll() is not None)
+    assert launched.poll() == 2
+    assert launched.tournament() == ""
+    assert 'no bot "mtcs"' in launched.complaint()
+
+
+def _is_played(view: LiveView) -> bool:
+    return any(not match.is_over for match in view.matches.values())
+
+
+def _has(lines: list[str], text: str) -> bool:
+    return any(text in line for line in lines)
+
+
+def test_a_tournament_outlives_its_dashboard(place: Place) -> None:
+    bot = _BUSY.format(folder=place.folder)
+    terminal = Terminal(place.db, "match", *_OPTIONS, *_MORE, "--tui", "--name", "cup", bot, "random")
+    try:
+        logs = place.folder / "home" / "logs" / "started"
+        until("it is planned", lambda: any('"begun"' in log.read_text() for log in logs.glob("*.log")))
+        place.gate.unlink()
+        terminal.wait_for(b"LIVE")
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+        assert terminal.is_restored()
+        assert b"arena watch cup" in terminal.output
+    finally:
+        terminal.close()
+        place.gate.touch()
+    watcher = Watcher(place.db)
+    until("it went on to its end", lambda: watcher.sees(lambda view: view.progress.state == "ended"))
+    assert watcher.model.view.progress.done == 12
+
+
+def test_a_dashboard_needs_a_terminal(place: Place) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "arena", "match", "random", "random", "--tui"],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (done.returncode, place.db.exists()) == (2, False)
+    assert b"--tui needs a terminal" in done.stderr

@@ -1,0 +1,126 @@
+"""Draws the pictures of the dashboard in docs/images, an SVG a screen, from the running program.
+
+    .venv/bin/python tests/support/dashboard_pictures.py
+
+It plays a small tournament in a folder of its own, opens the dashboard on it, and goes through its screens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from command_line import CommandLine
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from arena.tui.screens.app import Dashboard
+
+IMAGES: Final = ROOT / "docs" / "images"
+SIZE: Final = (120, 40)
+MAX_BYTES: Final = 150_000
+BOTS: Final = ("mcts:playouts=400", "minimax:depth=4", "mcts:playouts=40", "minimax:depth=1", "random")
+GAME: Final = (
+    "--game",
+    "connect-four",
+    "--isolation",
+    "none",
+    "--require-tier",
+    "T0",
+    "--executor",
+    "inline",
+)
+RUNS: Final = ROOT / "tests" / "unit" / "arena" / "live" / "recorded_runs"
+SCREENS: Final = (
+    ("live", ("1",)),
+    ("standings", ("2",)),
+    ("matches", ("3", "o", "down")),
+    ("replay", ("3", "enter", "end", "left", "left")),
+    ("matrix", ("4", "right")),
+    ("bots", ("5", "down", "down", "down")),
+    ("train", ("6",)),
+    ("tournaments", ("7",)),
+    ("new-tournament", ("7", "n")),
+    ("export", ("8",)),
+)
+"""Name of the picture, and the keys that lead to it."""
+_FONT: Final = re.compile(r"@font-face \{.*?\}", re.DOTALL)
+_NO_ID: Final = re.compile(r"terminal-\d+-")
+_CLIPS: Final = re.compile(
+    r'<clipPath id="a-line-\d+">.*?</clipPath>| clip-path="url\(#a-line-\d+\)"', re.DOTALL
+)
+"""Every line is cut to its own height, which makes a third of the picture and shows nothing."""
+_CRISP: Final = ' shape-rendering="crispEdges"'
+"""Of every rectangle; said once for all of them."""
+_BLANKS: Final = re.compile(r"<text[^>]*>(?:&#160;)*</text>")
+
+
+def main() -> None:
+    """Write all pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        arena = CommandLine(folder)
+        os.environ.update(ARENA_HOME=str(folder / "home"), ARENA_DB=str(arena.db), TERM="xterm-256color")
+        os.environ.pop("NO_COLOR", None)
+        shutil.copytree(RUNS, folder / "home" / "runs")
+        arena("tournament", *BOTS, *GAME, "--rounds", 4, "--srand", 1, "--name", "spring", "--quiet")
+        arena("tournament", *BOTS[3:], *GAME, "--rounds", 1, "--srand", 2, "--name", "summer", "--quiet")
+        asyncio.run(_draw(arena.db))
+
+
+async def _draw(store: Path) -> None:
+    from arena.tui.start import watch_app
+
+    app = watch_app(str(store), 1, "spring", glyphs="unicode", reduce_motion=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await _settle(app, pilot)
+        for name, keys in SCREENS:
+            for key in keys:
+                await pilot.press(key)
+                await _settle(app, pilot)
+            if name == "new-tournament":
+                await pilot.press(*"mcts:playouts=400 minimax:depth=4 random", "tab")
+                await _settle(app, pilot)
+            _write(name, app)
+            while len(app.screen_stack) > 2:
+                await pilot.press("escape")
+                await _settle(app, pilot)
+
+
+async def _settle(app: Dashboard, pilot: Pilot[None]) -> None:
+    """Wait till every worker but the feed, which never ends, has given what it was asked for."""
+    for _ in range(2):
+        if others := [worker for worker in app.workers if worker.group != "feed"]:
+            await app.workers.wait_for_complete(others)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
+        await pilot.pause()
+    while not app.model.facts.get("standings"):
+        await pilot.pause(0.1)
+
+
+def _write(name: str, app: Dashboard) -> None:
+    # The fonts would be loaded from elsewhere; every reader has a monospaced one.
+    picture = _FONT.sub("", app.export_screenshot(title=f"arena: {name}"))
+    for pattern, new in ((_NO_ID, "a-"), (_CLIPS, ""), (_BLANKS, "")):
+        picture = pattern.sub(new, picture)
+    picture = picture.replace(_CRISP, "").replace(
+        "<style>", "<style>rect { shape-rendering: crispEdges; }", 1
+    )
+    picture = "\n".join(line.strip() for line in picture.splitlines() if line.strip())
+    content = (picture + "\n").encode()
+    if len(content) > MAX_BYTES:
+        sys.exit(f"{name}.svg has {len(content)} bytes, more than {MAX_BYTES}")
+    (IMAGES / f"{name}.svg").write_bytes(content)
+    print(f"{name}.svg {len(content) / 1000:.0f} kB")  # noqa: T201 # a program
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Plays on their screen, in a terminal that is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from arena.tui.screens.app import Dashboard
+from arena.tui.screens.play import PlayScreen
+from arena.tui.widgets.play_board import PlayBoard
+from dashboard import screen_lines
+from plays import DEADLINE_S, LocalLink, config
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from arena.play.config import PlayConfig
+
+_Result = TypeVar("_Result")
+FOUR = config(game="connect-four")
+
+
+class Board:
+    """A play on its screen, driven by a pilot."""
+
+    def __init__(self, pilot: Pilot[None], app: Dashboard, link: LocalLink) -> None:
+        self.pilot = pilot
+        self.app = app
+        self.link = link
+
+    @property
+    def screen(self) -> PlayScreen:
+        """The screen."""
+        (screen,) = [screen for screen in self.app.screen_stack if isinstance(screen, PlayScreen)]
+        return screen
+
+    @property
+    def widget(self) -> PlayBoard:
+        """The board on it."""
+        return self.screen.query_one(PlayBoard)
+
+    def text(self) -> str:
+        """What is shown."""
+        return "\n".join(screen_lines(self.app))
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Let the app work until something is so."""
+        end = asyncio.get_running_loop().time() + DEADLINE_S
+        while not condition():
+            assert asyncio.get_running_loop().time() < end, self.text()
+            await self.pilot.pause(0.01)
+        await self.pilot.pause()
+
+    async def turn(self, number: int = 1, ply: int = 0) -> None:
+        """Wait for the person's turn in a position."""
+        await self.until(lambda: self.at(number, ply) and self.screen.seen.can_move)
+
+    def at(self, number: int, ply: int) -> bool:
+        """Say whether this position is shown."""
+        match = self.screen.seen.match
+        return match is not None and (match.number, match.ply) == (number, ply)
+
+    def place(self, column: int, row: int = 0) -> tuple[int, int]:
+        """Give where on the board, counted from its corner, a cell is drawn with its grid."""
+        return 6 + 4 * column, 4 + row
+
+    async def press(self, *keys: str) -> None:
+        """Press keys."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+
+def played(
+    path: Path,
+    act: Callable[[Board], Awaitable[_Result]],
+    settings: PlayConfig = FOUR,
+    size: tuple[int, int] = (80, 24),
+    gate: threading.Event | None = None,
+) -> _Result:
+    """Begin a play on a screen, act on it, and leave."""
+    link = LocalLink(path / "a.db", settings, gate)
+    app = Dashboard(
+        None, [PlayScreen], store=str(path / "a.db"), play=link, glyphs="ascii", reduce_motion=True
+    )
+
+    async def run() -> _Result:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            board = Board(pilot, app, link)
+            if gate is None:
+                await board.turn(1, len(settings.opening) + (settings.side == "second"))
+            return await act(board)
+
+    try:
+        return asyncio.run(run())
+    finally:
+        link.close()

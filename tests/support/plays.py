@@ -1,0 +1,212 @@
+"""Plays of a person in this process: the real coordinator in a thread, against a bot easy to foresee."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from arena.play.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
+from arena.play.hold import store_play
+from arena.play.sitting import Sitting, Table, planned_match
+from arena.play.start import Link
+from arena.play.wishes import Wish
+from arena.referee.inprocess import InProcessSeat
+from arena.sandbox.tier import Tier
+from arena_db.store import Store
+from arena_plugins import PlayResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from arena_db.records import LiveEvent, StoredMatch, TournamentRecord
+    from arena_plugins import Game, Limit, State
+
+DEADLINE_S = 60.0
+
+
+class FirstLegal:
+    """Plays the first legal action, and says that it likes it; waits for `gate` before each answer."""
+
+    def __init__(self, gate: threading.Event | None = None) -> None:
+        self._gate = gate
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        """Give the first legal action."""
+        del limit
+        if self._gate is not None:
+            assert self._gate.wait(DEADLINE_S)
+        action = state.legal_actions[0]
+        return PlayResult(action=action, value=0.5, visits={action: 7}, policy={action: 1.0})
+
+    def new_match(self, seed: int) -> None:
+        """Begin anew."""
+
+
+def config(**changes: Any) -> PlayConfig:  # noqa: ANN401 - values of any option
+    """Give a play of tic-tac-toe; its bot is `FirstLegal`, whatever it is called."""
+    usual: dict[str, Any] = {
+        "bot": "random",
+        "game": "tic-tac-toe",
+        "srand": 7,
+        "isolation": "none",
+        "st": 30.0,
+    }
+    return PlayConfig(**(usual | changes))
+
+
+class Played:
+    """A play in a store of its own, and its coordinator in a thread."""
+
+    def __init__(self, path: Path, settings: PlayConfig, gate: threading.Event | None = None) -> None:
+        self.path = path
+        self.stop = threading.Event()
+        """Once it is set the coordinator ends, as after a signal."""
+        self.error: BaseException | None = None
+        self._store = Store.open(path)
+        self._plan = make_play(settings)
+        first = PERSON_SEAT if settings.side == "first" else BOT_SEAT
+        self._match = planned_match(1, first, settings.opening)
+        self.record: TournamentRecord = store_play(self._store, self._plan, Tier.T0, self._match)
+
+        def make(game: Game, seed: int) -> FirstLegal:
+            del game, seed
+            return FirstLegal(gate)
+
+        bot = InProcessSeat(make, name="random", version="")
+        self._table = Table(self._store, self.record, self._plan, Tier.T0, bot)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        # What is asked before the run begins is refused.
+        wait_for(lambda: not self.is_alive or self.events("started"))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it plays."""
+        return self._thread.is_alive()
+
+    def ask(self, kind: str, number: int = 1, ply: int = 0, action: int | None = None) -> str:
+        """Leave a command and give its answer."""
+        payload = Wish(number=number, ply=ply, action=action).to_text()
+        with Store.open(self.path, read_only=True) as store:
+            command = store.ask(self.record.id, kind, payload)
+            return wait_for(lambda: (found := store.command(command)) and found.answered_at and found.answer)
+
+    def move(self, action: int, number: int = 1) -> str:
+        """Play an action as soon as it is the person's turn, and wait until it was told."""
+        ply = wait_for(lambda: self._turn(number)) - 1
+        answer = self.ask("move", number, ply, action)
+        if answer == "played":
+            wait_for(lambda: any(event.ply > ply for event in self.events("move", number)))
+        return answer
+
+    def events(self, kind: str, number: int | None = None) -> list[LiveEvent]:
+        """Give what was told of one kind."""
+        with Store.open(self.path, read_only=True) as store:
+            page = store.events_after(0, 10_000, tournament=self.record.id)
+        return [e for e in page.events if e.kind == kind and number in (None, e.number)]
+
+    def matches(self) -> list[StoredMatch]:
+        """Give the matches that are stored, by number."""
+        with Store.open(self.path, read_only=True) as store:
+            return list(store.tournament_matches(self.record.id))
+
+    def await_matches(self, num: int) -> list[StoredMatch]:
+        """Wait until so many matches are stored."""
+        return wait_for(lambda: found if len(found := self.matches()) >= num else None)
+
+    def close(self) -> None:
+        """End it; what went wrong in the thread goes wrong here."""
+        self.stop.set()
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive()
+        if self.error is not None:
+            raise self.error
+
+    def _turn(self, number: int) -> int | None:
+        """Give the ply after which it is the person's turn, plus one."""
+        started = self.events("started", number)
+        if not started:
+            return None
+        plies = [event.ply for event in self.events("move", number)]
+        with Store.open(self.path, read_only=True) as store:
+            (match,) = [match for match in store.planned(self.record.id) if match.number == number]
+        ply = max(plies, default=len(match.opening))
+        person = 0 if match.first == PERSON_SEAT else 1
+        return ply + 1 if ply % 2 == person else None
+
+    def _run(self) -> None:
+        try:
+            with self._store, Sitting(self._table, self.stop.is_set) as sitting:
+                sitting.run(self._match)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the test ends
+            self.error = error
+
+
+class LocalLink(Link):
+    """A link to a coordinator of this process."""
+
+    def __init__(self, path: Path, settings: PlayConfig, gate: threading.Event | None = None) -> None:
+        super().__init__(str(path), [])
+        self.path = path
+        self.settings = settings
+        self.gate = gate
+        self.hold = threading.Event()
+        """Unless it is set, nothing that is asked gets through."""
+        self.hold.set()
+        self.played: list[Played] = []
+
+    @property
+    @override
+    def is_alive(self) -> bool:
+        return bool(self.played) and self.played[-1].is_alive
+
+    @override
+    def begin(self, wait: Callable[[float], object]) -> TournamentRecord:
+        del wait
+        self.played.append(Played(self.path, self.settings, self.gate))
+        self.record = self.played[-1].record
+        return self.record
+
+    @override
+    def ask(self, kind: str, payload: str, wait: Callable[[float], object]) -> str:
+        assert self.hold.wait(DEADLINE_S)
+        return super().ask(kind, payload, wait)
+
+    def close(self) -> None:
+        """End all of it."""
+        if self.gate is not None:
+            self.gate.set()
+        for played in self.played:
+            played.close()
+
+
+def wait_for(look: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is waited for
+    """Look until there is something; give it."""
+    end, never = time.monotonic() + DEADLINE_S, threading.Event()
+    while not (found := look()):
+        assert time.monotonic() < end
+        never.wait(0.01)
+    return found
+
+
+def moves_to(game: Game, outcome: Sequence[float], person: int) -> list[int]:
+    """Give the actions with which a person gets `outcome` (both returns) against `FirstLegal`."""
+    found = _search(game.initial_state(), tuple(outcome), person)
+    assert found is not None
+    return found
+
+
+def _search(state: State, outcome: tuple[float, ...], person: int) -> list[int] | None:
+    if state.is_terminal:
+        return [] if tuple(state.returns) == outcome else None
+    if state.current_player != person:
+        return _search(state.child(state.legal_actions[0]), outcome, person)
+    for action in state.legal_actions:
+        rest = _search(state.child(action), outcome, person)
+        if rest is not None:
+            return [action, *rest]
+    return None

@@ -1,0 +1,65 @@
+"""The whole dashboard over a store that is there, followed until all of it has been told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from arena.tui.feed.store_feed import StoreFeed
+from arena.tui.screens.app import Dashboard
+from arena.tui.shell.feed import Batch
+from arena.tui.start import SCREENS
+from dashboard import piloted, screen_lines, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+_Result = TypeVar("_Result")
+
+
+class Brief(StoreFeed):
+    """Follows a store until all of what is there now has been told."""
+
+    def poll(self) -> Batch | None:
+        """Give the next batch; the first look at nothing new is the last one."""
+        batch = super().poll()
+        return Batch(is_last=True) if batch is None else batch
+
+
+def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) -> Dashboard:
+    """Give the dashboard of `spring`, the first tournament of a store."""
+    return Dashboard(
+        Brief(str(path), 1),
+        SCREENS,
+        store=str(path),
+        tournament="spring",
+        is_read_only=is_read_only,
+        glyphs="ascii" if ascii_only else "unicode",
+        clock=lambda: 1_763_746_000.0,
+        reduce_motion=True,
+    )
+
+
+def seen(app: Dashboard) -> str:
+    """Give all that is shown, as text."""
+    return "\n".join(screen_lines(app))
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys one by one, and wait for what comes of each."""
+    for key in keys:
+        await pilot.press(key)
+        await settle(pilot)
+    # What came may have led to a second look.
+    await settle(pilot)
+
+
+def shown(
+    app: Dashboard,
+    act: Callable[[Pilot[None], Dashboard], Awaitable[_Result]],
+    size: tuple[int, int] = (80, 24),
+) -> _Result:
+    """Run the dashboard in a terminal of `size`, and `act` on it."""
+    return piloted(app, lambda pilot: act(pilot, app), size)

@@ -1,0 +1,113 @@
+"""A plugin with a bot that weighs actions and a trainer that finds the weights; `install` makes it known."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena_plugins import Checkpoint, OptionReader, PlayResult, Trained, TrainingMatch, hookimpl, load_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pytest
+    from numpy.typing import NDArray
+
+    from arena_plugins import Game, Limit, State, TrainingContext
+
+_METADATA = "Metadata-Version: 2.1\nName: weigher\nVersion: 3.1\n"
+_ENTRY_POINTS = "[arena.bots]\nweigher = weigher\n[arena.trainers]\nweigher = weigher\n"
+_RECIPE = 'about = "Few steps."\ngame = "tic-tac-toe"\nseed = 7\n[options]\nsteps = 12\n'
+
+
+class Weigher:
+    """Plays the legal action of the largest weight."""
+
+    deterministic = True
+
+    def __init__(self, weights: Mapping[str, NDArray[Any]]) -> None:
+        self._weights = weights["weights"]
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        """Play it."""
+        del limit
+        return PlayResult(max(state.legal_actions, key=lambda action: float(self._weights[action])))
+
+
+class WeigherTrainer:
+    """Counts, in random matches it plays itself, what each first action is worth."""
+
+    bot = "weigher"
+
+    def __init__(self, steps: int, fail_at: int, stop_at: int, kill_at: int) -> None:
+        self._steps = steps
+        self._fail_at = fail_at
+        self._stop_at = stop_at
+        self._kill_at = kill_at
+
+    def train(self, context: TrainingContext) -> Trained:
+        """Train, from the checkpoint on where there is one."""
+        resumed = context.resumed
+        step, weights = 0, np.zeros(context.game.num_actions)
+        if resumed is not None:
+            step, weights = resumed.step, resumed.arrays["weights"].copy()
+        goes_on = step < self._steps
+        while goes_on:
+            rng = np.random.default_rng([context.seed, step])
+            state = context.game.initial_state()
+            while not state.is_terminal:
+                state = state.child(int(rng.choice(state.legal_actions)))
+            weights[state.history[0]] += state.returns[0]
+            step += 1
+            context.metric(step, "weight", float(weights.max()))
+            context.store([TrainingMatch(state.history, round(state.returns[0]))])
+            if step == self._fail_at:
+                raise RuntimeError("failed on purpose")
+            if step == self._stop_at:
+                os.kill(os.getpid(), signal.SIGINT)
+            if step == self._kill_at and resumed is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            checkpoint = Checkpoint(step, {"weights": weights.copy()}, {})
+            goes_on = context.tick(step, self._steps, lambda kept=checkpoint: kept) and step < self._steps
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, weights=weights)
+        return Trained(file.getvalue(), ".npz", {"matches": step, "source": "random play"})
+
+
+@hookimpl
+def make_bot(game: Game, options: Mapping[str, str]) -> Weigher:
+    """Make the bot; option `weights`."""
+    del game
+    return Weigher(load_arrays(options["weights"]))
+
+
+@hookimpl
+def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
+    """Make the trainer; options `steps`, and steps at which it fails, is stopped or, in a new run, killed."""
+    reader = OptionReader("the trainer weigher", options)
+    numbers = [
+        reader.integer(key, default, low=0, high=10**6)
+        for key, default in (("steps", 5), ("fail-at", 0), ("stop-at", 0), ("kill-at", 0))
+    ]
+    reader.done()
+    return WeigherTrainer(*numbers)
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make bot and trainer `weigher` known, as a distribution in `folder`, for the time of a test."""
+    info = folder / "weigher-3.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(_METADATA, encoding="utf-8")
+    (info / "entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
+    (folder / "recipes").mkdir()
+    (folder / "recipes" / "few.toml").write_text(_RECIPE, encoding="utf-8")
+    shutil.copy(__file__, folder / "weigher.py")
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    monkeypatch.delitem(sys.modules, "weigher", raising=False)

@@ -1,0 +1,68 @@
+"""`--tui`: which command runs in the background, and what is said once the dashboard is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from arena.cli import attached
+from arena.cli.attached import command_words
+from arena.cli.main import main
+from arena.errors import ConfigError
+from arena.tournament.launch import start_tournament
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def words_of(*typed: str) -> list[str]:
+    """Give the words for the background of a command that is typed."""
+    command = main.get_command(click.Context(main), typed[0])
+    assert command is not None
+    with command.make_context(typed[0], list(typed[1:])) as context:
+        return command_words(context)
+
+
+def test_the_command_is_the_one_that_was_typed() -> None:
+    typed = (
+        "tournament",
+        "mcts:playouts=9",
+        "random",
+        "--tui",
+        "--rounds",
+        "3",
+        "--no-swap",
+        "--tc",
+        "1+0.1",
+    )
+    expected = [
+        "tournament",
+        "--rounds",
+        "3",
+        "--no-swap",
+        "--tc",
+        "1+0.1",
+        "--",
+        "mcts:playouts=9",
+        "random",
+    ]
+    assert words_of(*typed) == expected
+
+
+def test_what_is_about_this_terminal_or_the_store_stays_here() -> None:
+    typed = ("match", "--db", "x.db", "--quiet", "--format", "ndjson", "--strict", "--tui", "a", "b")
+    assert words_of(*typed) == ["match", "--strict", "--", "a", "b"]
+
+
+def test_without_a_terminal_nothing_is_started() -> None:
+    with pytest.raises(ConfigError, match="--tui needs a terminal; leave it out"):
+        attached.hold_and_watch(None)
+
+
+def test_a_log_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "file"))
+    with pytest.raises(attached.ArenaError, match="set ARENA_HOME to another folder"):
+        start_tournament(["tournament", "random", "random"])

@@ -1,0 +1,179 @@
+"""What a worker tells of its matches: those that last, from their beginning, whatever the channel takes."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from arena.executor import telling
+from arena.executor.telling import Teller, decode_events, live_event, started_of
+from arena.executor.worker import Control, play_batch
+from arena.live.events import MAX_PAYLOAD, Finished, Info, Move, unpack
+from arena.referee.seats import Answer, Record, Thoughts
+from arena.referee.timecontrol import TimeControl
+from tournaments import TRIO, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.executor.job import Job
+    from arena.tournament.config import TournamentConfig
+    from arena_db.records import LiveEvent
+
+    JobsOf = Callable[[TournamentConfig], list[Job]]
+
+
+class Listener:
+    """Takes messages, as many as it is told to."""
+
+    def __init__(self, room: int = 1000) -> None:
+        self.room = room
+        self.events: list[LiveEvent] = []
+
+    def __call__(self, message: bytes) -> bool:
+        if not self.room:
+            return False
+        self.room -= 1
+        self.events += decode_events(message)
+        return True
+
+    def told(self) -> list[tuple[str, int]]:
+        return [(event.kind, event.ply) for event in self.events]
+
+
+@pytest.fixture
+def job(jobs_of: JobsOf) -> Job:
+    return jobs_of(config(*TRIO, openings="none"))[0]
+
+
+def said(action: int, **thoughts: object) -> Answer:
+    return Answer(action, 0.25, msgspec.convert(thoughts, Thoughts))
+
+
+def test_a_match_that_is_over_soon_is_not_told_of(job: Job) -> None:
+    listener = Listener()
+    teller, record = Teller(listener), Record()
+    teller.begin(job, record)
+    record.add(said(4))
+    teller.tell()
+    teller.end()
+    assert listener.events == []
+
+
+def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    job = msgspec.structs.replace(job, opening=(0, 1), limit=TimeControl.parse("10+1", None, None))
+    listener, record = Listener(), Record((0, 1))
+    teller = Teller(listener)
+    teller.begin(job, record)
+    record.add(said(4, value=0.5, visits={4: 9, 8: 1}))
+    record.actions.append(8)  # as a rally does
+    teller.think(4, Thoughts(value=-0.25))
+    teller.think(4, Thoughts(value=0.75))
+    teller.tell()
+    teller.tell()
+    record.add(said(2))
+    teller.end()
+
+    assert listener.told() == [("started", 0), ("move", 3), ("move", 4), ("info", 4), ("move", 5)]
+    assert {(event.tournament, event.number, event.attempt) for event in listener.events} == {
+        (job.tournament, job.number, job.attempt)
+    }
+    bodies = [unpack(event.payload) for event in listener.events]
+    assert bodies[0]["clock_ms"] == [10_000, 10_000]
+    assert bodies[1] == {
+        "action": 4,
+        "value": 0.5,
+        "visits": [[4, 9], [8, 1]],
+        "elapsed_ms": 250,
+        "clock_ms": [10_750, 10_000],
+    }
+    assert (bodies[2]["elapsed_ms"], bodies[2]["clock_ms"]) == (0, [10_750, 11_000])
+    assert bodies[3] == {"value": 0.75}
+    assert bodies[4]["clock_ms"] == [11_500, 11_000]
+
+
+def test_a_remark_on_a_position_that_is_past_is_left_out(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    listener, record = Listener(), Record()
+    teller = Teller(listener)
+    teller.begin(job, record)
+    teller.think(0, Thoughts(value=0.5))
+    record.add(said(4))
+    teller.tell()
+    assert listener.told() == [("started", 0), ("move", 1)]
+
+
+def test_what_a_full_channel_does_not_take_goes_later(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    listener, record = Listener(room=0), Record()
+    teller = Teller(listener)
+    teller.begin(job, record)
+    for action in range(3):
+        record.add(said(action))
+        teller.tell()
+    listener.room = 9
+    teller.tell()
+    assert listener.told() == [("started", 0), *(("move", ply) for ply in (1, 2, 3))]
+    listener.room = 0
+    record.add(said(3))
+    teller.tell()
+    record.add(said(4))
+    listener.room = 9
+    teller.end()
+    assert listener.told()[4:] == [("move", 4), ("move", 5)]
+
+
+def test_a_match_in_a_thread_of_its_own_is_told_of_while_a_bot_thinks(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    heard, listener = threading.Event(), Listener()
+
+    def send(message: bytes) -> bool:
+        heard.set()
+        return listener(message)
+
+    teller = Teller(send)
+    teller.run()
+    teller.begin(job, Record())
+    assert heard.wait(60)
+    teller.close()
+    assert listener.told() == [("started", 0)]
+
+
+def test_a_batch_tells_of_what_it_plays(jobs_of: JobsOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    listener = Listener()
+    teller = Teller(listener)
+    control = Control(lambda _: None, must_abort=lambda: bool(teller.tell()), teller=teller)
+    records = play_batch(jobs_of(config("mcts:playouts=20", "random")), control)
+    control.close()
+    for record in records:
+        own = [event for event in listener.events if event.number == record.number]
+        assert own[0].kind == "started"
+        moves = [unpack(event.payload) for event in own if event.kind == "move"]
+        opening = list(record.actions[: record.num_opening])
+        assert [*opening, *(move["action"] for move in moves)] == list(record.actions)
+        assert tuple(move.get("value") for move in moves) == record.values[record.num_opening :]
+
+
+def test_a_bank_is_what_is_beyond_the_free_time_of_a_move(job: Job) -> None:
+    job = msgspec.structs.replace(job, limit=TimeControl.parse(None, 2, None, bank=60))
+    started = started_of(job)
+    assert (started.clock_ms, started.free_ms, started.tc) == ((60_000, 60_000), 2000, "2/move bank 60")
+
+
+def test_of_a_move_that_says_too_much_the_action_stays(job: Job) -> None:
+    text = "x" * 2 * MAX_PAYLOAD
+    assert unpack(live_event(job, Move(action=3, text=text), 1, 0.0).payload) == {"action": 3}
+    assert unpack(live_event(job, Info(value=0.5, text=text), 1, 0.0).payload) == {"value": 0.5}
+    over = Finished(outcome="draw", termination="rules", plies=9, reason=text)
+    assert unpack(live_event(job, over, 9, 0.0).payload) == {}
+
+
+def test_what_cannot_be_read_is_nothing() -> None:
+    assert decode_events(b"\xc1") == []

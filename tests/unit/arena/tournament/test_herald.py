@@ -1,0 +1,296 @@
+"""What viewers are told of a run: matches that last in full, quick ones as samples, none before the store."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from arena.executor.record import void_record
+from arena.executor.telling import live_event, started_of
+from arena.live.events import Event, Info, Move, unpack
+from arena.live.reducer import reduce_all
+from arena.live.views import LiveView
+from arena.tournament import herald as module
+from arena.tournament.events import Ended, MatchFinished, Notice
+from arena.tournament.lease import Lease
+from arena_db.engine import Settings, open_raw
+from arena_db.owner import current_owner
+from arena_plugins import Termination
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from arena.executor.job import Job
+    from arena.tournament.config import TournamentConfig
+    from arena.tournament.herald import Herald
+    from arena_db.records import LiveEvent, MatchRecord
+
+    Begin = Callable[[TournamentConfig], Sitting]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def played(begin: Begin) -> tuple[Sitting, list[Job], list[MatchRecord]]:
+    """Give a tournament, its jobs, and the records of its matches, none of which is stored."""
+    source = begin(config(*TRIO))
+    source.play()
+    records = [event.record for event in source.events if isinstance(event, MatchFinished)]
+    sitting = begin(config(*TRIO))
+    return sitting, sitting.jobs(), records
+
+
+@contextmanager
+def telling(sitting: Sitting, clock: Clock) -> Generator[Herald]:
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        yield sitting.herald(lease, clock=clock)
+
+
+def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveEvent]:
+    """Give what a worker tells of a match: all of it, or `num` moves."""
+    actions = record.actions[record.num_opening :][:num]
+    moves = [Move(action=action) for action in actions]
+    plies = range(record.num_opening + 1, record.num_opening + 1 + len(moves))
+    return [
+        live_event(job, started_of(job), 0, 1.0),
+        *(live_event(job, move, ply, 2.0) for move, ply in zip(moves, plies, strict=True)),
+    ]
+
+
+def finish(sitting: Sitting, herald: Herald, records: Sequence[MatchRecord]) -> None:
+    """Store results and tell of them, as the ledger does."""
+    sitting.store.save(records)
+    tournament = sitting.store.tournament(sitting.tournament.id)
+    assert tournament is not None
+    for place, record in enumerate(records):
+        done = tournament.num_done - len(records) + 1 + place
+        herald.tell(MatchFinished(record, "", "", done, tournament.num_planned))
+
+
+def view_of(sitting: Sitting) -> LiveView:
+    """Give what a viewer sees that was there from the start."""
+    events = [
+        Event(
+            seq=event.seq,
+            tournament=event.tournament,
+            match=event.number,
+            attempt=event.attempt,
+            ply=event.ply,
+            kind=event.kind,  # pyright: ignore[reportArgumentType] # as the store checks
+            payload=unpack(event.payload),
+            t=event.t,
+        )
+        for event in sitting.told()
+    ]
+    return reduce_all(LiveView(), events)
+
+
+def test_a_match_is_followed_to_its_stored_end(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald:
+        herald.hear(running(jobs[0], records[0]))
+        herald.tick()
+        view = view_of(sitting)
+        assert (view.progress.state, view.progress.name) == ("running", sitting.tournament.name)
+        assert view.matches[1].actions == records[0].actions
+        assert not view.matches[1].is_over
+        finish(sitting, herald, records[:1])
+        clock.now += 1
+        herald.tick()
+    match = view_of(sitting).matches[1]
+    stored = sitting.store.match_of(sitting.tournament.id, 1)
+    assert stored is not None
+    assert (match.stored, match.termination, match.reason) == (stored.id, "rules", records[0].reason)
+    assert match.outcome == records[0].outcome
+
+
+def test_labels_are_unique_in_the_tournament(begin: Begin, clock: Clock) -> None:
+    sitting = begin(config("mcts:playouts=1", "random", "mcts:playouts=2"))
+    with telling(sitting, clock) as herald:
+        for job in sitting.jobs():
+            herald.hear([live_event(job, started_of(job), 0, 1.0)])
+        herald.tick()
+    seats = [seat for match in view_of(sitting).matches.values() for seat in match.seats]
+    assert {(seat.name, seat.label) for seat in seats} == {
+        ("mcts:playouts=1", "mcts-1"),
+        ("random", "random"),
+        ("mcts:playouts=2", "mcts-2"),
+    }
+
+
+def test_moves_that_did_not_get_through_come_with_the_result(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald:
+        herald.hear(running(jobs[0], records[0], 2))
+        finish(sitting, herald, records[:1])
+        herald.tick()
+    match = view_of(sitting).matches[1]
+    assert match.is_over
+    assert match.actions == records[0].actions
+
+
+def test_of_quick_matches_one_is_shown_and_all_are_counted(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, _, records = played
+    with telling(sitting, clock) as herald:
+        for record in records[:4]:
+            finish(sitting, herald, [record])
+            clock.now += 0.1
+            herald.tick()
+        view = view_of(sitting)
+        assert [match.number for match in view.matches.values()] == [1]
+        assert view.matches[1].actions == records[0].actions
+        clock.now += 1
+        finish(sitting, herald, records[4:])
+        herald.tick()
+    view = view_of(sitting)
+    assert [match.number for match in view.finished] == [6, 1]
+    assert view.progress.done == 6
+    assert view.progress.rate == pytest.approx(60 * 5 / 1.3)
+
+
+def test_nothing_is_told_of_a_result_that_waits_beside_the_store(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald:
+        herald.hear(running(jobs[0], records[0]))
+        herald.tick()
+        with closing(open_raw(Settings(path=sitting.store.path))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            finish(sitting, herald, records[:1])
+            other.execute("ROLLBACK")
+        assert sitting.store.num_waiting == 1
+        clock.now += 1
+        herald.tick()
+        view = view_of(sitting)
+        assert (view.matches[1].is_over, view.progress.done) == (False, 0)
+        sitting.store.save([])
+        clock.now += 1
+        herald.tick()
+    assert view_of(sitting).matches[1].is_over
+
+
+def test_a_store_that_takes_no_events_costs_nothing(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST", 3)
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald, closing(open_raw(Settings(path=sitting.store.path))) as other:
+        finish(sitting, herald, records[:1])
+        herald.hear(running(jobs[1], records[1], 1))
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(4):
+            herald.tick()
+            clock.now += 10
+        other.execute("ROLLBACK")
+        assert len(sitting.said) == 1
+        assert "who watches sees nothing new for now" in sitting.said[0]
+        assert sitting.told() == []
+        herald.hear(running(jobs[1], records[1])[2:])
+        herald.tick()
+    view = view_of(sitting)
+    assert view.matches[2].actions == records[1].actions
+    assert view.progress.done == 1
+
+
+def test_of_remarks_the_newest_is_kept(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST", 0)
+    sitting, jobs, records = played
+    ply = records[0].num_opening
+    with telling(sitting, clock) as herald, closing(open_raw(Settings(path=sitting.store.path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        herald.hear(running(jobs[0], records[0], 0))
+        herald.hear([live_event(jobs[0], Info(depth=depth), ply, 3.0) for depth in range(5)])
+        herald.tick()
+        other.execute("ROLLBACK")
+        clock.now += 10
+        herald.tick()
+    assert [event.payload for event in sitting.told() if event.kind == "info"] == ['{"depth":4}']
+
+
+def test_a_fault_is_told_with_the_player_to_blame(begin: Begin) -> None:
+    sitting = begin(config("random", "strange:cheat=on"))
+    sitting.play()
+    view = view_of(sitting)
+    assert {notice.termination for notice in view.notices if notice.number} == {"illegal_move"}
+    assert all(notice.label == "strange" for notice in view.notices if notice.number)
+
+
+def test_a_match_that_is_played_again_stays_apart_from_its_first_attempt(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald:
+        herald.hear(running(jobs[0], records[0], 1))
+        herald.tick()
+        void = void_record(jobs[0], Termination.ARENA_STALL)
+        finish(sitting, herald, [void])
+        again = msgspec.structs.replace(jobs[0], attempt=1)
+        herald.hear(running(again, records[0], 2))
+        herald.hear(running(jobs[0], records[0], 3)[-1:])  # comes too late
+        clock.now += 1
+        herald.tick()
+    view = view_of(sitting)
+    assert (view.matches[1].attempt, len(view.matches[1].actions)) == (1, records[0].num_opening + 2)
+    assert view.progress.done == 0
+
+
+def test_matches_that_died_with_their_worker_are_forgotten(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, jobs, records = played
+    with telling(sitting, clock) as herald:
+        herald.hear(running(jobs[0], records[0], 1))
+        herald.lost([1])
+        herald.hear(running(jobs[0], records[0])[2:])  # what the dead one sent last
+        herald.tell(Notice("a worker died"))
+        herald.tick()
+    assert [event.kind for event in sitting.told()].count("move") == 1
+    assert view_of(sitting).notices[0].text == "a worker died"
+
+
+def test_the_state_is_told_at_every_change_and_every_ten_seconds(begin: Begin, clock: Clock) -> None:
+    sitting = begin(config(*TRIO))
+    with telling(sitting, clock) as herald:
+        for seconds in (0.0, 1.0, 8.0, 2.0, 5.0):
+            clock.now += seconds
+            herald.tick()
+        herald.change("paused")
+        clock.now += 1
+        herald.tick()
+        herald.tell(Ended("stopped", "stopped on request", 0, 6))
+        herald.tick(at_once=True)
+    states = [unpack(event.payload) for event in sitting.told()]
+    assert [state["state"] for state in states] == ["running", "running", "paused", "ended"]
+    assert states[-1]["reason"] == "stopped on request"
+
+
+def test_who_lost_the_lease_is_silent(begin: Begin, clock: Clock) -> None:
+    sitting = begin(config(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        lease.is_lost = True
+        sitting.herald(lease, clock=clock).tick(at_once=True)
+    assert sitting.told() == []

@@ -1,0 +1,67 @@
+"""A run that is paused, goes on, or is stopped meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.executor.pools import InlinePool
+from arena.live.events import unpack
+from arena.tournament.events import MatchFinished
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from arena.tournament.config import TournamentConfig
+
+    Begin = Callable[[TournamentConfig], Sitting]
+
+
+def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tournament.orders._COMMAND_S", 0.0)
+    sitting = begin(config(*TRIO, rounds=4))
+    store, tournament, asked = sitting.store, sitting.tournament.id, list[int]()
+
+    class WatchedPool(InlinePool):
+        """Asks for a pause in the middle of a batch, and to go on once matches have stopped to begin."""
+
+        def stop(self) -> None:
+            super().stop()
+            asked.append(store.ask(tournament, "resume"))
+
+    def on_event(event: object) -> None:
+        if isinstance(event, MatchFinished) and event.record.number == 1:
+            asked.append(store.ask(tournament, "pause"))
+
+    assert sitting.play_in(WatchedPool(), on_event).state == "finished"
+    sitting.assert_whole()
+    assert [command.answer for command in map(store.command, asked) if command is not None] == [
+        "no new match begins until it goes on; running ones end and are stored",
+        "matches begin again",
+    ]
+    states = [unpack(event.payload)["state"] for event in sitting.told() if event.kind == "state"]
+    assert [state for state, before in zip(states, ["", *states], strict=False) if state != before] == [
+        "running",
+        "paused",
+        "running",
+    ]
+
+
+def test_a_stop_ends_a_pause(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tournament.orders._COMMAND_S", 0.0)
+    sitting = begin(config(*TRIO, rounds=4))
+    store, tournament = sitting.store, sitting.tournament.id
+
+    class WatchedPool(InlinePool):
+        def stop(self) -> None:
+            super().stop()
+            store.ask(tournament, "stop")
+
+    def on_event(event: object) -> None:
+        if isinstance(event, MatchFinished) and event.record.number == 1:
+            store.ask(tournament, "pause")
+
+    assert sitting.play_in(WatchedPool(), on_event).reason == "stopped on request"
+    assert 0 < len(sitting.matches()) < sitting.tournament.num_planned

@@ -1,0 +1,235 @@
+"""What screens 5, 7 and 8 show: bots, tournaments with estimates, exports; from stores and metadata."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from arena.entrants import resolve
+from arena.errors import ArenaError, ConfigError
+from arena.executor.checked import Checked, keep
+from arena.live.exports import ExportForm
+from arena.live.tournaments import TournamentForm, command_line
+from arena.tournament.plan import make_plan
+from arena.tui.feed import bots_source
+from arena.tui.feed.bots_source import read_bots, read_status
+from arena.tui.feed.condition import read_condition
+from arena.tui.feed.export_source import conditions_of, export_words, preview, preview_line
+from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from arena_plugins.entries import Entry, make_listing
+from command_line import CommandLine
+from live_samples import EVIL
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = TournamentForm(bots="random minimax:depth=1 mcts:playouts=20", game="tic-tac-toe", isolation="none")
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> str:
+    """Give a store in which bot `b` forfeits again and again."""
+    path = tmp_path / "faulty.db"
+    with Store.open(path) as store:
+        cup = add_cup(store, "a", "b", num=24, name="cup")
+        seats = [cup.entrants[planned.first].label for planned in cup.plan]
+        store.save(
+            [
+                cup.match(
+                    number,
+                    outcome="second" if seats[number - 1] == "b" else "first",
+                    termination="crash" if number < 5 else "time_move",
+                )
+                for number in range(1, 23)
+            ]
+        )
+        store.save([cup.void(23)])
+    return str(path)
+
+
+def test_bots_that_have_played_are_told_of_with_their_faults(faulty: str) -> None:
+    view = read_bots(faulty)
+    rows = {row.name: row for row in view.rows}
+    assert rows["b"].kind == "not installed"
+    assert rows["b"].games == 22
+    assert dict(rows["b"].competitors[0].faults) == {"crash": 4, "time_move": 18}
+    assert rows["b"].quarantined == ("cup",)
+    assert rows["a"].num_faults == 0
+    assert rows["mcts"].place == "environment"
+    assert rows["mcts"].kind == "..."
+    assert [row.name for row in view.rows][-2:] == ["a", "b"], "those that are gone come last"
+
+
+def test_without_a_store_the_installed_bots_are_there(tmp_path: Path) -> None:
+    view = read_bots(str(tmp_path / "none.db"))
+    assert "none.db" in view.trouble
+    assert "random" in {row.name for row in view.rows}
+
+
+def test_duplicates_and_bad_names_are_rows(faulty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = [
+        Entry("twin", "one.bot", "one", "1.0"),
+        Entry("twin", "two.bot", "two", "2.0", "/shelf/two/lib"),
+        *(Entry(name, name, name, name) for name in EVIL),
+    ]
+    monkeypatch.setattr(bots_source, "list_bots", lambda: make_listing(offered))
+    view = read_bots(faulty)
+    twins = [row for row in view.rows if row.name == "twin"]
+    assert [(row.kind, row.distribution, row.place) for row in twins] == [
+        ("twice", "one", "environment"),
+        ("twice", "two", "folder"),
+    ]
+    assert "offered by one 1.0 (one.bot) and two 2.0" in twins[0].status
+    assert sum(row.kind == "bad name" for row in view.rows) == len(EVIL)
+    texts = [text for row in view.rows for text in (row.name, row.status, row.version, row.entry)]
+    assert all(text.isprintable() for text in texts)
+
+
+def test_checks_are_told_of_till_the_bot_changes(faulty: str) -> None:
+    identity = resolve(["random"], margin_ms=0)[0].record.identity
+    now = Checked(bot="random", identity=identity, game="tic-tac-toe", t=5.0, num_passed=12, failed=())
+    keep(now)
+    keep(replace(now, bot="minimax:depth=1", identity="another", failed=("4 no",)))
+    keep(replace(now, bot="mcts:file=gone", identity="another"))
+    rows = {row.name: row for row in read_bots(faulty).rows}
+    assert rows["random"].checks[0].result == "12/12"
+    assert rows["minimax"].checks[0].result == "FAIL 12/13 old"
+    assert rows["mcts"].checks[0].is_outdated
+
+
+def test_what_loading_said_is_read_line_by_line() -> None:
+    lines = [
+        '{"type":"bot","name":"mcts","entry":"e","distribution":"d","status":"ok","version":"1"}',
+        "a warning",
+        '{"name": 7}',
+        '{"name":"evil","entry":"e","distribution":"d","status":"\\u001b[31mno"}',
+    ]
+    assert read_status(lines) == {("mcts", "e", "d"): "ok", ("evil", "e", "d"): "[31mno"}
+
+
+def test_tournaments_are_listed_with_their_states(shown_store: Path, faulty: str) -> None:
+    duel, spring = read_tournaments(str(shown_store))
+    assert (spring.name, spring.state, spring.done, spring.planned) == ("spring", "finished", 24, 24)
+    assert (duel.type, duel.game, duel.tc, len(duel.bots)) == ("match", "tic-tac-toe", "5/move", 2)
+    (cup,) = read_tournaments(faulty)
+    assert cup.state == "left", "it is being played, and nobody plays it"
+    assert cup.can_resume
+    with pytest.raises(ArenaError):
+        read_tournaments("/no/such/store.db")
+
+
+def test_an_estimate_goes_by_stored_matches(shown_store: Path) -> None:
+    found = estimate(str(shown_store), QUICK)
+    assert (found.matches, found.num_pairs, found.num_known, found.is_bound) == (60, 3, 3, False)
+    assert found.num_stored == 26
+    assert found.seconds is not None
+    assert 0 < found.seconds < 60
+    new = replace(QUICK, bots="random minimax:depth=3", rounds="1", games="1")
+    assert (estimate(str(shown_store), new).matches, estimate(str(shown_store), new).num_known) == (1, 0)
+
+
+def test_an_estimate_without_matches_goes_by_the_clocks(tmp_path: Path) -> None:
+    store = str(tmp_path / "none.db")
+    by_move = estimate(store, replace(QUICK, bots="random mcts", rounds="1", st="2", concurrency="2"))
+    assert by_move.is_bound
+    assert by_move.seconds == 2 * 9 * 2 / 2, "two matches of nine moves, two at once"
+    by_clock = estimate(store, replace(QUICK, bots="random mcts", rounds="1", tc="60+1", concurrency="1"))
+    assert by_clock.seconds == 2 * (120 + 9)
+    assert estimate(store, replace(QUICK, bots="random mcts", nodes="5")).seconds is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("bots", "no-such random", "no-such"),
+        ("bots", "random random", "twice"),
+        ("bots", "random", "two bots"),
+        ("game", "chess-960", "chess-960"),
+        ("rounds", "0", "rounds"),
+        ("rounds", "many", "whole number"),
+        ("st", "x", "seconds"),
+        ("tc", "1:2:3", "1:2:3"),
+        ("type", "match", "match"),
+        ("games", "3", "games"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_with_a_reason(field: str, value: str, why: str) -> None:
+    with pytest.raises(ArenaError, match=why):
+        estimate(None, replace(QUICK, **{field: value}))
+
+
+def test_the_user_s_own_settings_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "arena.toml"
+    own.write_text('rounds = 3\nst = 9.0\nname = "x"\n', encoding="utf-8")
+    monkeypatch.setenv("ARENA_CONFIG", str(own))
+    config = config_of(QUICK)
+    assert (config.rounds, config.st) == (3, 9.0)
+    assert config_of(replace(QUICK, tc="60")).st is None
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        QUICK,
+        replace(QUICK, type="gauntlet", rounds="3", games="1", st="0.5", name="g-1", concurrency="1"),
+        replace(QUICK, bots="random minimax:depth=2", type="match", openings="none", tc="60+0.5"),
+    ],
+)
+def test_the_line_gives_the_plan_of_the_form(form: TournamentForm, tmp_path: Path) -> None:
+    arena = CommandLine(tmp_path)
+    line = command_line(replace(form, more="--srand 7 --require-tier T0").words(), str(arena.db))
+    words = shlex.split(line)[1:]
+    found = arena.objects(words[0], "--dry-run", *words[1 : -_num_bots(form) - 1], *words[-_num_bots(form) :])
+    plan = make_plan(replace(config_of(form), srand=7, require_tier="T0"))
+    labels = [competitor.label for competitor in plan.competitors]
+    assert [(match["first"], match["second"], match["actions"]) for match in found] == [
+        (labels[match.first], labels[match.second], list(match.opening)) for match in plan.matches
+    ]
+
+
+def _num_bots(form: TournamentForm) -> int:
+    return len(form.bot_specs())
+
+
+def test_installed_bots_are_named() -> None:
+    assert {"random", "mcts"} <= set(installed_bots().split())
+
+
+def test_a_filter_becomes_options() -> None:
+    condition = read_condition("bot:az vs:td game:tic-tac-toe tournament:spring end:rules")
+    assert conditions_of(condition) == [
+        "--bot=az",
+        "--vs=td",
+        "--game=tic-tac-toe",
+        "--tournament=spring",
+        "--termination=rules",
+    ]
+    for text in ("result:1-0", "ply<20", "bot:mc*", "end:time_?"):
+        with pytest.raises(ConfigError, match="arena export cannot ask for"):
+            conditions_of(read_condition(text))
+
+
+def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
+    form = ExportForm(out="x", filter="bot:random", limit="4")
+    assert export_words(form) == ["export", "--format=npz", "--bot=random", "--limit=4", "--", "x"]
+    found = preview(str(shown_store), form)
+    assert (found.num_matches, found.games, len(found.newest)) == (4, ("tic-tac-toe",), 4)
+    assert found.num_positions > 4 * 4
+    assert preview_line(found.newest[0]).startswith("#26 ")
+    whole = preview(str(shown_store), ExportForm())
+    with Store.open(shown_store, read_only=True) as store:
+        assert whole.num_matches == len(store.matches(MatchFilter(), limit=100))
+
+
+@pytest.mark.parametrize(
+    "form", [ExportForm(limit="0"), ExportForm(limit="x"), ExportForm(filter="colour:red")]
+)
+def test_a_form_that_cannot_be_exported_is_refused(shown_store: Path, form: ExportForm) -> None:
+    with pytest.raises(ConfigError):
+        preview(str(shown_store), form)

@@ -1,0 +1,237 @@
+"""Screens 7 and 8: tournaments that are watched, begun and steered; exports."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.tui.screens.export import ExportScreen
+from arena.tui.screens.lines import BareLines
+from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.widgets.form import Choice, Field, Push
+from arena.tui.widgets.output import OutputPanel
+from arena_db.store import Store
+from dashboard import settle
+from stores import add_cup
+from watching import Brief, press, seen, shown, watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from arena.tui.screens.app import Dashboard
+
+
+def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        assert isinstance(app.screen, TournamentsScreen)
+        text = seen(app)
+        for fact in (
+            "tournaments 2, running 0",
+            "spring",
+            "finished",
+            "24/24",
+            "2/2",
+            "duel",
+            "round-robin of tic",
+        ):
+            assert fact in text, fact
+        await press(pilot, "P")
+        assert "! spring is finished" in seen(app), "the cursor is on the one that is watched"
+        await press(pilot, "y")
+        assert app.clipboard == "spring"
+
+    shown(watch(shown_store), act)
+
+
+def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "up", "enter")
+        assert app.tournament == "duel"
+        assert "ENDED o duel" in seen(app)
+        assert app.screen.name == "live"
+        await press(pilot, "2")
+        assert "standings duel" in seen(app)
+
+    shown(watch(shown_store), act)
+
+
+def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "n")
+        screen = app.screen
+        assert isinstance(screen, NewTournamentScreen)
+        assert "name the bots; there are" in seen(app)
+        await press(pilot, *"random")
+        assert "! a round-robin needs at least two bots; 1 given" in seen(app)
+        await press(pilot, *" 1")
+        assert screen.query_one("#field-bots", Field).value == "random 1", "digits are text here"
+        await press(pilot, "backspace", *"mcts:playouts=20", "tab", "tab", "right", "tab")
+        assert screen.query_one("#field-isolation", Choice).value == "none"
+        line = "arena tournament --db"
+        assert line in seen(app)
+        assert screen.line().endswith("--game=tic-tac-toe --isolation=none -- random mcts:playouts=20")
+        assert "20 matches, " in seen(app)
+        assert "stored matches, 1 of 1 pairs have met)" in seen(app)
+        screen.query_one("#push-copy", Push).focus()
+        await press(pilot, "enter")
+        assert app.clipboard == screen.line()
+        await press(pilot, "escape")
+        assert isinstance(app.screen, TournamentsScreen)
+
+    shown(watch(shown_store), act, (120, 40))
+
+
+def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
+    shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    path = tmp_path / "own.db"
+    shutil.copyfile(shown_store, path)
+    bots = "random minimax:depth=1"
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "n")
+        screen = app.screen
+        assert isinstance(screen, NewTournamentScreen)
+        screen.query_one("#field-bots", Field).value = bots
+        screen.query_one("#field-name", Field).value = "spring"
+        screen.query_one("#field-more", Field).value = "--require-tier T0 --executor inline --rounds 1"
+        screen.query_one("#field-isolation", Choice).value = "none"
+        push = screen.query_one("#push-start", Push)
+        push.focus()
+        await press(pilot, "enter")
+        assert "! arena: there is a tournament spring already" in seen(app)
+        screen.query_one("#field-name", Field).value = "begun"
+        await settle(pilot)
+        await press(pilot, "enter")
+        assert app.tournament == "begun"
+        assert app.screen.name == "live"
+
+    shown(watch(path), act)
+    with Store.open(path, read_only=True) as store:
+        record = store.tournament("begun")
+        assert record is not None
+        assert record.num_planned == 2
+
+
+def test_stop_and_resume_ask_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "left.db"
+    with Store.open(path) as store:
+        add_cup(store, "a", "b", num=4, name="cup")
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        assert "no coordinator" in seen(app)
+        await press(pilot, "X")
+        assert "! cup is no coordinator" in seen(app) or "nobody runs cup" in seen(app)
+        await press(pilot, "R")
+        assert isinstance(app.screen, ConfirmScreen)
+        assert "arena resume --db" in seen(app)
+        await press(pilot, "n")
+        await press(pilot, "R", "y")
+        await settle(pilot)
+        said = "".join(app.screen.query_one("#said", BareLines).text_lines())
+        assert said.startswith(" ! "), "the store has no configuration of it, and that is what is said"
+
+    monkeypatch.setattr("arena.tui.screens.tournaments._LOOK_S", 1e6)
+    shown(watch(path), act, (120, 24))
+
+
+def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "8")
+        screen = app.screen
+        assert isinstance(screen, ExportScreen)
+        text = seen(app)
+        for fact in ("26 matches of tic-tac-toe", "! out: name the folder", "#26 ", "[npz]"):
+            assert fact in text, fact
+        screen.query_one("#field-out", Field).value = str(tmp_path / "data")
+        screen.query_one("#field-filter", Field).value = "bot:mcts ply<20"
+        await settle(pilot)
+        assert "cannot ask for ply<20" in seen(app)
+        screen.query_one("#field-filter", Field).value = "tournament:duel"
+        await settle(pilot)
+        assert "2 matches of tic-tac-toe" in seen(app)
+        assert screen.line().endswith(f"--format=npz --tournament=duel -- {tmp_path / 'data'}")
+        await press(pilot, "y")
+        assert app.clipboard == screen.line()
+
+    shown(watch(shown_store), act)
+
+
+def test_an_export_is_a_program_of_its_own(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys; print('exported 1/2\\rexported 2/2'); print(sys.argv[1:])"
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", code))
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "8")
+        screen = app.screen
+        assert isinstance(screen, ExportScreen)
+        push = screen.query_one("#push-export", Push)
+        push.focus()
+        await press(pilot, "enter")
+        assert "name the folder or file" in seen(app), "nothing is run without a place"
+        screen.query_one("#field-out", Field).value = "data"
+        push.focus()
+        await press(pilot, "enter")
+        panel = screen.query_one(OutputPanel)
+        assert list(panel.said[:2]) == ["exported 1/2", "exported 2/2"]
+        assert panel.said[2] == str(["export", "--db", str(shown_store), "--format=npz", "--", "data"])
+        assert (panel.title, panel.note) == ("exported", "done")
+        await press(pilot, "escape")
+        assert panel.title == "newest of them"
+
+    shown(watch(shown_store), act)
+
+
+def test_an_export_is_really_written(
+    shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
+    monkeypatch.setattr("arena.tui.screens.bots.LIST_WORDS", ("bots", "list", "--help"))
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "E")
+        assert isinstance(app.screen, ExportScreen)
+        app.screen.query_one("#field-out", Field).value = str(tmp_path / "out")
+        app.screen.query_one("#push-export", Push).focus()
+        await press(pilot, "enter")
+        panel = app.screen.query_one(OutputPanel)
+        assert panel.title == "exported", panel.said
+        assert "24 matches" in panel.said[-1]
+
+    shown(watch(shown_store), act)
+    assert (tmp_path / "out" / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("keys", "brought"),
+    [
+        ("1", "tournament:spring"),
+        ("2", "tournament:spring bot:mcts:playouts=20"),
+        ("3", "tournament:spring"),
+        ("4", "bot:"),
+        ("5", "bot:"),
+        ("7", "tournament:spring"),
+    ],
+)
+def test_export_brings_the_filter_at_hand(shown_store: Path, keys: str, brought: str) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, *keys)
+        if keys == "4":
+            await press(pilot, "right")
+        await press(pilot, "E")
+        assert isinstance(app.screen, ExportScreen)
+        assert brought in app.screen.query_one("#field-filter", Field).value
+
+    shown(watch(shown_store), act)
