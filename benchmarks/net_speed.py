@@ -53,7 +53,7 @@ def main() -> None:
         Design(chosen.net, chosen.net != "article"), Shape(planes, *game.shape, game.num_actions), 1
     )
     onnx = OnnxNet(to_onnx(made, str(spec_of(game))), game)
-    eager = TorchNet(made, "cpu")
+    eager = TorchNet(made, "cpu", is_half=False)
     nets: dict[str, Net] = {"onnx": onnx, "torch": eager}
     sides: dict[str, Callable[[], int]] = {}
     for batch in BATCHES:

@@ -15,7 +15,7 @@ from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
 from arena_bots.search.budget import Budget
 from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, Rule
-from arena_bots.search.lockstep.search import LockstepSearch, Settings
+from arena_bots.search.lockstep.search import MOST_ENDINGS, LockstepSearch, Settings, most_endings
 from arena_bots.search.lockstep.selecting import edge_proofs
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import OptionError
@@ -38,7 +38,8 @@ _NODES = 1 << 12
 _MOST_BYTES = 1 << 26
 """Of the tree."""
 _BYTES_PER_ACTION = 16
-_ENDING_CELLS = 12
+_ENDINGS = 12
+"""Empty cells with which a leaf is solved, by default."""
 _ALPHA = 0.3
 """Of the Dirichlet noise; Silver et al. (2018) took 10 / the usual number of actions, about this here."""
 _C_PUCT = 1.5
@@ -71,6 +72,7 @@ class AlphaZeroBot:
 
     def new_match(self, seed: int) -> None:
         """Begin a match: nothing is left of the last one, and all chance comes from `seed`."""
+        self._search.forget()
         self._random.seed(seed)
         self._history = None
 
@@ -221,12 +223,17 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
     c_puct = reader.number("c_puct", _C_PUCT, low=0, high=100)
     temperature = reader.number("temperature", 0.0, low=0, high=10)
     noise = reader.number("noise", 0.0, low=0, high=1)
+    endings = reader.integer("endings", _ENDINGS, low=0, high=MOST_ENDINGS)
     selection = reader.choice("selection", "puct", ("puct", "gumbel"))
     recipe = reader.choice("recipe", "", ("", *RECIPES))
     weights = reader.text("weights", "")
     reader.done()
     if str(spec_of(game)) not in GAMES:
         raise OptionError(f"alphazero plays {', '.join(GAMES)}, not {spec_of(game)}")
+    if endings > (most := most_endings(game)):
+        raise OptionError(
+            f"alphazero: endings={endings} is for connect-four, in {game.name} {most} is the most"
+        )
     if recipe and weights:
         raise OptionError("alphazero: give recipe or weights, not both")
     net = load_net(weights or find_weights(game, recipe), game)
@@ -234,7 +241,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
     search = LockstepSearch(
         game,
         net,
-        Settings(rule, nodes=_room(game, simulations), ending_cells=_ENDING_CELLS if simulations != 0 else 0),
+        Settings(rule, nodes=_room(game, simulations), ending_cells=endings if simulations != 0 else 0),
     )
     _load_kernels(search, game)
     return AlphaZeroBot(

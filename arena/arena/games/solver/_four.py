@@ -212,6 +212,30 @@ def narrow(
 
 
 @kernel
+def decide(
+    memory: NDArray[np.int64],
+    own: NDArray[np.int64],
+    mask: NDArray[np.int64],
+    nodes: int,
+    bounds: NDArray[np.int64],
+) -> None:
+    """Narrow down the scores of many positions, none of them over, until it is certain who wins.
+
+    Args:
+        memory: of the search.
+        own: stones of the side to move; `[positions]`.
+        mask: all stones; `[positions]`.
+        nodes: budget of each position.
+        bounds: where the least and greatest scores go; `[positions, 2]`.
+    """
+    for position in range(len(own)):
+        memory[BUDGET] = memory[NODES] + nodes
+        found = bounds[position]
+        found[0], found[1] = worst(0), best(0)
+        narrow(memory, found, own[position], mask[position], False)  # noqa: FBT003 # kernels take no keywords
+
+
+@kernel
 def narrow_actions(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     memory: NDArray[np.int64],
     own: NDArray[np.int64],

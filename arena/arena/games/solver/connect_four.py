@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from typing_extensions import override
 
-from arena.games.solver._four import narrow, narrow_actions
+from arena.games.solver._four import decide, narrow, narrow_actions
 from arena.games.solver._memory import forget, new_memory
 from arena.games.solver._stones import NUM_ACTIONS, NUM_CELLS
 from arena.games.solver.solved import ILLEGAL, UNSOLVED, Labels
@@ -67,13 +67,21 @@ class ConnectFourSolver(Solver):
         bounds = np.full((len(states), NUM_ACTIONS, 2), _NO_SCORE, np.int64)
         narrow_actions(self._memory, own, mask, _UNBOUNDED if nodes is None else nodes, distances, bounds)
         low, high = bounds[..., 0], bounds[..., 1]
-        certain = (np.sign(low) == np.sign(high)) & ((low == high) | (low != 0))
-        outcomes = np.where(low == _NO_SCORE, ILLEGAL, np.where(certain, np.sign(low), UNSOLVED)).astype(
-            np.int8
-        )
+        outcomes = np.where(low == _NO_SCORE, ILLEGAL, _outcomes(bounds)).astype(np.int8)
         ply = np.bitwise_count(mask)[:, None].astype(np.int64)
         exact = (low == high) & (low != _NO_SCORE)
         return Labels(outcomes, np.where(exact, distance_of(low, ply), 0).astype(np.int8))
+
+    def outcomes(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], nodes: int) -> NDArray[np.int8]:
+        """Tell who wins in many positions, none of them over: 1, 0 or -1 for the side to move, or UNSOLVED.
+
+        `own` and `opp` are stones of the side to move and of the other, `[n]` each, bits as in
+        `arena.games.bitboard`; `nodes` is the budget of each position. No book is asked.
+        """
+        mine = own.astype(np.int64)
+        bounds = np.zeros((len(own), 2), np.int64)
+        decide(self._memory, mine, mine | opp.astype(np.int64), nodes, bounds)
+        return _outcomes(bounds).astype(np.int8)
 
     @override
     def _narrow(self, state: KInARowState, bounds: Bounds, *, exact: bool) -> bool:
@@ -92,6 +100,13 @@ class ConnectFourSolver(Solver):
         return (
             None if self._book is None else self._book.score(state.own, state.own | state.opp, ply_of(state))
         )
+
+
+def _outcomes(bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the signs of scores between `bounds` `[..., 2]`, UNSOLVED where they are not certain."""
+    low, high = bounds[..., 0], bounds[..., 1]
+    certain = (np.sign(low) == np.sign(high)) & ((low == high) | (low != 0))
+    return np.where(certain, np.sign(low), UNSOLVED)
 
 
 @overload

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arena.games.kernels.bits import bit_number
+from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.compiling import kernel
-from arena.games.kernels.rules import has_line, land, landings
+from arena.games.kernels.rules import completing, has_line, land, landings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,16 +119,19 @@ def joined(parts: Sequence[Harvest]) -> Harvest:
 
 
 @kernel
-def list_legal(
-    own: NDArray[np.uint64], opp: NDArray[np.uint64], layout: Layout, legal: NDArray[np.bool_]
+def list_lasting(
+    own: NDArray[np.uint64], opp: NDArray[np.uint64], layout: Layout, lasting: NDArray[np.bool_]
 ) -> None:
-    """Write which actions are legal; `[lanes, num_actions]`."""
+    """Write which actions are legal and end no match; `[lanes, num_actions]`."""
     for lane in range(len(own)):
         for action in range(layout.num_actions):
-            legal[lane, action] = False
-        cells = landings(own[lane] | opp[lane], layout)
+            lasting[lane, action] = False
+        occupied = own[lane] | opp[lane]
+        cells = landings(occupied, layout) & ~completing(own[lane], layout)
+        if layout.max_length - num_bits(occupied) <= 1:
+            continue
         while cells:
-            legal[lane, layout.actions[bit_number(cells)]] = True
+            lasting[lane, layout.actions[bit_number(cells)]] = True
             cells &= cells - _ONE
 
 

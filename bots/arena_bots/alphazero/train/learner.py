@@ -15,6 +15,7 @@ import torch
 from torch.nn import functional
 
 from arena_bots.alphazero.train.nets import PolicyValueNet, expected, new_net
+from arena_bots.alphazero.train.torch_net import halves, spread_channels
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,7 +50,9 @@ class Learner:
         torch.set_num_threads(1)
         self._plan = plan
         self._device = torch.device(device)
+        self._is_halved = plan.schedule != "kl" and halves(device)
         self.net = new_net(design, shape, seed).to(self._device)
+        spread_channels(self.net)
         self._mean = copy.deepcopy(self.net)
         kind = torch.optim.Adam if plan.schedule == "kl" else torch.optim.AdamW
         self._optimiser = kind(self.net.parameters(), lr=plan.rate, weight_decay=plan.decay)
@@ -102,7 +105,7 @@ class Learner:
         self.net.train()
         legal, policies = self._tensor(batch.legal), self._tensor(batch.policies)
         weights, chances = self._tensor(batch.weights), self._tensor(batch.chances)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self._device.type == "cuda"):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_halved):
             logits, value = self.net(self._tensor(batch.planes))
         logs = functional.log_softmax(logits.float().masked_fill(~legal, _BARRED), dim=1)
         policy_loss = -(policies * logs).sum(dim=1) @ weights / weights.sum().clamp(min=1)

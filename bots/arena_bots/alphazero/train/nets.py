@@ -43,6 +43,11 @@ class Design(NamedTuple):
         """Whether it is the paper's."""
         return self.trunk == "article"
 
+    @property
+    def width(self) -> int:
+        """Number of filters of a residual net; 0 of the paper's."""
+        return 0 if self.is_article else int(self.trunk.split("x")[1])
+
 
 class Unit(nn.Module):
     """A convolution, normalised over the batch where it is asked for, and its activation."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena_bots.alphazero.train.buffer import Window
 from arena_bots.alphazero.train.selfplay import PlayPlan
+from arena_bots.search.lockstep.search import MOST_ENDINGS, most_endings
 from arena_plugins.errors import OptionError
 
 if TYPE_CHECKING:
+    from arena_plugins.contract import Game
     from arena_plugins.spec import OptionReader
 
 SEARCHES = ("gumbel", "puct", "table")
@@ -77,6 +79,14 @@ class Plan(NamedTuple):
     learn: LearnPlan
     tests: Measuring
 
+    def fitted(self, game: Game) -> Plan:
+        """Give the plan without what is too much for a game: long endings, openings beyond half a match."""
+        play = self.play._replace(
+            ending_cells=min(self.play.ending_cells, most_endings(game)),
+            opening_plies=min(self.play.opening_plies, game.max_length // 2),
+        )
+        return self._replace(play=play)
+
     @classmethod
     def read(cls, reader: OptionReader) -> Plan:
         """Read the options.
@@ -122,7 +132,8 @@ def _play(reader: OptionReader) -> PlayPlan:
         considered=reader.integer("considered", 16, low=2, high=64),
         c_puct=reader.number("c_puct", 1.5, low=0, high=100),
         noise=reader.number("noise", 0.25, low=0, high=1),
-        ending_cells=reader.integer("endings", 10, low=0, high=16),
+        ending_cells=reader.integer("endings", 10, low=0, high=MOST_ENDINGS),
+        opening_plies=reader.integer("opening_plies", 0, low=0, high=64),
         random_plies=reader.integer("random_plies", 6, low=0, high=64),
         random_chance=reader.number("random_chance", 0.3, low=0, high=1),
         result_share=reader.number("result_share", 0.5, low=0, high=1),

@@ -12,7 +12,7 @@ from arena_bots.alphazero.train.games import (
     Harvest,
     Lanes,
     gathered,
-    list_legal,
+    list_lasting,
     new_lanes,
     no_samples,
     place,
@@ -54,6 +54,8 @@ class PlayPlan(NamedTuple):
     noise: float
     """Share of Dirichlet noise in the draw of an action; PUCT only."""
     ending_cells: int
+    opening_plies: int
+    """Longest random opening: each match draws its own length, shorter ones more often."""
     random_plies: int
     """Plies in which an action may be drawn at random."""
     random_chance: float
@@ -109,18 +111,20 @@ class SelfPlay:
         return Harvest(gathered(samples), matches, self._search.num_asked - asked)
 
     def _stray(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw actions at random in the first plies; tell where. No match can end by that."""
-        lanes, plan = self.lanes, self._plan
-        strayed = np.zeros(len(lanes.own), np.bool_)
-        last = min(plan.random_plies, self._layout.min_length - 1)
-        legal = np.zeros((len(lanes.own), self._layout.num_actions), np.bool_)
-        results = np.zeros(len(lanes.own), np.int8)
-        going = np.ones(len(lanes.own), np.bool_)
-        while plan.random_chance and (going & (lanes.ply < last)).any():
-            chance = plan.random_chance * rng.uniform(0.5, 1, len(going))
-            going &= (lanes.ply < last) & (rng.random(len(going)) < chance)
-            list_legal(lanes.own, lanes.opp, self._layout, legal)
-            drawn = (rng.random(legal.shape) * legal).argmax(axis=1)
+        """Draw openings, and now and then an action in the first plies; tell where. No match ends by that."""
+        lanes, plan, count = self.lanes, self._plan, len(self.lanes.own)
+        strayed = np.zeros(count, np.bool_)
+        # The square of a chance: half of the openings have a quarter of the longest length or less.
+        opening = np.where(lanes.ply == 0, plan.opening_plies * rng.random(count) ** 2, 0).round()
+        lasting = np.zeros((count, self._layout.num_actions), np.bool_)
+        results = np.zeros(count, np.int8)
+        going = np.ones(count, np.bool_)
+        while going.any():
+            chance = plan.random_chance * rng.uniform(0.5, 1, count)
+            strays = (lanes.ply < plan.random_plies) & (rng.random(count) < chance)
+            list_lasting(lanes.own, lanes.opp, self._layout, lasting)
+            going &= ((lanes.ply < opening) | strays) & lasting.any(axis=1)
+            drawn = (rng.random(lasting.shape) * lasting).argmax(axis=1)
             rows = np.flatnonzero(going)
             lanes.actions[rows, lanes.ply[rows]] = drawn[rows]
             place(

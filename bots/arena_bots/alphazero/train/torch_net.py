@@ -1,4 +1,4 @@
-"""The net of self-play on a graphics processor: PyTorch, thousands of boards at once."""
+"""The net of self-play in PyTorch: on a device that computes quickly in half precision."""
 
 # PyTorch leaves parts of its types unknown.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -19,21 +19,30 @@ if TYPE_CHECKING:
 
 
 _IMAGE = 4
-"""Dimensions of what convolutions take; it is fastest with channels last."""
+"""Dimensions of what convolutions take."""
+
+
+def halves(device: str) -> bool:
+    """Tell whether a device computes faster in half precision than in single."""
+    return device == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+
+
+def spread_channels(net: PolicyValueNet) -> None:
+    """Lay the weights of convolutions out with channels last: they are fastest so."""
+    for weight in net.parameters():
+        if weight.dim() == _IMAGE:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
 class TorchNet:
     """A net as it plays, on a device; see `arena_bots.search.lockstep.batches.Net`."""
 
-    def __init__(self, net: PolicyValueNet, device: str) -> None:
+    def __init__(self, net: PolicyValueNet, device: str, *, is_half: bool) -> None:
         self.planes = net.shape.planes
         self._device = torch.device(device)
-        self._type = torch.bfloat16 if self._device.type == "cuda" else torch.float32
+        self._type = torch.bfloat16 if is_half else torch.float32
         self._net = deployed(net).to(self._device, self._type)
-        if self._device.type == "cuda":
-            for weight in self._net.parameters():
-                if weight.dim() == _IMAGE:
-                    weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+        spread_channels(self._net)
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""

@@ -14,7 +14,7 @@ from arena_bots.alphazero.train.learner import Learner, Losses
 from arena_bots.alphazero.train.nets import Design, Shape
 from arena_bots.alphazero.train.onnx_file import to_onnx
 from arena_bots.alphazero.train.players import Players, rng_of
-from arena_bots.alphazero.train.torch_net import TorchNet
+from arena_bots.alphazero.train.torch_net import TorchNet, halves
 from arena_plugins.training import Checkpoint, Trained
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train.plan import Plan
     from arena_plugins.training import Fact, TrainingContext
 
+_WIDE = 64
+"""From so many filters on PyTorch is quicker than ONNX Runtime, where it computes in half precision."""
 _LEARNER = 1 << 20
 """Number of the learner among those who draw chance: no player has it."""
 
@@ -37,7 +39,8 @@ class Training:
         layout = layout_of(context.game)
         if layout is None:
             raise ValueError(f"there are no kernels for {context.game.name} of this size")
-        self._plan, self._context = plan, context
+        self._plan = plan = plan.fitted(context.game)
+        self._context = context
         self._game = str(spec_of(context.game))
         rows, columns = context.game.shape
         logits = rows * columns if plan.by_cell else context.game.num_actions
@@ -74,13 +77,21 @@ class Training:
         return Trained(self._final(), ".onnx", self._facts())
 
     def _play(self) -> Harvest:
-        net = TorchNet(self._learner.player, self._plan.device) if self._plan.device != "cpu" else None
-        harvest = self._players.go_on(self._model(), net, self._numbers["step"])
+        harvest = self._players.go_on(self._model(), self._quick_net(), self._numbers["step"])
         self._buffer.add(harvest.samples)
         self._context.store(harvest.matches)
         self._numbers["matches"] += len(harvest.matches)
         self._numbers["asked"] += harvest.asked
         return harvest
+
+    def _quick_net(self) -> TorchNet | None:
+        """Give the net as it plays fastest here; None where that is the file."""
+        design, device = self._learner.net.design, self._plan.device
+        is_half = halves(device)
+        is_quick = design.width >= _WIDE and is_half and self._plan.processes == 1
+        return (
+            TorchNet(self._learner.player, device, is_half=is_half) if device != "cpu" or is_quick else None
+        )
 
     def _learn(self, harvest: Harvest) -> list[Losses]:
         """Learn as often as the new positions ask for; what is less than a batch is owed to the next step."""

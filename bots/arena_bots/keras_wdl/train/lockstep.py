@@ -35,8 +35,8 @@ class Plan(NamedTuple):
     """Chance of a random action in each game's opening; `[n]`."""
     rivals: NDArray[np.int64]
     """Which player slips, -1 for neither; `[n]`."""
-    slips: float
-    """Chance that a player who slips acts at random, each time anew; else it does as the network says."""
+    slips: NDArray[np.float64]
+    """Chance that who slips in a game acts at random, each time anew; else by the network; `[n]`."""
     is_exact: bool
     """Whether losses and sure wins within two plies are looked up; the bot itself only sees wins."""
 
@@ -64,7 +64,11 @@ def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> Plan:
     """Plan games without openings, as the bot plays."""
     none = np.full(count, -1, np.int64)
     return Plan(
-        np.zeros(count, np.int64), np.zeros(count), none if rivals is None else rivals, 1.0, is_exact=False
+        np.zeros(count, np.int64),
+        np.zeros(count),
+        none if rivals is None else rivals,
+        np.ones(count),
+        is_exact=False,
     )
 
 
@@ -126,7 +130,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - where the games are, who judges, and by
     """Give the action of each game."""
     openings = plan.openings[running]
     at_random = (ply < openings) & (rng.random(len(running)) < plan.epsilons[running])
-    slips = (plan.rivals[running] == ply % 2) & (rng.random(len(running)) < plan.slips)
+    slips = (plan.rivals[running] == ply % 2) & (rng.random(len(running)) < plan.slips[running])
     at_random |= (ply == openings - 1) | slips
     worth = rng.random(look.kinds.shape)
     worth[~at_random] *= _NOISE

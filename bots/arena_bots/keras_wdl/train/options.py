@@ -50,6 +50,7 @@ class Options(NamedTuple):
     epsilon_end: float
     rivals: float
     slips: float
+    random_rivals: float
     window: int
     proofs: float
     measured: int
@@ -83,6 +84,7 @@ class Options(NamedTuple):
             epsilon_end=reader.number("epsilon_end", 1.0, low=0, high=1),
             rivals=reader.number("rivals", 0.0, low=0, high=1),
             slips=reader.number("slips", 1.0, low=0, high=1),
+            random_rivals=reader.number("random_rivals", 0.0, low=0, high=1),
             window=reader.integer("window", 900_000, low=1, high=10**8),
             proofs=reader.number("proofs", 0.0, low=0, high=1),
             measured=reader.integer("measured", 1000, low=0, high=10**6),

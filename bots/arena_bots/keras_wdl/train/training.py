@@ -112,11 +112,14 @@ class Training:
         done = (self._step - options.epochs) / max(options.rounds, 1)
         epsilon = options.epsilon + (options.epsilon_end - options.epsilon) * done
         rivals = np.where(rng.random(count) < options.rivals, rng.integers(2, size=count), -1)
+        # A rival that is random throughout shows which of the safe actions win most; one that does as the
+        # network says shows which are safe.
+        slips = np.where(rng.random(count) < options.random_rivals, 1.0, options.slips)
         plan = Plan(
             rng.integers(options.opening + 1, size=count),
             rng.random(count) * epsilon,
             rivals,
-            options.slips,
+            slips,
             is_exact=options.proofs > 0,
         )
         return play(self._rules, self._classifier.judge, plan, rng, proofs=options.proofs), plan

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from arena.games.kernels.layout import layout_of, rules_of
+from arena.games.notation import spec_of
+from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.find import solver_for
+from arena.games.solver.solved import UNSOLVED
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, forget, gather, new_memory, scatter
-from arena_bots.search.lockstep.endings import FRAMES
-from arena_bots.search.lockstep.forest import NOWHERE, UNKNOWN, new_forest, new_leaves
+from arena_bots.search.lockstep.endings import ENDING_NODES, FRAMES
+from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, new_forest, new_leaves
 from arena_bots.search.lockstep.growing import descend, grow, keep, plant
 from arena_bots.search.lockstep.selecting import halve, improve
 
@@ -22,6 +26,17 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 
+PLAIN_ENDINGS = 12
+"""Up to so many empty cells a leaf is solved without a table, beyond by the solver that keeps one."""
+MOST_ENDINGS = 24
+"""With so many the solver takes as long as a net; there is one with a table for Connect Four only."""
+
+
+def most_endings(game: Game) -> int:
+    """Give the largest number of empty cells that leaves can be solved with."""
+    return MOST_ENDINGS if str(spec_of(game)) == "connect-four" else PLAIN_ENDINGS
+
+
 class Settings(NamedTuple):
     """How large a search is, and by what rule it goes."""
 
@@ -31,7 +46,7 @@ class Settings(NamedTuple):
     nodes: int = 1024
     """Room of each tree; a full one grows no more, but its leaves are still judged."""
     ending_cells: int = 0
-    """With so many empty cells or fewer a leaf is solved to the end."""
+    """With so many empty cells or fewer a leaf is solved to the end; see `most_endings`."""
     memory_bits: int = 12
     """Logarithm of the number of positions whose judgement is remembered."""
     threads: int = 1
@@ -56,11 +71,12 @@ class LockstepSearch:
         """Make trees without roots.
 
         Raises:
-            ValueError: kernels cannot play `game`.
+            ValueError: kernels cannot play `game`, or not solve endings as long.
         """
         layout, rules = layout_of(game), rules_of(game)
         if layout is None or rules is None:
             raise ValueError(f"there are no kernels for {game.name} of this size")
+        self._solver = _table_solver(game, settings.ending_cells)
         self._layout = layout
         self._settings = settings
         self._cells = cells_of(rules.board.bits)
@@ -85,7 +101,13 @@ class LockstepSearch:
     def change_net(self, net: Net) -> None:
         """Let another net with as many planes judge from now on."""
         self._net = net
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was found outside of the trees: what follows is as in a new search."""
         forget(self._memory)
+        if self._solver is not None:
+            self._solver.clear()
 
     def plant(
         self,
@@ -158,7 +180,7 @@ class LockstepSearch:
                 settings.rule,
                 firsts,
                 active,
-                settings.ending_cells,
+                min(settings.ending_cells, PLAIN_ENDINGS),
                 self._scratch[number],
                 bounds[number],
                 bounds[number + 1],
@@ -168,6 +190,20 @@ class LockstepSearch:
             part(0)
         else:
             list(self._pool.map(part, range(settings.threads)))
+        if self._solver is not None:
+            self._solve(self._solver)
+
+    def _solve(self, solver: ConnectFourSolver) -> None:
+        """Solve the leaves with few empty cells, as far as the budget goes."""
+        leaves = self._leaves
+        left = self._layout.max_length - np.bitwise_count(leaves.own | leaves.opp).astype(np.int64)
+        lanes = np.flatnonzero(leaves.waits & (left <= self._settings.ending_cells))
+        found = solver.outcomes(leaves.own[lanes], leaves.opp[lanes], ENDING_NODES)
+        lanes, found = lanes[found != UNSOLVED], found[found != UNSOLVED]
+        leaves.proof[lanes] = DRAW - found
+        leaves.waits[lanes] = False
+        lanes = lanes[leaves.node[lanes] != NOWHERE]
+        self.forest.proof[lanes, leaves.node[lanes]] = leaves.proof[lanes]
 
     def _judge(self) -> None:
         """Answer the leaves that wait, from memory or by the net."""
@@ -179,3 +215,17 @@ class LockstepSearch:
         boards = self._planes[:count].reshape(count, self._net.planes, *self._shape)
         logits, worth = self._net(boards)
         scatter(self._leaves, self._memory, self._layout, self._cells, logits, worth, sees_last)
+
+
+def _table_solver(game: Game, cells: int) -> ConnectFourSolver | None:
+    """Make the solver of long endings, where they are asked for.
+
+    Raises:
+        ValueError: there is none for the game.
+    """
+    if cells <= PLAIN_ENDINGS:
+        return None
+    solver = solver_for(game, small=True)
+    if cells > (most := most_endings(game)) or not isinstance(solver, ConnectFourSolver):
+        raise ValueError(f"{spec_of(game)} is solved with up to {most} empty cells, not {cells}")
+    return solver

@@ -43,7 +43,7 @@ def test_the_file_says_what_the_net_says(spec: str, design: Design, planes: int,
     assert np.abs(policy - wanted.numpy()).max() < 1e-4
     assert np.abs(value - expected(plain, said).numpy()).max() < 1e-4
     assert np.abs(value).max() <= 1
-    for ours, theirs in zip((policy, value), TorchNet(net, "cpu")(boards), strict=True):
+    for ours, theirs in zip((policy, value), TorchNet(net, "cpu", is_half=False)(boards), strict=True):
         assert np.abs(ours - theirs).max() < 1e-4
     assert len(model) < 2 * sum(weight.numel() for weight in plain.parameters()) + 10_000
 

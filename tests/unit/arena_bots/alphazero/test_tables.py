@@ -33,6 +33,7 @@ PLAN = PlayPlan(
     c_puct=0.0,
     noise=0.0,
     ending_cells=0,
+    opening_plies=0,
     random_plies=0,
     random_chance=0.0,
     result_share=1.0,

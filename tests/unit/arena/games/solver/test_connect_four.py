@@ -47,6 +47,17 @@ def test_every_position_near_the_end_is_as_brute_force_finds_it(solver: ConnectF
         assert solver.outcome(state) == solved.worth.outcome
 
 
+def test_outcomes_in_bulk_are_those_one_by_one(solver: ConnectFourSolver) -> None:
+    states = list(late_states(GAME, seeded(3), 200, max_empty=14))
+    own, opp = (np.array([getattr(state, side) for state in states], np.uint64) for side in ("own", "opp"))
+    found = solver.outcomes(own, opp, nodes=10**6)
+    assert found.tolist() == [solver.outcome(state) for state in states]
+    solver.clear()
+    spent = solver.outcomes(own, opp, nodes=1)
+    assert UNSOLVED in spent
+    assert ((spent == found) | (spent == UNSOLVED)).all()
+
+
 def test_best_are_the_actions_of_the_best_worth_and_optimal_those_of_the_best_outcome(
     solver: ConnectFourSolver,
 ) -> None:

@@ -23,7 +23,9 @@ def careless(mine: NDArray[np.uint64], _other: NDArray[np.uint64]) -> NDArray[np
 @pytest.mark.parametrize("spec", GAMES)
 def test_games_obey_the_rules(spec: str) -> None:
     game = make(spec)
-    plan = Plan(np.arange(30) % 9, np.linspace(0, 1, 30), np.arange(30) % 3 - 1, 0.5, is_exact=True)
+    plan = Plan(
+        np.arange(30) % 9, np.linspace(0, 1, 30), np.arange(30) % 3 - 1, np.full(30, 0.5), is_exact=True
+    )
     games = play(Rules(game), careless, plan, np.random.default_rng(1))
     for actions, length, outcome in zip(games.actions, games.lengths, games.outcomes, strict=True):
         state = game.initial_state()
@@ -63,10 +65,26 @@ def test_wins_are_taken_and_so_random_play_is_beaten() -> None:
     assert other_wins > other_losses
 
 
+def test_rivals_slip_as_often_as_their_game_says() -> None:
+    rules = Rules(make("tic-tac-toe"))
+    middle = np.uint64(1) << np.uint64(rules.bits[4])
+
+    def central(mine: NDArray[np.uint64], _other: NDArray[np.uint64]) -> NDArray[np.float32]:
+        return ((mine & middle) != 0).astype(np.float32)
+
+    count = 90
+    slips = np.repeat([0.0, 1.0], count)
+    none = np.zeros(2 * count, np.int64)
+    plan = Plan(none, np.zeros(2 * count), none, slips, is_exact=False)
+    firsts = play(rules, central, plan, np.random.default_rng(4)).actions[:, 0]
+    assert set(firsts[:count].tolist()) == {4}
+    assert set(firsts[count:].tolist()) == set(range(9))
+
+
 def test_proofs_are_right() -> None:
     game = make("tic-tac-toe")
     rules = Rules(game)
-    plan = Plan(np.full(200, 9), np.ones(200), np.full(200, -1), 1.0, is_exact=True)
+    plan = Plan(np.full(200, 9), np.ones(200), np.full(200, -1), np.ones(200), is_exact=True)
     proofs = play(rules, careless, plan, np.random.default_rng(3), proofs=1.0).proofs
     assert proofs.is_won.any()
     assert not proofs.is_won.all()

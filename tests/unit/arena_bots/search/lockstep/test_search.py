@@ -147,24 +147,32 @@ def test_threads_change_nothing() -> None:
     assert (one.results().visits == three.results().visits).all()
 
 
-@pytest.mark.parametrize("spec", ["connect-four", "gomoku:k=4,size=6", "tic-tac-toe"])
-def test_last_cells_are_solved_rightly(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "cells"),
+    [("connect-four", 12), ("connect-four", 20), ("gomoku:k=4,size=6", 12), ("tic-tac-toe", 12)],
+)
+def test_last_cells_are_solved_rightly(spec: str, cells: int) -> None:
     from arena.games.solver.find import solver_for
 
     game = make(spec)
     solver = solver_for(game)
     assert solver is not None
     states = [
-        state for state in random_states(game, 1500, seed=11) if game.max_length - len(state.history) <= 12
+        state for state in random_states(game, 1500, seed=11) if game.max_length - len(state.history) <= cells
     ][:40]
     assert len(states) > 10
-    search = planted(spec, states, PUCT, ending_cells=12)
+    search = planted(spec, states, PUCT, ending_cells=cells)
     for action in range(game.num_actions):
         firsts = np.full(len(states), action, np.int32)
         firsts[search.forest.prior[:, 0, action] < 0] = NOWHERE
         search.step(search.is_open, firsts)
     for lane, state in enumerate(states):
         assert DRAW - int(search.forest.proof[lane, 0]) == solver.outcome(state)
+
+
+def test_only_connect_four_has_long_endings() -> None:
+    with pytest.raises(ValueError, match="tic-tac-toe is solved with up to 12 empty cells, not 13"):
+        LockstepSearch(make("tic-tac-toe"), WaveNet(9), Settings(PUCT, ending_cells=13))
 
 
 def test_noise_is_a_share_of_the_priors() -> None:
