@@ -226,7 +226,7 @@ def large_store(db: Path, num_matches: int, seconds: float) -> dict[str, float]:
             store.save(make_records(tournament, plan[start : start + 10_000], bots, rng))
         store.set_state(tournament, "finished")
     screen = Screen(db, (80, 24))
-    first_paint = screen.wait_for(b"Live]") - screen.began
+    first_paint, first_paint_cpu = screen.wait_for(b"Live]") - screen.began, screen.cpu_s()
     first_data = screen.wait_for(b"ENDED") - screen.began
     screen.rested_after(time.monotonic() + 5)
     opened = screen.press(b"3")
@@ -240,6 +240,7 @@ def large_store(db: Path, num_matches: int, seconds: float) -> dict[str, float]:
     screen.close()
     return {
         "first_paint_s": round(first_paint, 2),
+        "first_paint_cpu_s": round(first_paint_cpu, 2),
         "first_data_s": round(first_data, 2),
         "open_matches_ms": round(1000 * open_s),
         "jump_ms": round(1000 * statistics.median(jumps)),

@@ -4,8 +4,8 @@
 
 A weakly optimal action keeps the outcome of best play, a strongly optimal one also wins fastest or loses
 slowest; in decisive positions some action does not keep it. Shares are percent, with 95 % intervals (Wilson,
-1927). Every position is a match of its own, its number the seed. Without arguments it measures `minimax` on
-positions made on the spot.
+1927); in `even` each of the six strata counts the same. Every position is a match of its own, its number the
+seed. Without arguments it measures `minimax` on positions made on the spot.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from labelled.positions import load
 from arena_plugins import Limit, load_bot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from labelled.positions import Positions
     from numpy.typing import NDArray
@@ -83,7 +83,9 @@ def figures(positions: Positions, choices: Choices) -> dict[str, object]:
     weak = positions.optimal[rows, choices.actions]
     strong = positions.best[rows, choices.actions]
     strata = np.array(positions.strata)
+    parts = [weak[strata == name] for name in sorted(set(strata.tolist()))]
     return {
+        "even": even(parts),
         "all": share(weak),
         "decisive": share(weak[positions.decisive]),
         "strong_all": share(strong),
@@ -104,6 +106,20 @@ def share(good: NDArray[np.bool_]) -> dict[str, float]:
         "low": round(100 * low, 1),
         "high": round(100 * high, 1),
         "n": len(good),
+    }
+
+
+def even(parts: Sequence[NDArray[np.bool_]]) -> dict[str, float]:
+    """Give the mean of the parts' shares in percent, each counting the same, with its normal interval."""
+    shares = np.array([part.mean() for part in parts])
+    sizes = np.array([len(part) for part in parts])
+    half = _Z * sqrt(float((shares * (1 - shares) / sizes).sum())) / len(parts)
+    mean = float(shares.mean())
+    return {
+        "percent": round(100 * mean, 2),
+        "low": round(100 * (mean - half), 2),
+        "high": round(100 * (mean + half), 2),
+        "n": int(sizes.sum()),
     }
 
 

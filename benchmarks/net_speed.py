@@ -107,6 +107,7 @@ def player(net: Net, game: Game, search: str, lanes: int, moves: int) -> Callabl
         c_puct=1.5,
         noise=0.25,
         ending_cells=0,
+        opening_plies=0,
         random_plies=0,
         random_chance=0.0,
         result_share=1.0,

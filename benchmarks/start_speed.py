@@ -1,17 +1,33 @@
-"""Measures what the command line takes to start, in seconds of CPU, and a peer's import in turns."""
+"""Measures what starting takes, in seconds of CPU: the command line, a peer's import, first moves of bots.
+
+A first move is that of a fresh process: once where all kernels are to be compiled, once where they are kept.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
 
 HELP = ("-m", "arena", "--help")
 PEER = ("-c", "import kaggle_environments")
 BARE = ("-c", "")
+ROOMS = ("arena", "arena_bots", "arena_db", "arena_plugins")
+FIRST_MOVE = """
+import sys, time
+from arena_plugins import Limit, load_bot, load_game
+game = load_game(sys.argv[2])
+load_bot(sys.argv[1], game, seed=1).play(game.initial_state(), Limit())
+print(time.process_time())
+"""
 
 
 def main() -> None:
@@ -19,6 +35,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="medians are taken over these")
     parser.add_argument("--peer-python", help="a Python that has kaggle-environments")
+    parser.add_argument("--game", default="connect-four", help="of the first moves")
+    parser.add_argument("--bots", nargs="*", default=["mcts", "minimax", "solver"], help="of the first moves")
+    parser.add_argument("--compilations", type=int, default=5, help="of each bot's kernels")
     chosen = parser.parse_args()
     sides = {"help": [sys.executable, *HELP], "bare_python": [sys.executable, *BARE]}
     if chosen.peer_python:
@@ -30,6 +49,7 @@ def main() -> None:
     figures["cpu_s"] = {name: round(statistics.median(turn[name] for turn in turns), 3) for name in sides}
     if chosen.peer_python:
         figures["ratio"] = round(statistics.median(turn["kaggle_import"] / turn["help"] for turn in turns), 2)
+    figures["first_move_cpu_s"] = first_moves(chosen.bots, chosen.game, chosen.compilations)
     print(json.dumps(figures))
 
 
@@ -39,6 +59,41 @@ def cpu_s(command: list[str]) -> float:
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True)  # noqa: S603 - ours
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def first_moves(bots: list[str], game: str, num_rounds: int) -> dict[str, dict[str, float]]:
+    """Give the processor time of first moves, where kernels are compiled and where they are loaded."""
+    found = {bot: {"compiled": list[float](), "loaded": list[float]()} for bot in bots}
+    with tempfile.TemporaryDirectory() as folder:
+        # Beside these sources no kernels are kept.
+        for room in ROOMS:
+            source = Path(getattr(find_spec(room), "origin", None) or "").parent
+            shutil.copytree(source, Path(folder, room), ignore=shutil.ignore_patterns("__pycache__"))
+        for number in range(-1, num_rounds):
+            for bot, times in found.items():
+                kernels = str(Path(folder, f"{bot}-{number}"))
+                turn = {how: first_move_s(bot, game, folder, kernels) for how in times}
+                for how, seconds in turn.items():
+                    # The first round turned sources into bytecode, too.
+                    times[how] += [seconds] if number >= 0 else []
+    return {
+        bot: {how: round(statistics.median(times), 2) for how, times in both.items()}
+        for bot, both in found.items()
+    }
+
+
+def first_move_s(bot: str, game: str, sources: str, kernels: str) -> float:
+    """Give the processor time of a fresh process that makes one move."""
+    path = os.pathsep.join([sources, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, "-c", FIRST_MOVE, bot, game],
+        env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": kernels},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return float(done.stdout)
 
 
 if __name__ == "__main__":

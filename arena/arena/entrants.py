@@ -14,6 +14,8 @@ import msgspec
 from arena.errors import ConfigError, OptionError
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import list_bots, verify
+from arena.shelf.records import hash_file
+from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
 from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, is_file, split_command
@@ -93,17 +95,35 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
     return found
 
 
+def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
+    """Give a bot under the record by which a store knows it; None if it is another one by now.
+
+    Stores of earlier versions know bots without the weights they bring along.
+    """
+    if bot.record.identity == was.identity:
+        return bot
+    hashes = {name: sha for name, sha in files_of(bot.record).items() if not name.startswith(FOLDER)}
+    before = _identity(bot.record.spec, bot.record.distribution, bot.record.version, hashes)
+    return msgspec.structs.replace(bot, record=was) if before == was.identity else None
+
+
+def files_of(record: BotRecord) -> dict[str, str]:
+    """Give the files that belong to a bot, with the SHA-256 of each in hex."""
+    return msgspec.json.decode(record.files or "{}", type=dict[str, str])
+
+
 def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
     files = _files(spec.options)
-    hashes = {key: _sha256(path) for key, path in files.items()}
+    hashes = {key: hash_file(path) for key, path in files.items()}
     if entry.folder:
         hashes[_WHEEL] = verify(entry).sha256
+    else:
+        hashes |= shipped_weights(entry.value, spec.options)
     # A file is known by its content: where it lies is no part of the identity.
     content = Spec(spec.name, _with_files(spec.options, {key: path.name for key, path in files.items()}))
     absolute = Spec(spec.name, _with_files(spec.options, {key: str(path) for key, path in files.items()}))
-    identity = json.dumps([str(content), entry.distribution, entry.version, hashes], sort_keys=True)
     record = BotRecord(
-        identity=hashlib.sha256(identity.encode()).hexdigest(),
+        identity=_identity(str(content), entry.distribution, entry.version, hashes),
         name=spec.name,
         spec=str(content),
         distribution=entry.distribution,
@@ -120,6 +140,11 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         limit=_own_limit(spec, margin_ms),
         procfs=_may_read_proc(spec),
     )
+
+
+def _identity(spec: str, distribution: str, version: str, hashes: Mapping[str, str]) -> str:
+    content = json.dumps([spec, distribution, version, hashes], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _files(options: Mapping[str, str]) -> dict[str, Path]:
@@ -163,8 +188,3 @@ def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
     except ValueError as error:
         raise OptionError(f"{spec}: st is a number of seconds, nodes a whole number") from error
     return TimeControl.parse(spec.options.get("tc"), seconds, nodes, margin_ms=margin_ms)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

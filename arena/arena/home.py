@@ -55,6 +55,21 @@ def store_path(option: str | None = None) -> Path:
         return find_path(given if "://" in given else Path(given).expanduser())
 
 
+def has_store(option: str | None = None) -> bool:
+    """Say whether there is a store; where there is none, something that is played makes it.
+
+    Raises:
+        StoreError: as `store_path`.
+        ConfigError: it is given by a path whose folder is not there.
+    """
+    path = store_path(option)
+    if path.exists():
+        return True
+    if path.parent != home().absolute() and not path.parent.is_dir():
+        raise ConfigError(f"there is no folder {path.parent} for a store; make it, or give another --db")
+    return False
+
+
 @contextmanager
 def open_store(
     option: str | None = None, *, read_only: bool = False, fast: bool = False, create: bool = True

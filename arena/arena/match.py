@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Bot, Game
 
 
+# As in `verdict`: looking the members up takes long.
+_WINS = (Outcome.FIRST, Outcome.SECOND)
+_DRAW, _VOID = Outcome.DRAW, Outcome.VOID
+_RULES = Termination.RULES
+
+
 class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
     """All that defines a match, besides the game and the seats."""
 
@@ -245,12 +251,15 @@ class _Match:
         """Put the result together."""
         setup, record = self._setup, self._record
         first, second = self._seats
-        how = self._game.ending(self._state) if ending.termination is Termination.RULES else ""
+        tier = first.tier
+        if second.tier is not tier:
+            tier = min(tier, second.tier)
+        how = self._game.ending(self._state) if ending.termination is _RULES else ""
         return MatchResult(
             outcome=ending.outcome,
             termination=ending.termination,
             reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault),
-            rated=ending.outcome is not Outcome.VOID,
+            rated=ending.outcome is not _VOID,
             actions=tuple(record.actions),
             num_opening=len(setup.opening),
             times_ms=record.times_ms(),
@@ -259,7 +268,7 @@ class _Match:
             fault_player=ending.fault_player,
             started_at=self._started_at,
             duration_ms=round((time.monotonic() - self._began) * 1000),
-            tier=min(first.tier, second.tier).value,
+            tier=str(tier),
             idle_cpu_ms=(_idle_ms(first), _idle_ms(second)),
         )
 
@@ -295,7 +304,7 @@ class _Match:
         while (answer := self._next_answer()) is not None:
             player = self._state.current_player
             if isinstance(answer, Resignation):
-                return _Ending(_winner(1 - player), Termination.RESIGN)
+                return _Ending(_WINS[1 - player], Termination.RESIGN)
             if isinstance(answer, Fault):
                 return self._failed(player, answer)
             self._accept(player, answer)
@@ -305,8 +314,8 @@ class _Match:
             return _Ending(Outcome.VOID, Termination.ABORTED)
         returns = self._state.returns
         if returns[0] == returns[1]:
-            return _Ending(Outcome.DRAW, Termination.RULES)
-        return _Ending(_winner(0 if returns[0] > returns[1] else 1), Termination.RULES)
+            return _Ending(_DRAW, _RULES)
+        return _Ending(_WINS[0 if returns[0] > returns[1] else 1], _RULES)
 
     def _next_answer(self) -> Answer | Resignation | Fault | None:
         """Give the next answer to be judged; None if the match is over, adjudicated or to be aborted."""
@@ -353,13 +362,9 @@ def _idle_ms(seat: Seat) -> float:
 
 
 def _forfeit(player: int, fault: Fault) -> _Ending:
-    return _Ending(_winner(1 - player), fault.termination, fault.detail, player)
+    return _Ending(_WINS[1 - player], fault.termination, fault.detail, player)
 
 
 def _stalled(fault: Fault) -> _Ending:
     verdict: Detail = {"verdict": fault.termination.value}
     return _Ending(Outcome.VOID, Termination.ARENA_STALL, verdict | fault.detail)
-
-
-def _winner(player: int) -> Outcome:
-    return Outcome.SECOND if player else Outcome.FIRST

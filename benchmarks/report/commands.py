@@ -87,6 +87,8 @@ COMMANDS = (
         ("--rounds", "1", "--matches", "1", "--duel", "6"),
         _nothing,
     ),
+    Command("net_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
+    Command("classifier_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
     Command(
         "isolation_cost.py",
         (
@@ -112,8 +114,8 @@ COMMANDS = (
     ),
     Command(
         "start_speed.py",
-        ("--rounds", "7"),
-        ("--rounds", "1"),
+        ("--rounds", "7", "--bots", "mcts"),
+        ("--rounds", "1", "--bots", "mcts", "--compilations", "1"),
         _with("kaggle_environments", "--peer-python"),
     ),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from report.commands import COMMANDS, PEERS
 from report.measured import recorded
 from report.plot import Bar, draw
-from report.rows import LATER, ROWS
+from report.rows import ROWS
 from report.running import arguments
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def generated(measured: Sequence[Measured], about: Circumstances, pictures: Sequ
 def _left_out(measured: Sequence[Measured]) -> list[str]:
     here = {one.row.key for one in measured}
     absent = [row.point for row in ROWS if row.key not in here]
-    lines = [f"Points without anything to measure yet: {', '.join(LATER)}."]
-    return [*lines, f"Not to be had on this machine: {', '.join(absent)}."] if absent else lines
+    return [f"Not to be had on this machine: {', '.join(absent)}."] if absent else []
 
 
 def table(measured: Sequence[Measured]) -> str:

@@ -84,6 +84,32 @@ def _solver(ply: int, asked: float | None) -> Row:
     )
 
 
+def _net(batch: int, asked: float) -> Row:
+    return Row(
+        f"net/{batch}",
+        f"evaluations of the paper's net, {batch} at once",
+        "positions/s",
+        Figure("net_speed.py", f"per_cpu_s.onnx_{batch}"),
+        "PyTorch, eager",
+        Figure("net_speed.py", f"per_cpu_s.torch_{batch}"),
+        Figure("net_speed.py", f"ratio.{batch}"),
+        asked,
+    )
+
+
+def _selfplay(name: str, point: str, asked: float) -> Row:
+    return Row(
+        f"selfplay/{name}",
+        point,
+        "positions/s",
+        Figure("net_speed.py", f"per_cpu_s.{name}"),
+        "one match at a time, PyTorch, 100 simulations a move",
+        Figure("net_speed.py", "per_cpu_s.selfplay_torch_alone"),
+        Figure("net_speed.py", f"ratio.{name}"),
+        asked,
+    )
+
+
 def _alphabeta(place: str, depth: int) -> Row:
     figure = f"{place}_d{depth}"
     return Row(
@@ -169,11 +195,39 @@ ROWS = (
         most=0.2,
     ),
     Row(
+        "start/mcts-compiled",
+        "first move of `mcts` in a fresh process, kernels to be compiled",
+        "s",
+        Figure("start_speed.py", "first_move_cpu_s.mcts.compiled"),
+        most=3,
+    ),
+    Row(
+        "start/mcts-loaded",
+        "first move of `mcts` in a fresh process, kernels compiled before",
+        "s",
+        Figure("start_speed.py", "first_move_cpu_s.mcts.loaded"),
+        most=1,
+    ),
+    Row(
         "start/first-match",
         "first stored match of a hosted tournament, by the clock",
         "s",
         Figure("referee_cost.py", "first_stored_match_s"),
         most=2,
+    ),
+    _net(1, 4.5),
+    _net(64, 2),
+    _selfplay("selfplay", "self-play in lockstep, 100 simulations a move", 8),
+    _selfplay("selfplay_gumbel", "self-play in lockstep as it is trained with", 25),
+    Row(
+        "classifier/move",
+        "a move of the classifier",
+        "ms",
+        Figure("classifier_speed.py", "move_ms.ours"),
+        "`model.predict`, one position after the other",
+        Figure("classifier_speed.py", "move_ms.predict"),
+        Figure("classifier_speed.py", "ratio"),
+        3000,
     ),
     _alphabeta("empty", 5),
     _alphabeta("middle", 5),
@@ -190,5 +244,3 @@ ROWS = (
         Figure("isolation_cost.py", "median.T2.move_us"),
     ),
 )
-LATER = ("net evaluations", "positions of self-play", "the move of a classifier")
-"""Points that have nothing to measure yet."""

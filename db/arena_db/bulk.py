@@ -10,10 +10,11 @@ from sqlalchemy import func, or_, select
 from arena_db import analyses, remarks
 from arena_db.access import Access
 from arena_db.dialects import driver_text_with_values
-from arena_db.filters import match_conditions, tournament_conditions
+from arena_db.filters import BYTE, match_conditions, tournament_conditions
 from arena_db.models import matches, tournaments
 from arena_db.queries import list_chosen
 from arena_db.records import PackedMatch, StoredMatch, Volume
+from arena_db.wild import is_wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from arena_db.records import JudgedPly, Remark, Selection
 
 _Match = TypeVar("_Match", PackedMatch, StoredMatch)
-
-_BYTE = 256
-"""A game of more actions has two bytes for each."""
 
 
 class BulkReading(Access):
@@ -85,7 +83,7 @@ class BulkReading(Access):
                 tournament=number,
                 game=games[number].game,
                 num_matches=num_matches,
-                num_actions=num_bytes // (1 if games[number].num_actions <= _BYTE else 2),
+                num_actions=num_bytes // (1 if games[number].num_actions <= BYTE else 2),
             )
             for number, num_matches, num_bytes in sorted(map(tuple, counts))
         ]
@@ -112,7 +110,7 @@ def _conditions(connection: Connection, chosen: Selection) -> list[ColumnElement
     conditions = [*match_conditions(chosen.where), matches.c.outcome != "void"]
     if chosen.terminations:
         conditions.append(or_(*(matches.c.termination == kind for kind in chosen.terminations)))
-    if chosen.where.tournament is not None:
+    if chosen.where.tournament is not None and not is_wild(chosen.where.tournament):
         # By its id it is a range of an index, else a look at every match.
         own = select(tournaments.c.id).where(*tournament_conditions(chosen.where))
         conditions.append(matches.c.tournament_id == (connection.scalar(own) or 0))

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Table
+    from sqlalchemy.dialects import postgresql
     from sqlalchemy.sql.expression import ClauseElement
 
-_MODULES: Final = {"sqlite": sqlite, "postgresql": postgresql}
+
+def _module(dialect: str) -> Any:  # noqa: ANN401 - a module of SQLAlchemy
+    """Give what belongs to a dialect."""
+    if dialect == "sqlite":
+        return sqlite
+    # 3 MB that only who has such a store needs.
+    from sqlalchemy.dialects import postgresql
+
+    return {"postgresql": postgresql}[dialect]
 
 
 def upsert(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
     """Return an insert that can tell what to do with a row that is there already."""
-    return _MODULES[dialect].insert(table)
+    return _module(dialect).insert(table)
 
 
 def driver_text(statement: ClauseElement, dialect: str, columns: Sequence[str] | None = None) -> str:
     """Return the text of a statement; an insert or update takes the values of `columns`."""
     options: dict[str, Any] = {"render_postcompile": True}
     compiled = statement.compile(
-        dialect=_MODULES[dialect].dialect(), column_keys=columns, compile_kwargs=options
+        dialect=_module(dialect).dialect(), column_keys=columns, compile_kwargs=options
     )
     return str(compiled)
 
@@ -32,5 +41,11 @@ def driver_text(statement: ClauseElement, dialect: str, columns: Sequence[str] |
 def driver_text_with_values(statement: ClauseElement, dialect: str) -> tuple[str, tuple[Any, ...]]:
     """Return the text of a query with the values it was made with, in the order of their places."""
     options: dict[str, Any] = {"render_postcompile": True}
-    compiled: Any = statement.compile(dialect=_MODULES[dialect].dialect(), compile_kwargs=options)
+    compiled: Any = statement.compile(dialect=_module(dialect).dialect(), compile_kwargs=options)
     return str(compiled), tuple(compiled.params[name] for name in compiled.positiontup)
+
+
+def driver_query(statement: ClauseElement, dialect: str) -> tuple[str, dict[str, Any]]:
+    """Return the text of a query, and its values by name in order of their places; None where not given."""
+    compiled: Any = statement.compile(dialect=_module(dialect).dialect())
+    return str(compiled), {name: compiled.params[name] for name in compiled.positiontup}

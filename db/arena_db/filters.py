@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import and_, exists, or_
+from sqlalchemy import and_, case, exists, func, or_, select
 
 from arena_db.models import FAILED, TIERS, bots, entrants, matches, tournaments
+from arena_db.wild import glob, is_like, is_wild
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from sqlalchemy import ColumnElement, Table
 
     from arena_db.records import MatchFilter
+
+_SIGNS: Final[Mapping[str, Callable[[ColumnElement[int], int], ColumnElement[bool]]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+}
+BYTE: Final = 256
+"""A game of more actions has two bytes for each."""
 
 
 def needs_matches(where: MatchFilter) -> bool:
@@ -19,7 +33,8 @@ def needs_matches(where: MatchFilter) -> bool:
 
     They know terminations, but count a repeat where it came first, which may be under another one.
     """
-    return not (where.since is where.until is where.min_tier is where.termination is None)
+    known = where.since is where.until is where.min_tier is where.termination is None
+    return not known or bool(where.plies)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:
@@ -40,7 +55,7 @@ def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bo
         ]
         conditions.append(or_(*seated))
     if where.termination is not None:
-        conditions.append(table.c.termination == where.termination)
+        conditions.append(_fits(table.c.termination, where.termination))
     if where.outcome is not None:
         conditions.append(table.c.outcome == where.outcome)
     if where.rated_only:
@@ -55,17 +70,18 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(matches.c.started_at >= where.since)
     if where.until is not None:
         conditions.append(matches.c.started_at < where.until)
-    if where.termination not in (None, "rules"):
+    if where.termination is not None and not is_like("rules", where.termination):
         # In the words of the index, or the planner does not see that it knows all of these matches.
         conditions.append(FAILED)
     if where.min_tier is not None:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
+    conditions += [_SIGNS[sign](_num_plies(), number) for sign, number in where.plies]
     return conditions
 
 
 def is_named(name: str) -> ColumnElement[bool]:
     """Return whether an entrant goes by a name: of the bot, its spec, or its label in the tournament."""
-    return or_(bots.c.name == name, bots.c.spec == name, entrants.c.label == name)
+    return or_(*(_fits(column, name) for column in (bots.c.name, bots.c.spec, entrants.c.label)))
 
 
 def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
@@ -75,7 +91,17 @@ def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         (tournaments.c.name, where.tournament),
         (tournaments.c.pool, where.pool),
     )
-    return [column == value for column, value in wanted if value is not None]
+    return [_fits(column, value) for column, value in wanted if value is not None]
+
+
+def _fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    return column.op("GLOB", is_comparison=True)(glob(wanted)) if is_wild(wanted) else column == wanted
+
+
+def _num_plies() -> ColumnElement[int]:
+    own = select(tournaments.c.num_actions).where(tournaments.c.id == matches.c.tournament_id)
+    width = case((own.scalar_subquery() > BYTE, 2), else_=1)
+    return func.length(matches.c.actions) // width
 
 
 def _is_seated(table: Table, side: str, name: str) -> ColumnElement[bool]:

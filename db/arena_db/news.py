@@ -80,7 +80,7 @@ def collect(
             stored.add((number, record.attempt))
             news.void.append(number)
         ending = (record.outcome, record.termination, record.rated, record.is_final)
-        key = (plan, *ending, record.tier, record.versions)
+        key = (plan, ending, record.tier, record.versions)
         kind = kinds.get(key)
         if kind is None:
             kind = kinds[key] = _kind(batch.tournament, plan, record, versions)

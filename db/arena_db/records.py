@@ -269,7 +269,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchFilter:
-    """Which matches a query is about; None is no condition. Every text condition is an exact match."""
+    """Which matches a query is about; None is no condition. In names `*` is any text, `?` any character."""
 
     game: str | None = None
     tournament: str | None = None
@@ -285,6 +285,10 @@ class MatchFilter:
     termination: str | None = None
     min_tier: str | None = None
     outcome: str | None = None
+    """first, second, draw or void."""
+    plies: tuple[tuple[str, int], ...] = ()
+    """Comparisons with the number of actions, those of the opening included, all of which hold: `("<", 20)`;
+    signs are `<`, `<=`, `>`, `>=` and `=`."""
     rated_only: bool = True
 
 

@@ -44,7 +44,7 @@ def test_all_rows_find_their_figures(tmp_path: Path) -> None:
     done = run_child(command, cwd=tmp_path, deadline=900)
 
     documents = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len({document["benchmark"] for document in documents}) == len(documents) == 10
+    assert len({document["benchmark"] for document in documents}) == len(documents) == 12
     record = json.loads((tmp_path / "benchmarks.json").read_text(encoding="utf-8"))
     rows = record["rows"]
     assert all(row["ours"] > 0 for row in rows.values())

@@ -245,17 +245,36 @@ def test_headless_play_says_what_it_is_called(tmp_path: Path) -> None:
     assert [match["termination"] for match in rows(tmp_path)] == ["aborted"]
 
 
-def test_the_mouse_plays_on_a_real_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("game", "elsewhere", "cell", "answer", "actions"),
+    [
+        ("connect-four", (11, 9), (19, 9), b"last O 1", [3, 0]),
+        ("tic-tac-toe", (7, 6), (11, 7), b"last O a3", [4, 0]),
+        ("gomoku", (6, 5), (20, 12), b"last O a15", [112, 0]),
+    ],
+)
+def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game, where to click, what comes of it
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    game: str,
+    elsewhere: tuple[int, int],
+    cell: tuple[int, int],
+    answer: bytes,
+    actions: list[int],
+) -> None:
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
-    terminal = Terminal(tmp_path / "arena.db", "play", FIRST_LEGAL, "--ascii", "--reduce-motion")
+    words = ("play", FIRST_LEGAL, "--game", game, "--ascii", "--reduce-motion")
+    terminal = Terminal(tmp_path / "arena.db", *words)
     try:
         terminal.wait_for(b"your move")
-        # Columns of a terminal count from 1: column 4 of the board is drawn around its 19th.
-        terminal.press(b"\x1b[<35;19;9M")
-        terminal.wait_for(b"mx\x1b")
-        terminal.press(b"\x1b[<0;11;9M\x1b[<0;19;9m")
-        terminal.press(b"\x1b[<0;19;9M\x1b[<0;19;9m")
-        terminal.wait_for(b"last O 1")
+        # Columns and lines of a terminal count from 1.
+        terminal.press(b"\x1b[<35;%d;%dM" % cell)
+        if game == "connect-four":
+            terminal.wait_for(b"mx\x1b")
+        # Pressed here and released there is no move; both here is one.
+        terminal.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*elsewhere, *cell))
+        terminal.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*cell, *cell))
+        terminal.wait_for(answer)
         terminal.press(b"q")
         assert terminal.ended() == 0
         assert terminal.is_restored()
@@ -264,4 +283,4 @@ def test_the_mouse_plays_on_a_real_terminal(tmp_path: Path, monkeypatch: pytest.
     (match,) = wait_for(lambda: rows(tmp_path))
     assert (match["result"], match["plies"]) == ("*", 2)
     shown = CommandLine(tmp_path).objects("show", match["id"], "--db", tmp_path / "arena.db")
-    assert shown[0]["actions"] == [3, 0]
+    assert shown[0]["actions"] == actions

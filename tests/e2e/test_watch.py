@@ -55,3 +55,27 @@ def test_replay_starts_and_quits(db: Path) -> None:
         assert terminal.is_restored()
     finally:
         terminal.close()
+
+
+def test_watch_without_a_store_says_how_to_begin(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path / "none.db", "watch", "--ascii", "--reduce-motion")
+    try:
+        terminal.wait_for(b"No tournament has been played yet")
+        terminal.press(b"7")
+        terminal.wait_for(b"no tournament yet; n begins one")
+        terminal.press(b"n")
+        terminal.wait_for(b"[ Start ]")
+        # In the form every letter is text.
+        terminal.press(b"\x11")
+        assert terminal.ended() == 0
+        assert terminal.is_restored()
+    finally:
+        terminal.close()
+
+
+def test_plain_watch_without_a_tournament_says_how_to_begin(tmp_path: Path) -> None:
+    arena = CommandLine(tmp_path)
+    assert arena.lines("watch", "--plain")[0].startswith("no tournament has been played yet")
+    assert not arena.db.exists()
+    assert "hold a tournament first" in arena("watch", "--plain", "spring", status=2).stderr
+    assert "there is no folder" in arena("watch", "--plain", "--db", tmp_path / "x" / "y.db", status=2).stderr

@@ -50,6 +50,7 @@ SCREENS: Final = (
     ("tournaments", ("7",)),
     ("new-tournament", ("7", "n")),
     ("export", ("8",)),
+    ("play", ("1", "p")),
 )
 """Name of the picture, and the keys that lead to it."""
 _FONT: Final = re.compile(r"@font-face \{.*?\}", re.DOTALL)
@@ -90,10 +91,28 @@ async def _draw(store: Path) -> None:
             if name == "new-tournament":
                 await pilot.press(*"mcts:playouts=400 minimax:depth=4 random", "tab")
                 await _settle(app, pilot)
+            if name == "play":
+                await _play(app, pilot)
             _write(name, app)
             while len(app.screen_stack) > 2:
                 await pilot.press("escape")
                 await _settle(app, pilot)
+
+
+async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
+    """Play some moves against a bot, from the form on."""
+    from arena.tui.screens.play import PlayScreen
+    from arena.tui.widgets.form import Field
+
+    app.screen.query_one("#field-bot", Field).value = "mcts:playouts=400"
+    app.screen.query_one("#push-play").focus()
+    await pilot.press("enter")
+    for key in ("4", "4", "3", "right"):
+        while not (isinstance(app.screen, PlayScreen) and app.screen.seen.can_move):
+            await pilot.pause(0.1)
+        await pilot.press(key)
+        await pilot.pause(0.3)
+    await pilot.pause(0.5)
 
 
 async def _settle(app: Dashboard, pilot: Pilot[None]) -> None:

@@ -1,4 +1,4 @@
-"""The kernels of playouts and trees as plain Python, line by line as they are written."""
+"""The kernels of playouts, trees, training and export as plain Python, line by line as they are written."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ MODULES = (
     "arena.games.kernels.cell_playouts",
     "arena.games.kernels.cell_tactics",
     "arena.games.kernels.bulk",
+    "arena.export._kernels",
     "arena_bots.search.uct_tree",
     "arena_bots.search.uct_words",
     "arena_bots.search.uct_cells",

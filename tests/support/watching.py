@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.shell.feed import Batch
-from arena.tui.start import SCREENS
+from arena.tui.start import ALL_SCREENS
 from dashboard import piloted, screen_lines, settle
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) ->
     """Give the dashboard of `spring`, the first tournament of a store."""
     return Dashboard(
         Brief(str(path), 1),
-        SCREENS,
+        ALL_SCREENS,
         store=str(path),
         tournament="spring",
         is_read_only=is_read_only,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arena.export.dataset import Dataset
 from arena_plugins import Checkpoint, OptionReader, PlayResult, Trained, TrainingMatch, hookimpl, load_arrays
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Weigher:
 
 
 class WeigherTrainer:
-    """Counts, in random matches it plays itself, what each first action is worth."""
+    """Counts what actions are worth: first ones of random matches it plays itself, or those of an export."""
 
     bot = "weigher"
 
@@ -54,6 +55,8 @@ class WeigherTrainer:
 
     def train(self, context: TrainingContext) -> Trained:
         """Train, from the checkpoint on where there is one."""
+        if context.data is not None:
+            return _learn_from(context.data, context.game)
         resumed = context.resumed
         step, weights = 0, np.zeros(context.game.num_actions)
         if resumed is not None:
@@ -76,9 +79,23 @@ class WeigherTrainer:
                 os.kill(os.getpid(), signal.SIGKILL)
             checkpoint = Checkpoint(step, {"weights": weights.copy()}, {})
             goes_on = context.tick(step, self._steps, lambda kept=checkpoint: kept) and step < self._steps
-        file = io.BytesIO()
-        np.savez(file, allow_pickle=False, weights=weights)
-        return Trained(file.getvalue(), ".npz", {"matches": step, "source": "random play"})
+        return Trained(_packed(weights), ".npz", {"matches": step, "source": "random play"})
+
+
+def _learn_from(folder: Path, game: Game) -> Trained:
+    data = Dataset.open(folder)
+    assert data.game == game.name
+    rows = data.arrays("train")
+    worth = np.zeros(game.num_actions)
+    np.add.at(worth, rows["action"], rows["value"] * rows["count"])
+    facts = {"positions": len(rows["action"]), "source": f"export {folder.name}"}
+    return Trained(_packed(worth), ".npz", facts)
+
+
+def _packed(weights: NDArray[np.float64]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, weights=weights)
+    return file.getvalue()
 
 
 @hookimpl

@@ -14,7 +14,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.filters import check_names, filter_options
+from arena.cli.filters import check_names, match_filter_options
 from arena.cli.options import db_option
 from arena.cli.output import say
 from arena.errors import ConfigError
@@ -44,7 +44,7 @@ _INTERVAL = 1.0
     show_default=True,
     help="A folder of positions (parquet, npz, jsonl, csv) or a file of matches (pgn, sgf).",
 )
-@filter_options
+@match_filter_options
 @click.option("--unrated", is_flag=True, help="Unrated matches, too.")
 @click.option("--include-forfeits", is_flag=True, help="Matches that a bot forfeited, too.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")

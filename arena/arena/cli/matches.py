@@ -8,7 +8,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.filters import check_names, filter_options
+from arena.cli.filters import check_names, match_filter_options
 from arena.cli.options import db_option, format_option
 from arena.cli.stored import find_match
 
@@ -29,7 +29,7 @@ _COLUMNS = {
 
 
 @click.command(cls=RichCommand)
-@filter_options
+@match_filter_options
 @click.option("--unrated", is_flag=True, help="Unrated and void matches, too.")
 @click.option(
     "--limit",

@@ -112,6 +112,12 @@ _TOURNAMENT = (
         metavar="N",
         help="Matches between tables; 0 = at the end.  [default: 10]",
     ),
+    _output(
+        "--log",
+        is_flag=True,
+        default=None,
+        help="Keep what is said with bots in ARENA_HOME/logs, of all matches; of faults it is kept anyway.",
+    ),
     _output("--event", metavar="TEXT", help="Written into records."),
     _output("--site", metavar="TEXT", help="Written into records."),
     _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),

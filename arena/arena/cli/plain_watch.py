@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.home import store_path
 from arena.live.plain import finished_line, line_of, progress_line, started_line
 from arena.live.reducer import reduce
 from arena.live.views import LiveView
@@ -31,6 +32,14 @@ def print_events(db: str | None, tournament: TournamentRecord) -> None:
         click.echo("left; the tournament goes on by itself", err=True)
     finally:
         feed.close()
+
+
+def say_how_to_begin(db: str | None) -> None:
+    """Say that there is nothing to watch yet, and how that changes."""
+    _say(
+        f"no tournament has been played yet (the store is {store_path(db)}); arena tournament mcts minimax "
+        "begins one, arena watch in a terminal has a form for it"
+    )
 
 
 def follow_plain(feed: Feed, wait: Callable[[float], None]) -> None:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from arena.cli.output import emit, print_table, say
+from arena.rating.shares import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +87,8 @@ def encounter_object(a: str, b: str, counts: EncounterCounts) -> dict[str, objec
         "wins": counts.wins,
         "losses": counts.losses,
         "draws": counts.draws,
+        "moving_first": _side_object(counts.moving_first),
+        "moving_second": _side_object(counts.moving_second),
         "score": counts.score,
         "draw_ratio": counts.draw_ratio,
         "ptnml": counts.ptnml,
@@ -95,6 +98,19 @@ def encounter_object(a: str, b: str, counts: EncounterCounts) -> dict[str, objec
         "num_unique_pairs": counts.num_unique_pairs,
         **dataclasses.asdict(counts.statistics),
         "is_separated": counts.statistics.is_separated,
+    }
+
+
+def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
+    """Give the results of one side, and the 95 % interval of its share of wins."""
+    wins, draws, losses = results
+    low, high = wilson(wins, sum(results))
+    return {
+        "wins": wins,
+        "losses": losses,
+        "draws": draws,
+        "wins_low": round(low / 100, 6),
+        "wins_high": round(high / 100, 6),
     }
 
 

@@ -11,7 +11,7 @@ from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_standings
-from arena.rating.lines import encounter_lines, score_line
+from arena.rating.lines import encounter_lines, score_line, side_lines
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
@@ -54,7 +54,7 @@ class TextReporter(Reporter):
     def end(self, ended: Ended, results: Results) -> None:
         if results.counts is not None:
             a, b = self.held.labels
-            for line in encounter_lines(a, b, results.counts):
+            for line in (*side_lines(a, results.counts), *encounter_lines(a, b, results.counts)):
                 say(line)
             if results.counts.is_mostly_repeated:
                 self.warn(

@@ -172,11 +172,19 @@ def _report(product: Product, folder: Path) -> None:
         say(
             f"{product.spec} vs {one.opponent}:"
             f" {one.score.percent:.1f} % of {sum(first) + sum(second)} matches"
-            f"; first {first[0]}-{first[2]}-{first[1]}, second {second[0]}-{second[2]}-{second[1]}"
-            " (wins-losses-draws)"
+            f"; first {_side(first)}, second {_side(second)} (wins-losses-draws, 95 % of the wins);"
+            f" {one.score.num_distinct} different"
         )
     say(f"{product.weights} after {product.seconds:.0f} s of training; figures and curves: {folder}")
     say(f"Enter it: arena match {product.spec} minimax")
+
+
+def _side(counts: tuple[int, int, int]) -> str:
+    from arena.rating.shares import wilson
+
+    wins, draws, losses = counts
+    low, high = wilson(wins, sum(counts))
+    return f"{wins}-{losses}-{draws} [{low:.1f} % to {high:.1f} %]"
 
 
 def _list_trainers() -> Exit:

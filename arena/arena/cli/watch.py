@@ -33,15 +33,21 @@ def watch(  # noqa: PLR0913 - one parameter an option
     """Watch a tournament (default: the newest): boards, standings, matches; q leaves it as it runs."""
     record = _find(tournament, db)
     if plain or not has_screen():
-        from arena.cli.plain_watch import print_events
+        from arena.cli.plain_watch import print_events, say_how_to_begin
 
-        print_events(db, record)
+        if record is None:
+            say_how_to_begin(db)
+        else:
+            print_events(db, record)
         return
-    look = Look(is_ascii, theme, reduce_motion)
+    options = Look(is_ascii, theme, reduce_motion).options()
     check_toolkit()
-    from arena.tui.start import watch_app
+    from arena.tui.start import empty_app, watch_app
 
-    run_app(watch_app(db, record.id, record.name, is_read_only=read_only, **look.options()))
+    if record is None:
+        run_app(empty_app(db, is_read_only=read_only, **options))
+    else:
+        run_app(watch_app(db, record.id, record.name, is_read_only=read_only, **options))
 
 
 @click.command(cls=RichCommand)
@@ -70,9 +76,15 @@ def replay(  # noqa: PLR0913 - one parameter an option
     run_app(replay_app(db, match, **look.options()))
 
 
-def _find(tournament: str | None, db: str | None) -> TournamentRecord:
-    from arena.cli.stored import find_tournament
-    from arena.home import open_store
+def _find(tournament: str | None, db: str | None) -> TournamentRecord | None:
+    """Find what is to be watched; None where the newest is, and there is none yet."""
+    from arena.cli.stored import LAST, find_tournament
+    from arena.home import has_store, open_store
 
+    is_newest = tournament in (None, LAST)
+    if is_newest and not has_store(db):
+        return None
     with open_store(db, read_only=True, create=False) as store:
+        if is_newest and store.last_tournament(unfinished=False) is None:
+            return None
         return find_tournament(store, tournament, unfinished=False)

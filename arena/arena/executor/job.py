@@ -44,6 +44,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Isolation tier the bots run in."""
     stalls_count: bool = False
     """Whether a bot that is too late loses even if the arena may be to blame."""
+    log: bool = False
+    """Whether what is said in it is written to a file in any case, not only after a fault."""
     adjudicate: int = 0
     """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
 

@@ -49,6 +49,9 @@ def describe_fault(fault: Fault) -> str:
     """Say a fault in one line: what it was, and what the bot said last."""
     cause = str(fault.detail.get("cause") or "")
     last = str(fault.detail.get("stderr") or "").strip().rsplit("\n", 1)[-1]
+    # The last line of a traceback, which may have been reported already.
+    if last.partition(": ")[2] and last.endswith(cause.removeprefix("it reported init_error: ")):
+        last = ""
     return ": ".join(part for part in (fault.termination.value, cause, last) if part)
 
 

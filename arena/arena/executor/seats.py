@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections import OrderedDict
 from contextlib import suppress
@@ -10,12 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.entrants import files_of
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
 from arena.sandbox.readable import Readable, bot_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
+from arena.shelf.shipped import FOLDER
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.errors import PluginError
@@ -128,8 +131,10 @@ def compiled_folder(competitor: Competitor) -> str:
     # A program is named by its command, of which not every word need be a file.
     program = competitor.options.get(CMD, "")
     source = "" if competitor.folder else _source_hash(competitor.entry)
-    identity = (record.name, record.distribution, record.version, record.files, program, source)
-    return str(folder_for(*identity))
+    # Other weights of its own are other numbers, for the same code.
+    named = {name: sha for name, sha in files_of(record).items() if not name.startswith(FOLDER)}
+    files = json.dumps(named, sort_keys=True)
+    return str(folder_for(record.name, record.distribution, record.version, files, program, source))
 
 
 @cache

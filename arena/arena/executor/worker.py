@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arena.executor.channel import send
 from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
+from arena.executor.logs import keep_log
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.executor.telling import Teller, controls_of
@@ -217,4 +218,5 @@ def play_job(job: Job, control: Control) -> MatchRecord:
     finally:
         if teller is not None:
             teller.end()
+    keep_log(job, seats, result)
     return record_of(job, result)

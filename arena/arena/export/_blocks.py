@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class Policies(NamedTuple):
 
     rows: NDArray[np.int32]
     """Ascending; `[k]`."""
-    values: NDArray[np.float16]
-    """`[k, num_actions]`."""
+    values: NDArray[np.floating[Any]]
+    """In two bytes where they are written; `[k, num_actions]`."""
 
 
 class Block(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -64,8 +64,8 @@ def turn_legal(
 
 
 def turn_policies(
-    policies: NDArray[np.float16], symmetry: NDArray[np.uint8], symmetries: Sequence[Symmetry]
-) -> NDArray[np.float16]:
+    policies: NDArray[np.floating[Any]], symmetry: NDArray[np.uint8], symmetries: Sequence[Symmetry]
+) -> NDArray[np.floating[Any]]:
     """Give the policies of the images: `[n, num_actions]`."""
     turned = np.empty_like(policies)
     np.put_along_axis(turned, _action_maps(symmetries)[symmetry], policies, axis=1)

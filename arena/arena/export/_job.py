@@ -11,14 +11,14 @@ import numpy as np
 from arena.export._canonical import canonical_of
 from arena.export._columns import make_block
 from arena.export._files import SplitFiles
-from arena.export._merge import merged, taken, turned
+from arena.export._merge import halved, merged, taken, turned
 from arena.export._source import Loaded
-from arena.export._spill import KeySpill, RowSpill, num_partitions
+from arena.export._spill import KeyFiles, MatchFile, RowFiles, num_parts, parts_by_key
 from arena.export._tally import Cutter, OverlapTally, SplitTally
 from arena.export.schema import TRAIN, VALIDATION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class Job:
         self._total = total.num_matches
         self._progress = progress
         self._scratch = folder / ".scratch"
-        self._num_partitions = num_partitions(total.num_positions)
+        self._num_parts = num_parts(total.num_positions)
 
     def run(self) -> None:
         """Write all rows."""
@@ -107,58 +107,90 @@ class Job:
 
     def _write_straight(self) -> None:
         """Write rows as they come; their keys tell afterwards what repeats."""
-        spill = KeySpill(self._scratch, self._num_partitions)
+        files, num = KeyFiles(self._scratch / "keys"), self._num_parts
         symmetries = self.source.game.symmetries
 
         def use(split: str, loaded: Loaded) -> None:
-            spill.add(split, canonical_of(loaded.rows.positions, symmetries).keys)
+            keys = canonical_of(loaded.rows.positions, symmetries).keys
+            files.add(split, keys, parts_by_key(keys, num))
             self._add(split, loaded)
 
         self._each(use)
-        for partition in range(self._num_partitions):
-            self._compare(spill, partition)
-            spill.discard(partition)
+        for part in range(num):
+            self._compare(self._keys(files, part))
 
     def _write_sorted(self) -> None:
-        """Bring equal positions together on the disk, then merge them or leave them out."""
-        symmetries = self.source.game.symmetries
-        spill = RowSpill(self._scratch, self._num_partitions, self.source.game.num_actions)
+        """Bring equal positions together to merge them or leave them out; then rows of one match.
+
+        Rows that lie as their matches do share what is said of a match: a file of them is a third as large.
+        """
+        symmetries, num_actions = self.source.game.symmetries, self.source.game.num_actions
+        files, num = KeyFiles(self._scratch / "keys"), self._num_parts
+        by_key = RowFiles(self._scratch / "by-key", num_actions)
+        row_keys = KeyFiles(self._scratch / "row-keys")
+        by_match = RowFiles(self._scratch / "by-match", num_actions)
+        matches = MatchFile(self._scratch / "matches")
 
         def use(split: str, loaded: Loaded) -> None:
-            canonical = canonical_of(loaded.rows.positions, symmetries)
-            rows = turned(loaded.rows, canonical, symmetries) if self._wish.dedup else loaded.rows
-            spill.add_matches(loaded.matches)
-            spill.add_rows(split, canonical.keys, rows, len(loaded.matches))
+            rows = loaded.rows
+            rows.match += np.int32(matches.add(loaded.matches))
+            canonical = canonical_of(rows.positions, symmetries)
+            keys = canonical.keys
+            files.add(split, keys, parts_by_key(keys, num))
+            if self._wish.dedup:
+                # Every match has the first positions: merged here, too, they are never very many in one part.
+                rows, keys = merged(turned(rows, canonical, symmetries), keys)
+            row_keys.add(split, keys, parts_by_key(keys, num))
+            by_key.add(split, rows, parts_by_key(keys, num))
 
         self._each(use)
-        for partition in range(self._num_partitions):
-            shared = self._compare(spill, partition)
+        for part in range(num):
+            keys = self._keys(files, part)
+            self._compare(keys)
             for split in self.cutter.splits:
-                rows = spill.read_rows(split, partition)
+                rows = by_key.take(split, range(part, part + 1))
                 if rows is not None:
-                    keys = spill.read(split, partition)
-                    if split == VALIDATION and self._wish.disjoint:
-                        kept = np.flatnonzero(~shared)
-                        rows, keys = taken(rows, kept), keys[kept]
-                    self._add(split, self._with_matches(rows, keys, spill.matches()))
-            spill.discard(partition)
+                    rows = self._chosen(split, rows, row_keys.take(split, part), keys[TRAIN])
+                    by_match.add(split, rows, matches.parts(rows.match, num))
+        for split in self.cutter.splits:
+            for parts in self._ranges(split, by_match):
+                rows = by_match.take(split, parts)
+                if rows is not None:
+                    self._add(split, _with_matches(rows, matches))
 
-    def _compare(self, spill: KeySpill, partition: int) -> NDArray[np.bool_]:
-        keys = {split: spill.read(split, partition) for split in self.cutter.splits}
-        validation = keys.get(VALIDATION, np.zeros(0, np.uint64))
-        return self.overlap.add(keys[TRAIN], validation, self.tallies)
+    def _keys(self, files: KeyFiles, part: int) -> dict[str, NDArray[np.uint64]]:
+        return {split: files.take(split, part) for split in self.cutter.splits}
 
-    def _with_matches(
-        self,
-        rows: Rows,
-        keys: np.ndarray[tuple[int], np.dtype[np.uint64]],
-        matches: np.ndarray[tuple[int], np.dtype[np.void]],
-    ) -> Loaded:
+    def _compare(self, keys: Mapping[str, NDArray[np.uint64]]) -> None:
+        self.overlap.add(keys[TRAIN], keys.get(VALIDATION), self.tallies)
+
+    def _chosen(self, split: str, rows: Rows, keys: NDArray[np.uint64], train: NDArray[np.uint64]) -> Rows:
+        """Give the rows of a part that are written; `train` are the keys of training."""
+        if split == VALIDATION and self._wish.disjoint:
+            kept = np.flatnonzero(~np.isin(keys, train))
+            rows, keys = taken(rows, kept), keys[kept]
         if self._wish.dedup:
-            rows = merged(rows, keys)
-        used, place = np.unique(rows.match, return_inverse=True)
-        rows.match = place.astype(np.int32)
-        return Loaded(matches[used], rows)
+            rows, _ = merged(rows, keys)
+            rows.policies = halved(rows.policies)
+        return rows
+
+    def _ranges(self, split: str, files: RowFiles) -> Iterator[range]:
+        """Yield neighbouring parts that make a block together."""
+        first = num_rows = 0
+        for part in range(self._num_parts):
+            num_rows += files.num_rows(split, part)
+            if num_rows >= BLOCK or part == self._num_parts - 1:
+                yield range(first, part + 1)
+                first, num_rows = part + 1, 0
 
     def _add(self, split: str, loaded: Loaded) -> None:
         self.files[split].add(make_block(loaded, self.source.names, self.source.spec, split))
+
+
+def _with_matches(rows: Rows, matches: MatchFile) -> Loaded:
+    """Give rows in the order of their matches, with these."""
+    rows = taken(rows, np.lexsort((rows.ply, rows.match)))
+    used, place = np.unique(rows.match, return_inverse=True)
+    first = int(used[0])
+    rows.match = place.astype(np.int32)
+    return Loaded(matches.read(first, int(used[-1]))[used - first], rows)

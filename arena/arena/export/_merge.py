@@ -38,6 +38,7 @@ def turned(rows: Rows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> 
         count=rows.count,
         match=rows.match,
         policies=Policies(policies.rows, turn_policies(policies.values, which[policies.rows], symmetries)),
+        weights=rows.weights,
     )
 
 
@@ -55,18 +56,24 @@ def taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
         count=rows.count[chosen],
         match=rows.match[chosen],
         policies=select_policies(rows.policies, chosen, len(rows)),
+        weights=rows.weights[chosen],
     )
 
 
-def merged(rows: Rows, keys: NDArray[np.uint64]) -> Rows:
-    """Give one row per position: the first one, with count, mean value and mean policy of all of them.
+def merged(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, NDArray[np.uint64]]:
+    """Give one row per position, the first one, with count, mean value and mean policy of all; and its key.
+
+    Rows may be merged ones: in whatever portions they come, the means are those of all that went in. The
+    policies have four bytes a number; `halved` brings them into the form in which they are written.
 
     Args:
         rows: in canonical images.
         keys: equal for equal positions; `[n]`.
     """
     order = np.argsort(keys, kind="stable")
-    is_first = _differs(keys[order], *(part[order] for part in _told_by(rows)))
+    is_first = _differs(keys, order)
+    for part in _told_by(rows):
+        is_first |= _differs(part, order)
     starts = np.flatnonzero(is_first)
     group = np.empty(len(order), np.int64)
     # In the order in which positions came first, which keeps neighbours of a match together.
@@ -74,12 +81,19 @@ def merged(rows: Rows, keys: NDArray[np.uint64]) -> Rows:
     group[order] = np.repeat(rank, np.diff(np.append(starts, len(order))))
     first = np.sort(order[starts])
     result = taken(rows, first)
-    result.count = _sums(rows.count, group, len(first)).astype(np.int32)
-    result.value = (_sums(rows.value, group, len(first)) / np.bincount(group)).astype(np.float32)
-    result.root_value = _means(rows.root_value, group, len(first))
-    result.solver_value = _means(rows.solver_value, group, len(first))
-    result.policies = _mean_policies(rows.policies, group)
-    return result
+    num = len(first)
+    result.count = _sums(rows.count, group, num).astype(np.int32)
+    result.value = _means(rows.value, rows.count, group, num)
+    result.root_value = _means(rows.root_value, rows.weights[:, 0], group, num)
+    result.solver_value = _means(rows.solver_value, rows.weights[:, 1], group, num)
+    result.policies = _mean_policies(rows.policies, rows.weights[:, 2], group)
+    result.weights = np.stack([_sums(column, group, num) for column in rows.weights.T], 1).astype(np.int32)
+    return result, keys[first]
+
+
+def halved(policies: Policies) -> Policies:
+    """Give policies as they are written."""
+    return Policies(policies.rows, policies.values.astype(np.float16))
 
 
 def _told_by(rows: Rows) -> list[NDArray[Any]]:
@@ -88,12 +102,11 @@ def _told_by(rows: Rows) -> list[NDArray[Any]]:
     return [*own.T, *opp.T, player]
 
 
-def _differs(*columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which rows differ from the one before; the first does."""
-    differs = np.zeros(len(columns[0]), np.bool_)
-    differs[:1] = True
-    for column in columns:
-        differs[1:] |= column[1:] != column[:-1]
+def _differs(column: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which rows, in this order, differ from the one before; the first does."""
+    differs = np.ones(len(order), np.bool_)
+    sorted_column = column[order]
+    np.not_equal(sorted_column[1:], sorted_column[:-1], out=differs[1:])
     return differs
 
 
@@ -101,18 +114,20 @@ def _sums(values: NDArray[Any], group: NDArray[np.int64], num: int) -> NDArray[n
     return np.bincount(group, values, num).astype(np.float64)
 
 
-def _means(values: Floats, group: NDArray[np.int64], num: int) -> Floats:
+def _means(values: Floats, weights: NDArray[np.int32], group: NDArray[np.int64], num: int) -> Floats:
     """Give the mean of what there is in each group; NaN where there is nothing."""
-    has = ~np.isnan(values)
-    nums = np.bincount(group[has], minlength=num)
     means = np.full(num, np.nan, np.float32)
-    np.divide(_sums(values[has], group[has], num), nums, out=means, where=nums > 0, casting="same_kind")
+    has = np.flatnonzero(weights)
+    if len(has):
+        sums = _sums(values[has] * weights[has].astype(np.float64), group[has], num)
+        total = _sums(weights, group, num)
+        np.divide(sums, total, out=means, where=total > 0, casting="same_kind")
     return means
 
 
-def _mean_policies(policies: Policies, group: NDArray[np.int64]) -> Policies:
+def _mean_policies(policies: Policies, weights: NDArray[np.int32], group: NDArray[np.int64]) -> Policies:
     used, place = np.unique(group[policies.rows], return_inverse=True)
     sums = np.zeros((len(used), policies.values.shape[1]), np.float64)
-    np.add.at(sums, place, policies.values.astype(np.float64))
+    np.add.at(sums, place, policies.values.astype(np.float64) * weights[policies.rows, None])
     sums /= np.maximum(sums.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return Policies(used.astype(np.int32), sums.astype(np.float16))
+    return Policies(used.astype(np.int32), sums.astype(np.float32))

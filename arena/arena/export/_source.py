@@ -61,6 +61,8 @@ class Rows:
     match: NDArray[np.int32]
     """Index of the match; `[n]`."""
     policies: Policies
+    weights: NDArray[np.int32]
+    """Of how many rows root value, solver value and policy are means: 0 where there is none; `[n, 3]`."""
 
     def __len__(self) -> int:
         """Give the number of rows."""
@@ -119,8 +121,12 @@ class Source:
             count=np.ones(len(match), np.int32),
             match=match,
             policies=self._policies(matches, starts),
+            weights=np.zeros((len(match), 3), np.int32),
         )
         self._grade(matches, starts, rows)
+        rows.weights[:, 0] = ~np.isnan(rows.root_value)
+        rows.weights[:, 1] = ~np.isnan(rows.solver_value)
+        rows.weights[rows.policies.rows, 2] = 1
         return Loaded(table, rows)
 
     def _table(self, matches: Sequence[PackedMatch]) -> NDArray[np.void]:

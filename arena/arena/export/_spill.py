@@ -1,4 +1,4 @@
-"""Rows and keys on the disk, in partitions by key: equal positions of a large export meet in a small one."""
+"""What a large export puts aside on the disk: keys and rows in parts that fit into memory, and matches."""
 
 from __future__ import annotations
 
@@ -18,88 +18,97 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Keys = NDArray[np.uint64]
+    Parts = NDArray[np.uint16]
 
 _ROWS = 1 << 17
-"""Rows of a partition, about, before any are merged."""
+"""Rows of a part, about."""
 _MOST = 256
-"""Partitions at most: each is a file or two per split."""
+"""Parts at most: each is a file or two per split."""
 
 
-def num_partitions(num_rows: int) -> int:
+def num_parts(num_rows: int) -> int:
     """Give in how many parts so many rows are worked on."""
     return min(_MOST, num_rows // _ROWS + 1)
 
 
-class KeySpill:
-    """The keys of all positions by split."""
+def parts_by_key(keys: Keys, num: int) -> Parts:
+    """Give the part of each row, one for equal positions; `[n]`."""
+    # The low bits stay for the keys within a part.
+    return ((keys >> np.uint64(32)) % np.uint64(num)).astype(np.uint16)
 
-    def __init__(self, folder: Path, num: int) -> None:
+
+class KeyFiles:
+    """Keys of positions by split and part."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make a new folder for them."""
+        folder.mkdir()
         self._folder = folder
-        self._num = num
 
-    def add(self, split: str, keys: Keys) -> None:
+    def add(self, split: str, keys: Keys, parts: Parts) -> None:
         """Take in the keys of rows."""
-        for partition, chosen in _shares(keys, self._num):
-            _append(self._folder / f"{split}-{partition}.keys", keys[chosen])
+        for part, chosen in _shares(parts):
+            _append(self._folder / f"{split}-{part}.keys", keys[chosen])
 
-    def read(self, split: str, partition: int) -> Keys:
-        """Give the keys of a partition in the order they came: `[n]`."""
-        return _read(self._folder / f"{split}-{partition}.keys", np.dtype(np.uint64))
-
-    def discard(self, partition: int) -> None:
-        """Remove what was read."""
-        for file in self._folder.glob(f"*-{partition}.*"):
-            file.unlink()
+    def take(self, split: str, part: int) -> Keys:
+        """Give the keys of a part in the order they came, and remove them: `[n]`."""
+        return _take(self._folder / f"{split}-{part}.keys", np.dtype(np.uint64))
 
 
-class RowSpill(KeySpill):
-    """Rows with their keys, and what their matches give them."""
+class RowFiles:
+    """Rows by split and part; a row's match is its index among all matches."""
 
-    def __init__(self, folder: Path, num: int, num_actions: int) -> None:
-        super().__init__(folder, num)
-        self._num_actions = num_actions
-        self._num_matches = 0
+    def __init__(self, folder: Path, num_actions: int) -> None:
+        """Make a new folder for them."""
+        folder.mkdir()
+        self._folder = folder
         self._num_rows: Counter[tuple[str, int]] = Counter()
-        self._policy = np.dtype([("row", "<u4"), ("policy", "<f2", num_actions)])
+        self._num_actions = num_actions
         self._type: np.dtype[Any] | None = None
+        self._policy: np.dtype[Any] | None = None
 
-    def add_matches(self, matches: NDArray[np.void]) -> None:
-        """Take in the matches of the rows that come next; rows count them from here."""
-        _append(self._folder / "matches", matches)
-        self._num_matches += len(matches)
-
-    def add_rows(self, split: str, keys: Keys, rows: Rows, num_matches: int) -> None:
-        """Take in rows of the `num_matches` matches that came last."""
-        records = self._records(rows, self._num_matches - num_matches)
+    def add(self, split: str, rows: Rows, parts: Parts) -> None:
+        """Take in rows; `parts` says where each one goes: `[n]`."""
+        records, policy = self._records(rows), self._policy_type(rows)
         place = np.full(len(rows), -1, np.int64)
         place[rows.policies.rows] = np.arange(len(rows.policies.rows))
-        for partition, chosen in _shares(keys, self._num):
-            _append(self._folder / f"{split}-{partition}.keys", keys[chosen])
-            _append(self._folder / f"{split}-{partition}.rows", records[chosen])
+        for part, chosen in _shares(parts):
+            _append(self._folder / f"{split}-{part}.rows", records[chosen])
             has = np.flatnonzero(place[chosen] >= 0)
-            said = np.zeros(len(has), self._policy)
-            said["row"] = has + self._num_rows[split, partition]
+            said = np.zeros(len(has), policy)
+            said["row"] = has + self._num_rows[split, part]
             said["policy"] = rows.policies.values[place[chosen[has]]]
-            _append(self._folder / f"{split}-{partition}.policies", said)
-            self._num_rows[split, partition] += len(chosen)
+            _append(self._folder / f"{split}-{part}.policies", said)
+            self._num_rows[split, part] += len(chosen)
 
-    def read_rows(self, split: str, partition: int) -> Rows | None:
-        """Give the rows of a partition in the order they came; None where there are none."""
-        if self._type is None or not self._num_rows[split, partition]:
+    def num_rows(self, split: str, part: int) -> int:
+        """Give how many rows a part has."""
+        return self._num_rows[split, part]
+
+    def take(self, split: str, parts: range) -> Rows | None:
+        """Give the rows of some parts in the order they came, and remove them; None where there are none."""
+        if (
+            self._type is None
+            or self._policy is None
+            or not any(self._num_rows[split, part] for part in parts)
+        ):
             return None
-        records = _read(self._folder / f"{split}-{partition}.rows", self._type)
-        said = _read(self._folder / f"{split}-{partition}.policies", self._policy)
+        files = [self._folder / f"{split}-{part}" for part in parts]
+        records = np.concatenate([_take(file.with_suffix(".rows"), self._type) for file in files])
+        said = [_take(file.with_suffix(".policies"), self._policy) for file in files]
+        first = 0
+        for part, policies in zip(parts, said, strict=True):
+            policies["row"] += first
+            first += self._num_rows[split, part]
+        policies = np.concatenate(said)
         return Rows(
             positions=Positions(records["own"], records["opp"], records["legal"], records["player"]),
-            policies=Policies(said["row"].astype(np.int32), said["policy"]),
+            policies=Policies(policies["row"].astype(np.int32), policies["policy"]),
+            weights=records["weights"],
             **{name: np.ascontiguousarray(records[name]) for name in _PLAIN},
         )
 
-    def matches(self) -> NDArray[np.void]:
-        """Give all matches, as they lie on the disk."""
-        return np.memmap(self._folder / "matches", MATCH, "r")
-
-    def _records(self, rows: Rows, first_match: int) -> NDArray[np.void]:
+    def _records(self, rows: Rows) -> NDArray[np.void]:
         own, opp, legal, player = rows.positions
         if self._type is None:
             self._type = np.dtype(
@@ -108,36 +117,69 @@ class RowSpill(KeySpill):
                     ("opp", "<u8", opp.shape[1]),
                     ("legal", "<u8", legal.shape[1]),
                     ("player", "i1"),
+                    ("weights", "<i4", 3),
                     *((name, getattr(rows, name).dtype) for name in _PLAIN),
                 ]
             )
         records = np.zeros(len(rows), self._type)
         records["own"], records["opp"], records["legal"], records["player"] = own, opp, legal, player
-        for name in _PLAIN:
+        for name in (*_PLAIN, "weights"):
             records[name] = getattr(rows, name)
-        records["match"] += first_match
         return records
+
+    def _policy_type(self, rows: Rows) -> np.dtype[Any]:
+        if self._policy is None:
+            self._policy = np.dtype(
+                [("row", "<u4"), ("policy", rows.policies.values.dtype, self._num_actions)]
+            )
+        return self._policy
 
 
 _PLAIN = ("action", "ply", "plies_to_end", "value", "root_value", "solver_value", "count", "match")
 
 
-def _shares(keys: Keys, num: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield the partitions with the rows that belong there, in their order."""
-    # The low bits stay for the keys within a partition.
-    partition = ((keys >> np.uint64(32)) % np.uint64(num)).astype(np.uint16)
-    order = np.argsort(partition, kind="stable")
-    bounds = np.searchsorted(partition[order], np.arange(num + 1))
-    for number in range(num):
-        if bounds[number] < bounds[number + 1]:
-            yield number, order[bounds[number] : bounds[number + 1]]
+class MatchFile:
+    """All matches of an export, in the order they were loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._num = 0
+
+    def add(self, matches: NDArray[np.void]) -> int:
+        """Take in matches; give the index of the first of them."""
+        first = self._num
+        _append(self._path, matches)
+        self._num += len(matches)
+        return first
+
+    def parts(self, indices: NDArray[np.int32], num: int) -> Parts:
+        """Give the part of each match, of `num` equal ranges: `[n]`."""
+        return (indices.astype(np.int64) * num // max(1, self._num)).astype(np.uint16)
+
+    def read(self, first: int, last: int) -> NDArray[np.void]:
+        """Give the matches from one index to another, both included."""
+        return np.fromfile(self._path, MATCH, last - first + 1, offset=first * MATCH.itemsize)
+
+
+def _shares(parts: Parts) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield the parts with the rows that belong there, in their order."""
+    order = np.argsort(parts, kind="stable")
+    numbers, starts = np.unique(parts[order], return_index=True)
+    bounds = [*starts.tolist(), len(order)]
+    for index, number in enumerate(numbers.tolist()):
+        yield number, order[bounds[index] : bounds[index + 1]]
 
 
 def _append(path: Path, array: NDArray[Any]) -> None:
     if len(array):
         with path.open("ab") as file:
-            file.write(np.ascontiguousarray(array).tobytes())
+            file.write(np.ascontiguousarray(array).data)
 
 
-def _read(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
-    return np.fromfile(path, kind) if path.exists() else np.zeros(0, kind)
+def _take(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
+    try:
+        found = np.fromfile(path, kind)
+    except FileNotFoundError:
+        return np.zeros(0, kind)
+    path.unlink()
+    return found

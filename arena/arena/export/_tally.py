@@ -80,21 +80,19 @@ class OverlapTally:
         self.num_positions = 0
 
     def add(
-        self, train: NDArray[np.uint64], validation: NDArray[np.uint64], tallies: dict[str, SplitTally]
-    ) -> NDArray[np.bool_]:
-        """Count the keys of a partition; tell which of validation are in training, too: `[n]`."""
+        self, train: NDArray[np.uint64], validation: NDArray[np.uint64] | None, tallies: dict[str, SplitTally]
+    ) -> None:
+        """Count the keys of a part, of all its positions; None where there is no validation."""
         distinct = _distinct(train)
         tallies[TRAIN].num_distinct += len(distinct)
-        if VALIDATION not in tallies:
-            return np.zeros(0, np.bool_)
+        if validation is None:
+            return
         tallies[VALIDATION].num_distinct += len(_distinct(validation))
-        shared = np.zeros(len(validation), np.bool_)
         if len(distinct):
             place = np.minimum(np.searchsorted(distinct, validation), len(distinct) - 1)
-            shared = distinct[place] == validation
-        self.num_distinct += len(_distinct(validation[shared]))
-        self.num_positions += int(np.count_nonzero(shared))
-        return shared
+            shared = validation[distinct[place] == validation]
+            self.num_distinct += len(_distinct(shared))
+            self.num_positions += len(shared)
 
 
 def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arena.live.views import RESULTS
 from arena_db.records import Selection
+from arena_db.wild import is_like
 from arena_plugins.contract import Termination
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ MATCH_FORMATS: Final = ("pgn", "sgf")
 FORMATS: Final = POSITION_FORMATS + MATCH_FORMATS
 _OPTIONS: Final = {"pool": "tc", "min_tier": "min-tier"}
 """The filters whose options have other names."""
+_OTHERWISE: Final = frozenset({"rated_only", "plies", "outcome"})
+"""The filters that an option says in other words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +42,9 @@ class ExportQuery:
     @property
     def terminations(self) -> tuple[str, ...]:
         """How the matches ended that are exported."""
-        if self.where.termination is not None:
-            return (self.where.termination,)
+        wanted = self.where.termination
+        if wanted is not None:
+            return tuple(kind for kind in Termination if is_like(kind, wanted)) or (wanted,)
         return tuple(
             kind for kind in Termination if kind.is_regular or (self.include_forfeits and not kind.is_void)
         )
@@ -49,8 +54,12 @@ class ExportQuery:
         given: dict[str, str | float | bool | None] = {
             _OPTIONS.get(name, name): value
             for name in self.where.__dataclass_fields__
-            if name != "rated_only" and (value := getattr(self.where, name)) is not None
+            if name not in _OTHERWISE and (value := getattr(self.where, name)) is not None
         }
+        if self.where.outcome is not None:
+            given["result"] = RESULTS[self.where.outcome]
+        if self.where.plies:
+            given["ply"] = " ".join(f"{sign}{number}" for sign, number in self.where.plies)
         if not self.where.rated_only:
             given["unrated"] = True
         if self.include_forfeits:

@@ -117,7 +117,8 @@ class KInARowState(State):
     def history(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleVariableOverride] # made when asked for
         """Actions from the initial state to here."""
         state, actions = self, list[int]()
-        while isinstance(past := state._past, KInARowState):
+        # Not whether it is a state: that is slow to ask of an abstract class.
+        while not isinstance(past := state._past, tuple):
             actions.append(self.game.tally.actions[state.last])
             state = past
         if actions:

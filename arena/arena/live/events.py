@@ -102,6 +102,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     termination: str = ""
     text: str
     """What happened, in words."""
+    stalls: bool = False
+    """Whether the match stands still from now on, until it begins again."""
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

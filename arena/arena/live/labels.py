@@ -53,3 +53,9 @@ def _numbered(stem: str, width: int, taken: Iterable[str]) -> str:
     while (label := f"{cut_middle(stem, width - len(str(number)) - 1)}-{number}") in known:
         number += 1
     return label
+
+
+def fits_words(text: str, *names: str) -> bool:
+    """Say whether each word of a text occurs in one of the names, in small letters or capitals."""
+    known = " ".join(names).casefold()
+    return all(word in known for word in text.casefold().split())

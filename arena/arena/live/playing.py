@@ -74,7 +74,7 @@ def move(match: MatchView, event: Event, body: Move) -> MatchView:
             replace(seat, clock_ms=clock) for seat, clock in zip(match.seats, body.clock_ms, strict=True)
         )
         match = replace(match, seats=(seats[0], seats[1]))
-    return replace(match, clock_t=event.t, last_t=event.t)
+    return replace(match, clock_t=event.t, last_t=event.t, is_stalled=False)
 
 
 def think(match: MatchView, event: Event, body: Info) -> MatchView:
@@ -85,7 +85,7 @@ def think(match: MatchView, event: Event, body: Info) -> MatchView:
     value = percent_for_first(body.value, player)
     before = match.seats[player]
     seat = replace(before, thinking=_only_thoughts(body), eval=before.eval if value is None else value)
-    return replace(_with_seat(match, player, seat), last_t=event.t)
+    return replace(_with_seat(match, player, seat), last_t=event.t, is_stalled=False)
 
 
 def end(match: MatchView, event: Event, body: Finished) -> MatchView:
@@ -108,6 +108,11 @@ def end(match: MatchView, event: Event, body: Finished) -> MatchView:
 def abandon(match: MatchView, t: float) -> MatchView:
     """End a match of which nothing more will be heard."""
     return replace(match, outcome="void", termination="aborted", reason="the run ended before it", last_t=t)
+
+
+def stall(match: MatchView) -> MatchView:
+    """Stop the clock of a match that nobody plays any more; a move of it lets it go on."""
+    return match if match.is_over or match.is_stalled else replace(match, is_stalled=True)
 
 
 def _play(match: MatchView, action: int, drawn: MoveView) -> MatchView:

@@ -50,6 +50,13 @@ def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
     return view
 
 
+def stalled(view: LiveView) -> LiveView:
+    """Give the view once nobody plays the tournament any more: its boards stand still."""
+    if not any(match.is_played for match in view.matches.values()):
+        return view
+    return replace(view, matches={number: playing.stall(match) for number, match in view.matches.items()})
+
+
 def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
     """Give the numbers of the matches that look different, came or went."""
     numbers = before.matches.keys() | after.matches.keys()
@@ -66,6 +73,8 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
         view = _run_state(view, event, body)
     elif isinstance(body, Fault):
         view = _note(view, _fault_notice(event, body, match))
+        if body.stalls and match is not None:
+            view = _show(view, playing.stall(match))
     elif isinstance(body, Started):
         view = _place(view, playing.begin(event, body))
     elif isinstance(body, Finished):
@@ -87,7 +96,7 @@ def _place(view: LiveView, match: MatchView) -> LiveView:
     """Put a new match where the one that has been over for the longest stood, else behind all."""
     if match.number in view.matches:
         return _show(view, match)
-    over = [number for number in view.places if view.matches[number].is_over]
+    over = [number for number in view.places if not view.matches[number].is_played]
     if not over:
         return replace(_show(view, match), places=(*view.places, match.number))
     oldest = min(over, key=lambda number: (view.matches[number].last_t, number))

@@ -91,11 +91,18 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     trouble: str = ""
     """Why the board stands still although the match goes on; empty when all is well."""
+    is_stalled: bool = False
+    """Whether nobody plays it any more although it has no result; it begins again, or it never ends."""
 
     @property
     def is_over(self) -> bool:
         """Whether the match has ended."""
         return self.outcome != ""
+
+    @property
+    def is_played(self) -> bool:
+        """Whether somebody plays it now."""
+        return not (self.is_over or self.is_stalled)
 
     @property
     def ply(self) -> int:
@@ -125,7 +132,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     def remaining_ms(self, player: int, now: float) -> int | None:
         """Give what the clock of `player` shows at `now` (UTC seconds), milliseconds, never below 0."""
         clock = self.seats[player].clock_ms
-        if clock is None or self.is_over or player != self.to_move:
+        if clock is None or not self.is_played or player != self.to_move:
             return clock
         return max(0, clock - max(0, round((now - self.clock_t) * 1000) - self.free_ms))
 

@@ -65,14 +65,14 @@ def wall(
 
 
 def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
-    """Give all matches of the wall in order; those that are over come last, but for `place`."""
+    """Give all matches of the wall in order; those that nobody plays come last, but for `place`."""
     boards = [view.matches[number] for number in view.places]
     if sort == "activity":
-        boards.sort(key=lambda board: (board.is_over, -board.last_t))
+        boards.sort(key=lambda board: (not board.is_played, -board.last_t))
     elif sort == "number":
-        boards.sort(key=lambda board: (board.is_over, board.number))
+        boards.sort(key=lambda board: (not board.is_played, board.number))
     elif sort == "ply":
-        boards.sort(key=lambda board: (board.is_over, -board.ply))
+        boards.sort(key=lambda board: (not board.is_played, -board.ply))
     return boards
 
 

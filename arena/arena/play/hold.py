@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from arena.entrants import as_entered
 from arena.errors import ArenaError, ConfigError, OptionError
 from arena.executor.preflight import describe_fault, is_refused_option
 from arena.executor.seats import make_seat
@@ -76,8 +77,10 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
     plan = make_play(parse_play(tournament.config, f"the stored configuration of {tournament.name}"))
     was = store.entrants(tournament.id)[BOT_SEAT]
-    if was.bot.identity != plan.bot.record.identity:
+    bot = as_entered(plan.bot, was.bot)
+    if bot is None:
         raise ConfigError(f"{was.label} has changed since {tournament.name} began; begin a new play with it")
+    plan = plan._replace(bot=bot)
     unplayed = store.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
     with _ready(plan) as (tier, bot):

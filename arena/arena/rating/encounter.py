@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PtnmlCells: TypeAlias = "tuple[int, int, int, int, int]"
+_Results: TypeAlias = "tuple[int, int, int]"
+"""Wins, draws, losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,9 @@ class EncounterCounts:
     """Matches that differ in hash, side or outcome."""
     num_unique_pairs: int = 0
     """Pairs that differ in one of their matches."""
+    moving_first: _Results = (0, 0, 0)
+    """Wins, draws and losses of the matches in which it moved first."""
+    moving_second: _Results = (0, 0, 0)
 
     @property
     def num_matches(self) -> int:
@@ -108,7 +113,14 @@ def count_encounter(results: Iterable[MatchResult]) -> EncounterCounts:
         ptnml=(cells[0], cells[1], cells[2], cells[3], cells[4]),
         num_unique=len({_key(result) for result in results}),
         num_unique_pairs=len({frozenset(_key(match) for match in pair) for pair in pairs}),
+        moving_first=_results(result.score for result in results if result.is_first),
+        moving_second=_results(result.score for result in results if not result.is_first),
     )
+
+
+def _results(scores: Iterable[float]) -> _Results:
+    found = list(scores)
+    return found.count(1), found.count(0.5), found.count(0)
 
 
 def split_pairs(results: Iterable[MatchResult]) -> list[list[MatchResult]]:

@@ -88,7 +88,8 @@ def frame(counts: Counts, num_bots: int, anchor: tuple[int, float] | None) -> tu
     table = graph.components(counts, num_bots)
     matrix = np.eye(num_bots)
     offset = np.full(num_bots, MEAN_ELO)
-    for number in np.unique(table):
+    # np.unique would load numpy.ma, 2 MB.
+    for number in sorted(set(table.tolist())):
         members = np.flatnonzero(table == number)
         if anchor is not None and table[anchor[0]] == number:
             matrix[members, anchor[0]] -= 1

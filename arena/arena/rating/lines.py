@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.rating.shares import wilson
+
 if TYPE_CHECKING:
     from arena.rating.encounter import EncounterCounts
 
@@ -57,6 +59,21 @@ def encounter_lines(a: str, b: str, counts: EncounterCounts) -> list[str]:
         unique_line(counts),
         verdict_line(a, b, counts),
     ]
+
+
+def side_lines(a: str, counts: EncounterCounts) -> list[str]:
+    """`A moving first: 11 - 5 - 4  [0.650] 20, wins 55.0 % (95 %: 34.2 to 74.2)`, and moving second.
+
+    Wins, losses and draws, the score, the matches, and the share of wins with its interval (Wilson, 1927).
+    """
+    lines: list[str] = []
+    for name, (wins, draws, losses) in (("first", counts.moving_first), ("second", counts.moving_second)):
+        if total := wins + draws + losses:
+            low, high = wilson(wins, total)
+            score = _number((wins + draws / 2) / total, 3)
+            share = f"wins {_percent(wins / total)} (95 %: {_number(low, 1)} to {_number(high, 1)})"
+            lines.append(f"{a} moving {name}: {wins} - {losses} - {draws}  [{score}] {total}, {share}")
+    return lines
 
 
 def _number(value: float | None, digits: int) -> str:

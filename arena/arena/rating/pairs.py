@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 from arena.errors import ConfigError
+from arena.rating.beta import beta_log_odds, student_quantile
 
 Cells: TypeAlias = Sequence[float]
 """Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
@@ -21,7 +22,7 @@ _ADDED = 0.5
 
 
 _NORMAL_FROM = 1e8
-"""Parameters of a Beta distribution from which its log-odds are taken as normal; scipy loses digits above."""
+"""Parameters of a Beta distribution from which its log-odds are taken as normal: logarithms lose digits."""
 
 
 def expected_elo(score: float) -> float:
@@ -94,10 +95,8 @@ def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float
     Raises:
         ConfigError: an end of the interval is no score, as after wins only.
     """
-    from scipy.special import stdtrit  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
-
     trials = moments(cells)
-    quantile = float(stdtrit(trials.num_trials - 1, 0.975)) if student else _Z95
+    quantile = student_quantile(trials.num_trials - 1, 0.975) if student else _Z95
     half = quantile * trials.se
     low, high = expected_elo(trials.mean - half), expected_elo(trials.mean + half)
     return low, expected_elo(trials.mean), high
@@ -166,17 +165,11 @@ def normalized_elo(trials: Moments) -> float:
 
 def _beta_interval(trials: Moments) -> tuple[float, float]:
     """Elo at the 2.5 and 97.5 % quantiles of the Beta distribution with these moments."""
-    from scipy.special import betaincinv  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
-
     size = trials.mean * trials.lost / trials.se**2 - 1
     wins, losses = size * trials.mean, size * trials.lost
     if min(wins, losses) > _NORMAL_FROM:
         middle = math.log10(trials.mean / trials.lost)
         half = _Z95 * trials.se / (trials.mean * trials.lost * math.log(10))
         return 400 * (middle - half), 400 * (middle + half)
-    # Each end by the smaller tail from both sides: near 0 and 1 the complement would round away.
-    ends = [
-        400 * math.log10(float(betaincinv(wins, losses, p)) / float(betaincinv(losses, wins, 1 - p)))
-        for p in (0.025, 0.975)
-    ]
-    return ends[0], ends[1]
+    low, high = (beta_log_odds(wins, losses, p) * 400 / math.log(10) for p in (0.025, 0.975))
+    return low, high

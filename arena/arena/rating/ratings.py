@@ -95,7 +95,8 @@ class Ratings:
         size; between it and the others only the prior bounds the gap.
         """
         marks = np.ones(len(self.names), dtype=np.bool_)
-        for table in np.unique(self.table):
+        # np.unique would load numpy.ma, 2 MB.
+        for table in sorted(set(self.table.tolist())):
             parts, sizes = np.unique(self.strong[self.table == table], return_counts=True)
             largest = sizes.max()
             if largest > 1 and np.count_nonzero(sizes == largest) == 1:
@@ -139,7 +140,10 @@ class Ratings:
     def ranking(self) -> tuple[tuple[int, ...], ...]:
         """Bots of each table from the highest rating down, the table with most matches first."""
         bots = sorted(range(len(self.names)), key=lambda bot: (-float(self.elo[bot]), self.names[bot], bot))
-        tables = [tuple(bot for bot in bots if self.table[bot] == table) for table in np.unique(self.table)]
+        tables = [
+            tuple(bot for bot in bots if self.table[bot] == table)
+            for table in sorted(set(self.table.tolist()))
+        ]
         return tuple(sorted(tables, key=lambda table: -float(self.num_matches[list(table)].sum())))
 
     def _check_comparable(self, i: int, j: int) -> None:

@@ -27,7 +27,9 @@ class GameClock:
 
     def __init__(self, controls: tuple[TimeControl, TimeControl]) -> None:
         self._controls = controls
-        self._left_ms = [_start_ms(controls[0]), _start_ms(controls[1])]
+        first, second = controls
+        left_ms = _start_ms(first)
+        self._left_ms = [left_ms, left_ms if second is first else _start_ms(second)]
         self._num_moves = [0, 0]
         # Both hold until a clock changes, which those per move never do.
         self._shown: list[Clock | None] = [None, None]

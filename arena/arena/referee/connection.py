@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from arena.referee.lines import CHUNK, LineReader
 from arena.referee.verdict import FaultError
+from arena.referee.wirelog import WireLog
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import BotMessage, Limits, Message, decode_bot, encode
@@ -35,9 +36,11 @@ class Connection:
     lag_s: float
     """By how much, since the last `send`, the worst wait took longer than it was to, in seconds."""
 
-    def __init__(self, process: Process, limits: Limits) -> None:
+    def __init__(self, process: Process, limits: Limits, wire: WireLog | None = None) -> None:
+        """Take over the pipes; `wire` keeps what is said."""
         self.process = process
         """The other end."""
+        self._wire = wire or WireLog()
         self.lag_s = 0.0
         self._memory_bytes = limits.memory_bytes
         self._lines = LineReader(process.stdout, limits)
@@ -75,9 +78,10 @@ class Connection:
         Raises:
             FaultError: the bot closed its input (`crash`).
         """
-        self._unsent += encode(message)
-        self._flush()
+        data = encode(message)
+        self._flush(self._unsent + data if self._unsent else data)
         now = time.monotonic()
+        self._wire.add(now, data, is_sent=True)
         self._lines.begin()
         self._is_late = False
         self.lag_s = 0.0
@@ -108,6 +112,7 @@ class Connection:
                     return None
                 self._is_late = True
             self._wait(now, deadline, pulse)
+        self._wire.add(lines.read_at, line, is_sent=False)
         try:
             return decode_bot(line)
         except ProtocolError as error:
@@ -150,7 +155,8 @@ class Connection:
 
     def _wait(self, before: float, deadline: float, pulse: Callable[[], None] | None) -> None:
         """Wait for one beat at most, from `before`, which is now, and not beyond the deadline."""
-        beat = min(max(deadline - before, 0.0), _BEAT_S)
+        left_s = deadline - before
+        beat = _BEAT_S if left_s > _BEAT_S else max(left_s, 0.0)
         events = self._poll.poll(beat * 1000)
         if pulse is not None:
             pulse()
@@ -183,10 +189,9 @@ class Connection:
                 self._poll.unregister(fd)
             else:
                 self._poll.unregister(fd)
-                self._flush()
+                self._flush(self._unsent)
 
-    def _flush(self) -> None:
-        data = self._unsent
+    def _flush(self, data: bytes) -> None:
         try:
             num_sent = os.write(self._stdin, data)
         except BlockingIOError:

@@ -6,11 +6,15 @@ import functools
 import importlib.metadata
 import secrets
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from arena.referee.news import NewsGate
+from arena.referee.seats import Thoughts
 from arena.referee.thoughts import read_remark
 from arena.referee.verdict import FaultError
-from arena_plugins.contract import Termination
+from arena_plugins.contract import Game, State, Termination
 from arena_plugins.wire import (
     PROTOCOL,
     Action,
@@ -33,9 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from arena.referee.connection import Connection
-    from arena.referee.news import NewsGate
-    from arena.referee.seats import SeatSetup, Thoughts
-    from arena_plugins.contract import Game, State
+    from arena.referee.seats import SeatSetup
 
 _INIT_ERRORS = {
     "oom": Termination.OOM,
@@ -51,14 +53,7 @@ _ERRORS = {
 """What the code of an `error` in a match means; any other is `bot_error`."""
 
 
-class Reply(NamedTuple):
-    """The answer to a question, with the last `info` before it; a legal action, if it is one."""
-
-    message: Action | Resign
-    info: Info | None
-
-
-class Question(NamedTuple):
+class Question(msgspec.Struct, frozen=True):
     """A question that was asked."""
 
     go: Go
@@ -130,8 +125,13 @@ def get_ready(connection: Connection, setup: SeatSetup) -> bool:
     return ready.deterministic is True
 
 
-def await_reply(connection: Connection, question: Question, deadline: float) -> Reply:
+def await_reply(
+    connection: Connection, question: Question, deadline: float
+) -> tuple[Action | Resign, Info | None]:
     """Wait for the answer to a question; `connection.received_at` tells when it came.
+
+    Returns:
+        The answer, a legal action if it is one, and the last `info` before it.
 
     Raises:
         FaultError: `question.lateness` if it never came, or whatever else was wrong with it.
@@ -143,7 +143,7 @@ def await_reply(connection: Connection, question: Question, deadline: float) -> 
         message = connection.receive(deadline, pulse)
         if type(message) is Action and message.id == go.id:
             check_action(message.action, go.legal)
-            return Reply(message, info)
+            return message, info
         match message:
             case None:
                 raise FaultError(question.lateness, "it did not answer in time")
@@ -155,7 +155,7 @@ def await_reply(connection: Connection, question: Question, deadline: float) -> 
                         functools.partial(read_remark, message, question.state, question.game),
                     )
             case Resign(id=go.id):
-                return Reply(message, info)
+                return message, info
             case Error(id=None | go.id):
                 raise _reported(message)
             case _:

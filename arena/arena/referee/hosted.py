@@ -15,6 +15,7 @@ from arena.referee.seats import Answer, Fault, Resignation
 from arena.referee.stall import is_stall, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
+from arena.referee.wirelog import WireLog
 from arena.sandbox.process import spawn
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
@@ -41,6 +42,8 @@ _IDLE_S = 5.0
 """Seconds after which a warm process must show that it still answers."""
 _PING_S = 1.0
 """Seconds it has for that."""
+_NUM_IDS = 64
+"""Ids of questions that are drawn at once."""
 
 
 class _Window(NamedTuple):
@@ -89,6 +92,8 @@ class HostedSeat:
         self.version = version
         self.tier = tier
         self.deterministic = False
+        self.wire = WireLog()
+        """What was said in the match that was started last."""
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
@@ -104,6 +109,7 @@ class HostedSeat:
         self._wants_board = True
         self._is_busy = False
         self._idle_from = 0.0
+        self._ids = _random_ids()
 
     @property
     def pid(self) -> int | None:
@@ -124,6 +130,7 @@ class HostedSeat:
         """Start the process if there is no warm one in order, and get it ready for a match."""
         self._setup = setup
         self._is_busy = True
+        self.wire.begin()
         warm = self._warm()
         window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
@@ -150,7 +157,7 @@ class HostedSeat:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
         player = setup.player
         go = Go(
-            id=os.urandom(8).hex(),
+            id=next(self._ids),
             actions=state.history,
             opening=num_opening,
             legal=state.legal_actions,
@@ -218,7 +225,7 @@ class HostedSeat:
             process = spawn(
                 self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
             )
-        self._connection = Connection(process, self._limits)
+        self._connection = Connection(process, self._limits, self.wire)
         self._pause = Pause(process.pid, is_allowed=not self._ponders)
         return self._connection
 
@@ -283,6 +290,14 @@ class HostedSeat:
         connection.process.close()
         self._connection = None
         self._is_busy = False
+
+
+def _random_ids() -> Generator[str]:
+    """Give ids that nobody can guess; one call of the system is enough for many."""
+    while True:
+        digits = os.urandom(8 * _NUM_IDS).hex()
+        for start in range(0, len(digits), 16):
+            yield digits[start : start + 16]
 
 
 @contextmanager

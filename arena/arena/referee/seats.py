@@ -82,6 +82,8 @@ class Record:
 
     def times_ms(self) -> tuple[int, ...]:
         """Give the elapsed milliseconds per action; 0 in the opening."""
+        if not self._answers:
+            return (0,) * len(self.actions)
         times = [0] * len(self.actions)
         for ply, (answer, _) in self._answers.items():
             times[ply] = round(answer.elapsed_s * 1000)
@@ -89,6 +91,8 @@ class Record:
 
     def infos(self) -> tuple[Thoughts | None, ...]:
         """Give what the mover said, per action; None in the opening."""
+        if not self._answers:
+            return (None,) * self._num_opening + (UNSAID,) * self.num_played
         infos = [None] * self._num_opening + [UNSAID] * self.num_played
         for ply, (answer, _) in self._answers.items():
             infos[ply] = answer.thoughts

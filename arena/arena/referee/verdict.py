@@ -15,7 +15,9 @@ MAX_OFFENDING = 512
 """Bytes of what a bot sent that are kept as evidence."""
 MAX_STDERR = 8_192
 """Bytes of the end of a bot's stderr that are kept as evidence."""
-_PLAYED_OUT = frozenset({Termination.RULES, Termination.ADJUDICATED})
+# Every match is asked about these, and to look a member of an enum up takes as long as ten other things.
+_VOID, _DRAW, _FIRST = Outcome.VOID, Outcome.DRAW, Outcome.FIRST
+_RULES, _ADJUDICATED = Termination.RULES, Termination.ADJUDICATED
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
 
 
@@ -62,13 +64,14 @@ def reason(
         ending: by what it ended, if by the rules: `Game.ending`.
         fault: the evidence, if a bot forfeited.
     """
-    if outcome is Outcome.VOID:
+    if outcome is _VOID:
         return f"Match void ({termination})"
-    by = "adjudication" if termination is Termination.ADJUDICATED else ending
-    if outcome is Outcome.DRAW:
+    is_adjudicated = termination is _ADJUDICATED
+    by = "adjudication" if is_adjudicated else ending
+    if outcome is _DRAW:
         return f"Draw by {by}"
-    winner = 0 if outcome is Outcome.FIRST else 1
-    if termination in _PLAYED_OUT:
+    winner = 0 if outcome is _FIRST else 1
+    if is_adjudicated or termination is _RULES:
         return f"{labels[winner]} wins by {by}"
     return f"{labels[1 - winner]} {_failure(termination, fault or {})}"
 

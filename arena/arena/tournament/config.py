@@ -64,6 +64,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Matches between score lines; 0 = at the end."""
     rating_interval: int = 10
     """Matches between tables; 0 = at the end."""
+    log: bool = False
+    """Whether what is said in every match is written to a file."""
     event: str = ""
     site: str = ""
     name: str = ""

@@ -133,9 +133,14 @@ class Herald:
             self._next_flush = self._clock()
 
     def lost(self, numbers: Iterable[int]) -> None:
-        """Forget matches that died with their workers; they may be played again."""
+        """Tell of matches that died with their workers, and forget them; they may be played again."""
         for number in numbers:
-            self._running.pop(number, None)
+            known = self._running.pop(number, None)
+            if known:
+                last = known[-1]
+                fault = Fault(text="its worker died; it will be played again", stalls=True)
+                job = msgspec.structs.replace(self._jobs[number], attempt=last.attempt)
+                self._queue.append(live_event(job, fault, last.ply, time.time()))
 
     def tick(self, *, at_once: bool = False) -> None:
         """Write what there is, if it is time or `at_once`; never fail."""

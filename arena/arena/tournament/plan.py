@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.analysis import ADJUDICATION_NODES, has_solver
-from arena.entrants import Competitor, resolve
+from arena.entrants import Competitor, as_entered, resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.job import Job
 from arena.match import match_seed
@@ -59,12 +59,17 @@ def make_plan(config: TournamentConfig) -> Plan:
     competitors = _competitors(config)
     config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
+    tier = choose_tier(config.isolation, config.require_tier, competitors)
+    if config.log and tier is Tier.T0:
+        raise ConfigError(
+            "--log: bots in the arena's own process speak over no wire; leave out --isolation none"
+        )
     return Plan(
         config,
         game,
         competitors,
         tournament_limit(config),
-        choose_tier(config.isolation, config.require_tier, competitors),
+        tier,
         matches,
         warnings,
     )
@@ -181,14 +186,16 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             f"arena play --attach {tournament.name} goes on with it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
-    competitors = _competitors(config)
-    for now, was in zip(competitors, store.entrants(tournament.id), strict=True):
-        if now.record.identity != was.bot.identity:
+    competitors: list[Competitor] = []
+    for now, was in zip(_competitors(config), store.entrants(tournament.id), strict=True):
+        competitor = as_entered(now, was.bot)
+        if competitor is None:
             raise ConfigError(
                 f"{was.label} has changed since {tournament.name} began: it was {was.bot.distribution} "
-                f"{was.bot.version}, now {now.record.version}, or a file it names differs; "
+                f"{was.bot.version}, now {now.record.version}, or its weights or a file it names differ; "
                 "bring the old one back, or hold a new tournament"
             )
+        competitors.append(competitor)
     game = load_game(tournament.game)
     return Plan(
         config,
@@ -240,6 +247,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             limit=plan.limit,
             init_s=plan.config.init_time,
             tier=plan.tier,
+            log=plan.config.log,
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches

@@ -8,11 +8,11 @@ import os
 import platform
 import sys
 from datetime import UTC, datetime
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.rating.shares import wilson
 from arena.training.files import toml_lines
 from arena_plugins.training import Score
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from arena_plugins.training import Fact
 
 _LIBRARIES = ("numpy", "numba", "torch", "tensorflow", "keras", "onnx", "onnxruntime")
-_Z = 1.959964
-"""97.5 % of the normal distribution lie below."""
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -67,16 +65,6 @@ def provenance(
     text = toml_lines(head)
     text += "".join(f"\n[{name}]\n{toml_lines(values)}" for name, values in tables.items() if values)
     return text + "".join(f"\n[[measured]]\n{toml_lines(_row(one))}" for one in measured)
-
-
-def wilson(points: float, total: int) -> tuple[float, float]:
-    """Give the 95 % score interval of a share, both in percent (Wilson, 1927)."""
-    if not total:
-        return 0.0, 100.0
-    share = points / total
-    middle = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
-    half = _Z * sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2)) / (1 + _Z**2 / total)
-    return 100 * (middle - half), 100 * (middle + half)
 
 
 def _row(measured: Measured) -> dict[str, Fact]:

@@ -10,12 +10,12 @@ from textual.app import SystemCommand
 from typing_extensions import override
 
 from arena.tui.look import LookApp
+from arena.tui.shell.commands import key_commands
 from arena.tui.shell.feed import Model, change_between
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
 from arena.tui.shell.help import HelpScreen, help_text
 from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, keymap_clashes
-from arena.tui.shell.lines import Banner
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 
@@ -36,6 +36,8 @@ FRAME_S = 1 / 12
 """Seconds between two frames while a match is on."""
 _CLOCK_S = 1.0
 """Seconds between two looks at health while nothing happens."""
+_LINES_S = 0.5
+"""Seconds between two paintings of the header for the lag alone."""
 _MAX_TOLD = 60
 """Characters of a copied text that are shown."""
 
@@ -85,7 +87,8 @@ class ArenaApp(LookApp):
         self._start = start or screens[0].NAME
         self._keymap_given = dict(keymap or {})
         self._frame_timer: Timer | None = None
-        self._painted_at = 0.0
+        self._painted_at = self._lines_at = 0.0
+        self._lines_shown: tuple[object, ...] = ()
         self._told: set[str] = set()
 
     # Screens
@@ -118,9 +121,13 @@ class ArenaApp(LookApp):
             self.latest, self.lag, self.is_frozen = model, None, False
             self.paint(everything=True)
 
+    def has_screen(self, name: str) -> bool:
+        """Say whether there is a screen of a name."""
+        return name in self._screen_classes
+
     async def open_screen(self, name: str) -> None:
         """Show a screen by its name, in place of the one that is shown; those on top of it close."""
-        if name not in self._screen_classes:
+        if not self.has_screen(name):
             return
         while len(self.screen_stack) > 2:  # noqa: PLR2004 # the empty one below all, and the current one
             await self.pop_screen()
@@ -144,7 +151,7 @@ class ArenaApp(LookApp):
         if action == "open":
             return parameters[0] in self._screen_classes
         if action == "filter":
-            return self.current is not None and bool(self.current.FILTER_HINT)
+            return self.current is not None and self.current.can_filter
         return True
 
     # Data
@@ -163,7 +170,7 @@ class ArenaApp(LookApp):
     def paint(self, *, everything: bool = False) -> None:
         """Show what is known, unless the view is frozen; with `everything` also what has not changed."""
         screen, before = self.current, self.model
-        if screen is None or not screen.is_mounted:
+        if screen is None or not (screen.is_ready and screen.is_mounted):
             return
         self.model = before if self.is_frozen else self.latest
         # The first model tells of the past; how late it is says nothing.
@@ -172,15 +179,23 @@ class ArenaApp(LookApp):
         if everything or self.model is not before:
             screen.show_model(self.model, None if everything else change_between(before, self.model))
             self._painted_at = self.clock()
-        screen.query_one(Banner).show(self.model.trouble)
-        screen.repaint_lines()
+        screen.show_trouble(self.model.trouble)
+        self._repaint_lines(screen)
+
+    def _repaint_lines(self, screen: ArenaScreen) -> None:
+        """Draw header and tabs anew where they tell of something else, and now and then for the lag."""
+        progress, now = self.model.view.progress, self.clock()
+        shown = (screen, self.is_frozen, self.model.health, progress.state, progress.done, self.lag is None)
+        if shown != self._lines_shown or not 0 <= now - self._lines_at < _LINES_S:
+            self._lines_shown, self._lines_at = shown, now
+            screen.repaint_lines()
 
     def _frame(self) -> None:
         if self.model is not self.latest and not self.is_frozen:
             self.paint()
-        if self.current is not None and not self.is_frozen:
+        if self.current is not None and self.current.is_ready and not self.is_frozen:
             self.current.tick(self.clock())
-        is_running = any(not match.is_over for match in self.model.view.matches.values())
+        is_running = any(match.is_played for match in self.model.view.matches.values())
         if self._frame_timer is not None and not is_running:
             self._frame_timer.pause()
 
@@ -241,13 +256,11 @@ class ArenaApp(LookApp):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
         for name, cls in self._screen_classes.items():
-            yield SystemCommand(
-                f"Go to {cls.LABEL or name}", f"Show the screen {name}", partial(self.open_screen, name)
-            )
-        yield SystemCommand("Freeze", "Stop showing what is new, or go on", self.action_freeze)
-        yield SystemCommand("Refresh", "Ask anew for what is shown", self.action_reload)
-        yield SystemCommand("Copy", "Copy what the screen offers", self.action_copy)
-        yield SystemCommand("Help", "What the widget in focus is for, and all keys", self.action_help)
+            if cls.KEY:
+                yield SystemCommand(
+                    f"Go to {cls.LABEL}", f"Show the screen {name}", partial(self.open_screen, name)
+                )
+        yield from key_commands(self, screen)
 
     @override
     def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:

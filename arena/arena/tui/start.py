@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.play.start import Link
+from arena.tui.feed.first_feed import FirstFeed
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
@@ -12,6 +13,7 @@ from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
@@ -36,6 +38,8 @@ SCREENS = (
     ExportScreen,
 )
 """The screens with a digit."""
+ALL_SCREENS = (*SCREENS, NewPlayScreen)
+"""Those of a dashboard that is not for one thing alone."""
 
 
 def watch_app(
@@ -51,7 +55,19 @@ def watch_app(
         options: as of the shell: glyphs, theme, reduce_motion, clock.
     """
     feed: Feed = StoreFeed(store, tournament, is_read_only=is_read_only)
-    return Dashboard(feed, SCREENS, store=store, tournament=name, is_read_only=is_read_only, **options)
+    return Dashboard(feed, ALL_SCREENS, store=store, tournament=name, is_read_only=is_read_only, **options)
+
+
+def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpack[Options]) -> Dashboard:
+    """Make the dashboard of a store without tournaments, or of none yet: it waits for the first.
+
+    Args:
+        store: path of the store; None for the usual place.
+        is_read_only: whether none may be begun from here.
+        options: as of the shell.
+    """
+    feed: Feed = FirstFeed(store, is_read_only=is_read_only)
+    return Dashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
 
 
 def replay_app(store: str | None, number: int, **options: Unpack[Options]) -> Dashboard:

@@ -50,6 +50,7 @@ def right(text: str, width: int) -> str:
     return " " * (width - cell_len(cut)) + cut
 
 
+@lru_cache(maxsize=4096)
 def line_width(line: Line) -> int:
     """Give the cells that a line takes."""
     return sum(cell_len(text) for text, _ in line)

@@ -98,8 +98,8 @@ _ANSI_LIGHT = _ANSI_DARK | {
 def arena_variables(theme: Theme) -> dict[str, str]:
     """Give the colours of the dashboard for a theme, as CSS variables; those of the theme itself go first.
 
-    `arena-surface` lies behind all; `-text`, `-dim`, `-first`, `-second`, `-last`, `-eval` and `-alert` are
-    text on it, `-border` and `-focus` are frames.
+    `arena-surface` lies behind all; `-text`, `-dim`, `-first`, `-second`, `-last`, `-eval`, `-alert` and
+    `-focus` (frames, too) are text on it, `-border` is frames alone.
     """
     if theme.ansi:
         return (_ANSI_DARK if theme.dark else _ANSI_LIGHT) | _own(theme)
@@ -114,7 +114,7 @@ def arena_variables(theme: Theme) -> dict[str, str]:
         "arena-last": (text, TEXT_CONTRAST),
         "arena-eval": (Color.parse(generated["primary"]), TEXT_CONTRAST),
         "arena-border": (text.blend(surface, 0.55), GLYPH_CONTRAST),
-        "arena-focus": (Color.parse(generated["accent"]), GLYPH_CONTRAST),
+        "arena-focus": (Color.parse(generated["accent"]), TEXT_CONTRAST),
         "arena-alert": (Color.parse(generated["warning"]), TEXT_CONTRAST),
     }
     colours = {name: readable(colour, surface, least).hex for name, (colour, least) in wanted.items()}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena_bots.search.alphabeta_board import WON, part
+from arena.games.kernels.compiling import inline_kernel
+from arena_bots.search.alphabeta_board import WON
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,26 +53,26 @@ class Search(NamedTuple):
     """Positions met before: their keys, and what is known of them; `[entries, 2]`."""
 
 
-@part
+@inline_kernel
 def player_at(search: Search, level: int) -> int:
     """Give who moves at `level`."""
     return (search.numbers[PLAYED] + level) & 1
 
 
-@part
+@inline_kernel
 def num_empty(geometry: Geometry, search: Search, level: int) -> int:
     """Give how many cells are empty at `level`."""
     return geometry.rows * geometry.columns - search.numbers[PLAYED] - level
 
 
-@part
+@inline_kernel
 def say(search: Search, level: int, action: int) -> None:
     """Expect `action` from `level` on, and nothing after it."""
     search.lines[level, 0] = 1
     search.lines[level, 1] = action
 
 
-@part
+@inline_kernel
 def say_line(search: Search, source: int, target: int, action: int) -> None:
     """Expect `action`, then what stands in line `source`, in line `target`."""
     lines = search.lines
@@ -82,7 +83,7 @@ def say_line(search: Search, source: int, target: int, action: int) -> None:
         lines[target, number + 1] = lines[source, number]
 
 
-@part
+@inline_kernel
 def pick(search: Search, level: int) -> bool:
     """Note the untried action of most merit as tried; False if there is none, or the position is refuted."""
     frame, moves = search.frames[level], search.moves[level]

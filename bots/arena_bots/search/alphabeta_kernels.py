@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena.games.kernels.compiling import kernel
+from arena.games.kernels.compiling import inline_kernel, kernel
 from arena_bots.search.alphabeta_board import (
     BIG,
     LINE,
@@ -18,7 +18,6 @@ from arena_bots.search.alphabeta_board import (
     gain_of,
     is_line,
     lift,
-    part,
     put,
     without_lines,
 )
@@ -122,7 +121,7 @@ def run(geometry: Geometry, board: Board, search: Search) -> int:
             level += 1
 
 
-@part
+@inline_kernel
 def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
     """Give the score of the position at `level`, or list its moves and give UNKNOWN."""
     numbers = search.numbers
@@ -152,7 +151,7 @@ def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
     return recall(board, search, level, plies)
 
 
-@part
+@inline_kernel
 def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int:
     """Give the score where a win, two threats of the opponent or the last cell decide, else UNKNOWN."""
     numbers = search.numbers
@@ -176,7 +175,7 @@ def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int
     return UNKNOWN
 
 
-@part
+@inline_kernel
 def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
     """Give the last two actions by which `player` would win, and their number."""
     first, second, count = -1, -1, 0
@@ -190,7 +189,7 @@ def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, i
     return first, second, count
 
 
-@part
+@inline_kernel
 def _list(geometry: Geometry, board: Board, search: Search, level: int, threatened: bool) -> int:  # noqa: FBT001 # kernels take no keywords
     """List the moves that matter, and give the cell where the opponent would gain most."""
     moves = search.moves[level]
@@ -220,7 +219,7 @@ def _list(geometry: Geometry, board: Board, search: Search, level: int, threaten
     return rival
 
 
-@part
+@inline_kernel
 def _begin(search: Search, level: int) -> None:
     frame = search.frames[level]
     frame[INDEX] = 0
@@ -231,7 +230,7 @@ def _begin(search: Search, level: int) -> None:
     search.lines[level, 0] = 0
 
 
-@part
+@inline_kernel
 def _list_root(search: Search, level: int) -> None:
     """List the actions that are not skipped, the best of the depth before first."""
     frame, scores = search.frames[level], search.scores
@@ -248,7 +247,7 @@ def _list_root(search: Search, level: int) -> None:
     _begin(search, level)
 
 
-@part
+@inline_kernel
 def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again: bool) -> None:  # noqa: FBT001 # kernels take no keywords
     """Play the action tried at `level`; after the first, ask only whether it is better, until it is."""
     frame, child = search.frames[level], search.frames[level + 1]
@@ -260,7 +259,7 @@ def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again
     put(geometry, board, frame[TRIED], player_at(search, level))
 
 
-@part
+@inline_kernel
 def _take(geometry: Geometry, board: Board, search: Search, level: int, below: int) -> bool:
     """Take back the action tried at `level` and note its score; True if it must be tried with both bounds."""
     frame = search.frames[level]
@@ -284,7 +283,7 @@ def _take(geometry: Geometry, board: Board, search: Search, level: int, below: i
     return False
 
 
-@part
+@inline_kernel
 def _leave(board: Board, search: Search, level: int) -> int:
     """Give the score of a position whose moves that matter have been tried, and keep it."""
     frame = search.frames[level]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arena.games.kernels.compiling import inline_kernel
 from arena_bots.search.alphabeta_board import (
     BIG,
     LINE,
@@ -14,7 +15,6 @@ from arena_bots.search.alphabeta_board import (
     gain_of,
     is_line,
     lift,
-    part,
     put,
     without_lines,
 )
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from arena_bots.search.alphabeta_frames import Search
 
 
-@part
+@inline_kernel
 def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
     """Give the largest gain of a stone of `player`, that of his opponent, and the number of legal actions."""
     own, other, count = 0, 0, 0
@@ -62,7 +62,7 @@ def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]
     return own, other, count
 
 
-@part
+@inline_kernel
 def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
     """Give the action of the largest gain, and that gain; with a gain of `BIG` it wins."""
     chosen, best = -1, -BIG
@@ -80,7 +80,7 @@ def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
     return chosen, best
 
 
-@part
+@inline_kernel
 def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide: bool) -> int:  # noqa: FBT001 # kernels take no keywords
     """Give the score of a position whose children are leaves, and the best of them if it is asked for."""
     numbers = search.numbers
@@ -98,7 +98,7 @@ def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide:
     return gain + (-board.sums[WORTH] if player else board.sums[WORTH])
 
 
-@part
+@inline_kernel
 def are_apart(geometry: Geometry, place: int, other: int) -> bool:
     """Tell whether no window holds both cells."""
     down = abs(place // geometry.columns - other // geometry.columns)
@@ -106,7 +106,7 @@ def are_apart(geometry: Geometry, place: int, other: int) -> bool:
     return max(down, right) >= geometry.k or (down not in (right, 0) and right != 0)
 
 
-@part
+@inline_kernel
 def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, rival: int) -> int:
     """Give the score of a position whose grandchildren are leaves; its moves have their own gain as merit.
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena_bots.search.alphabeta_board import KEY, WON, part
+from arena.games.kernels.compiling import inline_kernel
+from arena_bots.search.alphabeta_board import KEY, WON
 from arena_bots.search.alphabeta_frames import (
     ACTION,
     ACTION_MASK,
@@ -37,13 +38,13 @@ _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 """2^64 divided by the golden ratio: spreads keys by multiplication (Knuth, volume 3, section 6.4)."""
 
 
-@part
+@inline_kernel
 def slot_of(board: Board, search: Search) -> np.uint64:
     """Give the place of the position in the table."""
     return (np.uint64(board.sums[KEY]) * _MIX) >> np.uint64(search.numbers[SHIFT])
 
 
-@part
+@inline_kernel
 def keep(board: Board, search: Search, level: int, plies: int) -> None:
     """Keep the score of the position at `level`, searched to `plies`, and its best action."""
     frame = search.frames[level]
@@ -65,7 +66,7 @@ def keep(board: Board, search: Search, level: int, plies: int) -> None:
     )
 
 
-@part
+@inline_kernel
 def recall(board: Board, search: Search, level: int, plies: int) -> int:
     """Give the score if it is known well enough, else UNKNOWN; put the move first that was best before."""
     frame, moves = search.frames[level], search.moves[level]

@@ -77,6 +77,9 @@ def test_packed_matches_are_the_stored_ones(store: Store) -> None:
         (Selection(where=MatchFilter(tournament="rr-9")), []),
         (Selection(where=MatchFilter(bot="a", vs="b")), [1, 4, 7]),
         (Selection(where=MatchFilter(min_tier="T3")), []),
+        (Selection(where=MatchFilter(tournament="rr-*"), limit=3), [8, 9, 11]),
+        (Selection(where=MatchFilter(plies=((">", 4),))), []),
+        (Selection(where=MatchFilter(termination="cr*")), [11]),
     ],
 )
 def test_what_is_chosen_is_counted_alike(store: Store, selection: Selection, ids: list[int]) -> None:
@@ -99,6 +102,7 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
 def test_actions_of_two_bytes_are_counted_once(store: Store) -> None:
     _cup(store, num_actions=361)
     assert store.volumes(ALL)[0].num_actions == 4 * 11
+    assert _ids(store, Selection(where=MatchFilter(plies=(("=", 4),)))) == [*range(1, 10), 11]
 
 
 def test_matches_that_come_meanwhile_are_left_out(store: Store) -> None:

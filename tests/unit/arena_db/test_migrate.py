@@ -194,7 +194,9 @@ def test_tables_fit_postgresql() -> None:
     for table in models.metadata.sorted_tables:
         assert "CREATE TABLE" in str(CreateTable(table).compile(dialect=dialect))
         for index in table.indexes:
-            assert "INDEX" in str(CreateIndex(index).compile(dialect=dialect))
+            made = str(CreateIndex(index).compile(dialect=dialect))
+            assert "INDEX" in made
+            assert ("WHERE" in made) == (index.dialect_options["sqlite"]["where"] is not None)
 
 
 def test_every_check_has_a_name_that_fits_everywhere() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -12,6 +13,7 @@ from sqlalchemy import event
 
 from arena_db import queries
 from arena_db.records import MatchFilter
+from arena_db.wild import is_like
 from stores import START, Cup, add_cup, digest
 
 if TYPE_CHECKING:
@@ -47,8 +49,23 @@ FILTERS: list[dict[str, Any]] = [
     {"min_tier": "T3", "bot": "a"},
     {"since": START + 10},
     {"until": START + 10},
+    {"bot": "*"},
+    {"bot": "?:play*", "vs": "la*"},
+    {"bot": "[a]*"},
+    {"bot": "x*"},
+    {"vs": "?", "tournament": "c?p"},
+    {"game": "*o*", "pool": "*hosted"},
+    {"termination": "time*", "rated_only": False},
+    {"termination": "r*"},
+    {"termination": "*", "outcome": "first"},
+    {"plies": (("<", 4),)},
+    {"plies": (("=", 4),), "bot": "a"},
+    {"plies": ((">=", 1), ("<=", 4), (">", 3)), "tournament": "*"},
     {"since": START + 4, "until": START + 12, "bot": "c", "rated_only": False},
 ]
+
+
+SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
 def fill(store: Store) -> dict[int, TournamentRecord]:
@@ -86,15 +103,20 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str) -> bool:
         {match.second_label} | _NAMES[match.second],
     ]
     seated = [name for name in (where.bot, where.vs) if name is not None]
-    players = all(name in side for name, side in zip(seated, names, strict=False)) or all(
-        name in side for name, side in zip(seated, reversed(names), strict=False)
+    players = any(
+        all(any(is_like(own, name) for own in side) for name, side in zip(seated, sides, strict=False))
+        for sides in (names, names[::-1])
+    )
+    named = (
+        (where.game, match.game),
+        (where.tournament, match.tournament_name),
+        (where.pool, pool),
+        (where.termination, match.termination),
     )
     return players and all(
         (
-            where.game in (None, match.game),
-            where.tournament in (None, match.tournament_name),
-            where.pool in (None, pool),
-            where.termination in (None, match.termination),
+            all(wanted is None or is_like(text, wanted) for wanted, text in named),
+            all(SIGNS[sign](len(match.actions), number) for sign, number in where.plies),
             where.outcome in (None, match.outcome),
             where.since is None or match.started_at >= where.since,
             where.until is None or match.started_at < where.until,

@@ -116,6 +116,14 @@ def test_good_actions_keep_the_outcome_and_strong_ones_the_distance(tools: Simpl
     assert [difficulty(*rows) for rows in zip(outcome.tolist(), distance.tolist(), strict=True)] == [0, 0, 1]
 
 
+def test_strata_of_all_sizes_count_the_same(tools: SimpleNamespace) -> None:
+    found = tools.move_quality.even([np.array([True] * 30 + [False] * 10), np.array([True] * 10)])
+    assert found["percent"] == 87.5
+    assert found["n"] == 50
+    # Only the first part varies: 1.96 * sqrt(0.75 * 0.25 / 40) / 2.
+    assert found["high"] - found["low"] == pytest.approx(2 * 6.71, abs=0.02)
+
+
 def test_shares_have_wilson_intervals(tools: SimpleNamespace) -> None:
     wilson = tools.move_quality.wilson
     assert wilson(0, 10) == pytest.approx((0, 0.2775), abs=1e-4)

@@ -1,33 +1,30 @@
-"""How kernels are compiled, and kept on disk so that only the first process pays for it."""
+"""How kernels are compiled; `_keeping` keeps them on disk, so that only the first process pays for it."""
 
 # numba has no types of its own.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 from typing_extensions import override
 
-from arena.home import cache
+from arena.games.kernels._keeping import KernelCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     import numpy as np
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 Int: TypeAlias = "int | np.int64"
 """A signed int of 64 bits in a kernel."""
-
-_KERNELS = Path(__file__).parent
 
 
 def kernel(function: Function) -> Function:
@@ -38,113 +35,113 @@ def kernel(function: Function) -> Function:
 
     References are not counted, which in hot loops cost more than the work; so a kernel cannot make arrays.
     """
-    return _compiled(function, is_inline=False)
+    return cast("Function", _Kernel(function, is_inline=False))
 
 
 def inline_kernel(function: Function) -> Function:
     """Do as `kernel` does, and put the code into each kernel that calls it: for what is short and hot."""
-    return _compiled(function, is_inline=True)
+    return cast("Function", _Kernel(function, is_inline=True))
 
 
-def _compiled(function: Function, *, is_inline: bool) -> Function:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": is_inline}
-    compiled: Any = numba.njit(**options)(function)
-    compiled._cache = _Cache(function)  # noqa: SLF001 # as its own enable_caching() does
-    return compiled
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": None,
+    "_nrt": False,
+    # The way in for code in C; nobody asks for it.
+    "no_cfunc_wrapper": True,
+}
+"""How all kernels are compiled."""
 
 
-class _Place:
-    """Where the code of one function is kept, and what tells whether it is current, as numba asks for it."""
+class _Kernel(CPUDispatcher):
+    """A kernel as Python calls it; kernels call another edition of it."""
 
-    def __init__(self, source: str) -> None:
-        self._folder = Path(source).parent
-
-    @classmethod
-    def from_function(cls, _function: Callable[..., object], source: str) -> _Place:
-        return cls(source)
-
-    @property
-    def beside(self) -> str:
-        """The folder beside the source, which a sandboxed bot may read but not write."""
-        return str(self._folder / "__pycache__")
-
-    def get_cache_path(self) -> str:
-        """Give the folder to write to: where numba is told, beside the source, or in the arena's cache."""
-        told = os.environ.get("NUMBA_CACHE_DIR")
-        if not told and os.access(self._folder, os.W_OK):
-            return self.beside
-        name = f"{self._folder.name}-{sha256(bytes(self._folder)).hexdigest()[:16]}"
-        return str(Path(told or cache() / "kernels", name))
-
-    def ensure_cache_path(self) -> None:
-        """Make that folder."""
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
-
-    def get_source_stamp(self) -> str:
-        """Digest all sources that the function can be made of."""
-        return _stamp(self._folder)
-
-    def get_disambiguator(self) -> str:
-        """Tell functions of one name apart: there are none at module level."""
-        return "kernel"
-
-
-@lru_cache
-def _stamp(folder: Path) -> str:
-    digest = sha256()
-    for path in (*sorted(_KERNELS.glob("*.py")), *sorted(folder.glob("*.py"))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-class _File(IndexDataCacheFile):
-    """The code of one function in one folder."""
-
-    def __init__(self, folder: str, name: str, stamp: str) -> None:
-        super().__init__(folder, name, stamp)
-        # The version is compared before the rest is read: what old code knew by name may be gone.
-        self._version = f"{numba.__version__} {stamp}"
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether its index can be read, or is not there."""
-        # What a file that was cut off raises is anybody's guess.
-        with suppress(Exception):
-            self._load_index()
-            return True
-        return False
-
-
-class _Kept(CompileResultCacheImpl):
-    _locator_classes = (_Place,)
-
-
-class _Cache(FunctionCache):
-    """Reads beside the source too, where it may not write; never fails, for the function can be compiled."""
-
-    _impl_class = _Kept
-
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        place = _Place(function.__code__.co_filename)
-        self._cache_file, self._beside = (
-            _File(folder, self._impl.filename_base, place.get_source_stamp())
-            for folder in (place.get_cache_path(), place.beside)
-        )
+    def __init__(self, function: Callable[..., object], *, is_inline: bool) -> None:
+        super().__init__(function, targetoptions=dict(_OPTIONS))
+        self._cache = KernelCache(function)
+        self._part = _Part(function, is_inline=is_inline)
 
     @override
-    def _load_overload(self, sig: object, target_context: Any) -> object:
-        key = self._index_key(sig, target_context.codegen())
-        for file in (self._cache_file, self._beside):
-            with suppress(Exception):
-                data = file.load(key)
-                if data is not None:
-                    return self._impl.rebuild(target_context, data)
-        return None
+    def compile(self, sig: Any) -> Any:
+        with _nothing_collected():
+            return super().compile(sig)
 
     @override
-    def save_overload(self, sig: object, data: object) -> None:
-        with suppress(OSError):
-            if not self._cache_file.is_sound:
-                self.flush()
-            super().save_overload(sig, data)
+    def fold_argument_types(self, args: Any, kws: Any) -> Any:
+        signature, folded = super().fold_argument_types(args, kws)
+        # A constant is an int like any other: no code of its own for the call with a 0.
+        return signature, tuple(map(types.unliteral, folded))
+
+    @override
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self._part.get_call_template(self.fold_argument_types(args, kws)[1], {})
+
+    @override
+    def get_overload(self, sig: Any) -> Any:
+        return self._part.get_overload(sig)
+
+    @property
+    @override
+    def is_compiling(self) -> Any:
+        # Asked of a kernel that calls itself.
+        return super().is_compiling or self._part.is_compiling
+
+
+@contextmanager
+def _nothing_collected() -> Generator[None]:
+    """Look for no garbage: compiling makes objects by the million, and a tenth of its time went there."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Part(CPUDispatcher):
+    """A kernel as kernels call it: in their machine code, so it needs no place on disk nor in memory.
+
+    Neither can Python call it. The way in, which makes numbers of objects, takes longer to compile than most
+    kernels: with it, and with machine code of their own, those of a search took twice as long.
+    """
+
+    def __init__(self, function: Callable[..., object], *, is_inline: bool) -> None:
+        options = {**_OPTIONS, "forceinline": is_inline, "no_cpython_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
+
+    @override
+    def add_overload(self, cres: Any) -> None:
+        # numba knows functions by the object that Python calls; there is none here.
+        known = cres._replace(entry_point=object())
+        self.targetctx.insert_user_function(known.entry_point, known.fndesc, [known.library])
+        self.overloads[tuple(known.signature.args)] = known
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code for other code to be made of, which is never run from here."""
+
+    is_inline = False
+
+    @override
+    def _optimize_final_module(self) -> None:
+        # What goes in line is made quick there, with all that is around it.
+        if not self.is_inline:
+            super()._optimize_final_module()
+
+    @override
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):
+    """Compiles into such code."""
+
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401 # numba has no types of its own
+        typing, target, _, args, return_type, flags, local_types = given
+        flags.no_compile = True
+        library = _PartLibrary(target.codegen(), "part of a kernel")
+        library.is_inline = flags.forceinline
+        super().__init__(typing, target, library, args, return_type, flags, local_types)

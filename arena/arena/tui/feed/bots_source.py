@@ -11,7 +11,7 @@ import msgspec
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
-from arena.home import open_store
+from arena.home import has_store, open_store
 from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
 from arena.live.labels import show_name
 from arena.shelf.listing import list_bots
@@ -137,6 +137,8 @@ def _competitors(option: str | None) -> dict[str, list[CompetitorView]]:
     """Give those who have played, by the name of the bot."""
     from arena_db.records import MatchFilter
 
+    if not has_store(option):
+        return {}
     with open_store(option, read_only=True, create=False) as store:
         tallies = store.tallies(MatchFilter(rated_only=False))
         records = store.bots()

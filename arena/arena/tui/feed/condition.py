@@ -56,6 +56,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         """Whether every match fits."""
         return self == Condition()
 
+    @property
+    def outcome(self) -> str:
+        """What the result means: first, second, draw or void; empty without one."""
+        return _OUTCOMES[self.result] if self.result else ""
+
     def to_store(self) -> MatchFilter:
         """Give what the store can look for itself: exact names, result, termination."""
         from arena_db.records import MatchFilter
@@ -66,8 +71,22 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
             tournament=_exact(self.tournament),
             game=_exact(self.game),
             termination=_exact(self.end),
-            outcome=_OUTCOMES[self.result] if self.result else None,
+            outcome=self.outcome or None,
             rated_only=False,
+        )
+
+    def to_filter(self) -> MatchFilter:
+        """Give all of it as the store takes it: what `arena games` and `arena export` look for."""
+        from dataclasses import replace
+
+        return replace(
+            self.to_store(),
+            bot=self.bot or None,
+            vs=self.vs or None,
+            tournament=self.tournament or None,
+            game=self.game or None,
+            termination=self.end or None,
+            plies=self.plies,
         )
 
     def rest(self) -> Condition:
@@ -90,7 +109,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
             and _like(self.end, row.termination)
             and _like(self.tournament, row.tournament)
             and _like(self.game, row.game)
-            and (not self.result or row.outcome == _OUTCOMES[self.result])
+            and (not self.result or row.outcome == self.outcome)
         )
 
     def fits_board(self, match: MatchView) -> bool:
@@ -102,7 +121,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
             and all(_COMPARISONS[sign](match.ply, number) for sign, number in self.plies)
             and _like(self.end, match.termination)
             and _like(self.game, match.game)
-            and (not self.result or match.outcome == _OUTCOMES[self.result])
+            and (not self.result or match.outcome == self.outcome)
         )
 
     def _fits_names(self, pairs: Sequence[tuple[str, str]]) -> bool:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
 from arena.export.query import ExportQuery, count
-from arena.home import open_store
+from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
+from arena.live.views import RESULTS
 from arena.tui.feed.condition import read_condition
 from arena.tui.feed.stored import row_of
 
@@ -24,26 +25,18 @@ def export_words(form: ExportForm) -> list[str]:
     """Give the command line of a form behind `arena`, a word each.
 
     Raises:
-        ConfigError: a field is missing or wrong, or the filter asks for what `arena export` cannot.
+        ConfigError: a field is missing or wrong.
     """
     return form.words(conditions_of(read_condition(form.filter)))
 
 
 def conditions_of(condition: Condition) -> list[str]:
-    """Give a filter as options of `arena export`.
-
-    Raises:
-        ConfigError: it has no option for that.
-    """
-    beyond = [f"result:{condition.result}"] if condition.result else []
-    beyond += [f"ply{sign}{number}" for sign, number in condition.plies]
+    """Give a filter as options of `arena export`."""
     given = {word: str(getattr(condition, word)) for word in _OPTIONS if getattr(condition, word)}
-    beyond += [f"{word}:{value}" for word, value in given.items() if "*" in value or "?" in value]
-    if beyond:
-        raise ConfigError(
-            f"filter: arena export cannot ask for {' '.join(beyond)}; leave it out, and write names in full"
-        )
-    return [f"--{_OPTIONS[word]}={value}" for word, value in given.items()]
+    options = [f"--{_OPTIONS[word]}={value}" for word, value in given.items()]
+    if condition.result:
+        options.append(f"--result={RESULTS[condition.outcome]}")
+    return options + [f"--ply={sign}{number}" for sign, number in condition.plies]
 
 
 def preview(option: str | None, form: ExportForm) -> ExportPreview:
@@ -54,9 +47,9 @@ def preview(option: str | None, form: ExportForm) -> ExportPreview:
     """
     from dataclasses import replace
 
-    condition = read_condition(form.filter)
-    conditions_of(condition)
-    where = replace(condition.to_store(), rated_only=form.unrated != "on")
+    where = replace(read_condition(form.filter).to_filter(), rated_only=form.unrated != "on")
+    if not has_store(option):
+        return ExportPreview()
     query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=_limit(form.limit))
     with open_store(option, read_only=True, create=False) as store:
         found = count(store, query)

@@ -27,7 +27,7 @@ class Facts:
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Take the tournament that is watched."""
-        # Ratings need scipy, which takes long to load: not before the first paint.
+        # Ratings need numpy, which takes long to load: not before the first paint.
         from arena.leaderboard.history import History
 
         self._history = History(store, tournament)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from arena.home import open_store
+from arena.home import has_store, open_store
 from arena.live.views import RESULTS
 from arena.tui.feed.condition import read_condition
 from arena.tui.feed.stored import row_of
@@ -49,6 +49,11 @@ class MatchSource:
         self.is_cut = False
         """Whether older matches were not looked at."""
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the store itself finds what is asked for, so that it may be asked again and again."""
+        return self._rows is None
+
     def renew(self) -> None:
         """Forget what is known; the next call sees new matches."""
         self._wanted = None
@@ -61,6 +66,8 @@ class MatchSource:
             StoreError: the store cannot be read.
         """
         condition = read_condition(request.condition)
+        if not has_store(self._option):
+            return Page(rows=(), total=0)
         with open_store(self._option, read_only=True, create=False) as store:
             wanted = (request.condition, request.sort, request.descending)
             if wanted != self._wanted:

@@ -14,7 +14,7 @@ from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
 from arena.tui.feed.facts import Facts
 from arena.tui.feed.stored import past_view
-from arena.tui.shell.feed import Batch, Health
+from arena.tui.shell.feed import NOBODY, Batch, Health
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ _SLOW_S: Final = 1.0
 """Seconds between two looks while a match runs, and while none does."""
 _FACTS_S: Final = 2.0
 """Seconds from one making of tables to the next, at least."""
-_FACTS_SHARE: Final = 0.02
+_FACTS_SHARE: Final = 0.01
 """Of a core, that making them may take: matches are being played beside it."""
 _HEALTH_S: Final = 1.0
 """Seconds between two looks at who runs a tournament."""
@@ -37,8 +37,6 @@ _LEASE_S: Final = 60.0
 _LIMIT: Final = 500
 _MOST_LOOKS: Final = 3
 """Attempts to read the past and the present of one moment."""
-_NOBODY: Final = 0.0
-"""Until when a tournament is held whose coordinator is gone."""
 _UNKNOWN: Final = -1
 """The version of a store that was not asked for it."""
 _KINDS: Final = {"started", "move", "info", "finished", "fault", "state"}
@@ -87,7 +85,7 @@ class StoreFeed:
         """Seconds to wait before the next `poll`."""
         if self._store is not None and self._version == _UNKNOWN:
             return 0.0
-        is_played = self._running and self._health.lease_until != _NOBODY
+        is_played = self._running and self._health.lease_until != NOBODY
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> Batch | None:
@@ -235,7 +233,7 @@ class StoreFeed:
             until = lease.expires_at
             beat_t = max(until - _LEASE_S, self._heard_t or 0.0)
         elif self._record(store).state == "running":
-            until = _NOBODY
+            until = NOBODY
         self._health = Health(
             store=store.path.name, heartbeat_t=beat_t, lease_until=until, is_read_only=self._is_read_only
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.errors import ArenaError, ConfigError
-from arena.home import open_store, user_config
+from arena.home import has_store, open_store, user_config
 from arena.live.events import RunState, unpack
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate, TournamentRow
@@ -36,6 +36,8 @@ def read_tournaments(option: str | None) -> list[TournamentRow]:
     Raises:
         ArenaError: the store cannot be read.
     """
+    if not has_store(option):
+        return []
     with open_store(option, read_only=True, create=False) as store:
         return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS)]
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, cast, runtime_checkable
 
 from typing_extensions import override
 
+from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.tui.app import ArenaApp
 from arena.tui.feed.condition import word
+from arena.tui.feed.first_feed import FIRST, First
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.shell.feed import Model
 
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from arena.play.start import Link
     from arena.tui.glyphs import GlyphName
     from arena.tui.shell.feed import Feed
+    from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
 
+_PLAY_FORM = "new-play"
+"""The name of the screen with the form of a play."""
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals on which the terminal is put back as it was."""
 
@@ -36,6 +41,15 @@ class Filtered(Protocol):
 
     def show_filter(self, text: str) -> None:
         """Put it there."""
+        ...
+
+
+@runtime_checkable
+class Opposed(Protocol):
+    """A screen on which a play begins."""
+
+    def show_opponent(self, bot: str, game: str) -> None:
+        """Put the bot and the game that are at hand there; an empty text is none."""
         ...
 
 
@@ -102,14 +116,42 @@ class Dashboard(ArenaApp):
         if isinstance(self.current, Filtered):
             self.current.show_filter(text)
 
+    async def action_play(self) -> None:
+        """Open the form of a play, with the bot and the game that are at hand."""
+        current = self.current
+        if self.has_screen(_PLAY_FORM) and current is not None and self.may_act():
+            bot, game = current.opponent(), self.model.view.progress.game
+            await self.push_screen(_PLAY_FORM)
+            if isinstance(self.current, Opposed):
+                self.current.show_opponent(bot, game)
+
+    @override
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "play":
+            # Neither within the form nor within a play.
+            return self.has_screen(_PLAY_FORM) and not any(
+                screen.name in (_PLAY_FORM, "play") for screen in self.screen_stack
+            )
+        return super().check_action(action, parameters)
+
+    def on_new_data(self, message: NewData) -> None:
+        """Watch the first tournament, where there was none before; nobody is taken away from what they do."""
+        first = message.model.facts.get(FIRST)
+        if isinstance(first, First) and not self.tournament:
+            self.notify(f"{show_name(first.name)} has begun", markup=False)
+            self._watch(first.tournament, first.name)
+
     async def attach(self, tournament: int, name: str) -> None:
         """Watch another tournament of the store, given by its id and name."""
+        self._watch(tournament, name)
+        await self.open_screen("live")
+
+    def _watch(self, tournament: int, name: str) -> None:
         self.tournament = name
         # Tables of the one before must not stand there till the new ones come.
         model = Model(facts={"standings": StandingsView(), "matrix": MatrixView(), "trend": []})
         feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only)
         self.follow_feed(feed, model)
-        await self.open_screen("live")
 
     def on_load(self) -> None:
         """End in order when the process is told to end."""

@@ -11,12 +11,13 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
+from arena.live.labels import fits_words
 from arena.tui.feed.bots_source import LIST_WORDS, read_bots, read_status
 from arena.tui.feed.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.child import Child, Output
-from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.table import Col, Table
@@ -60,6 +61,7 @@ class BotsScreen(ArenaScreen):
     NAME = "bots"
     KEY = "5"
     LABEL = "Bots"
+    FILTER_HINT = NAME_HINT
     HELP = (
         "All bots that are installed or have played. Each is loaded once, in a process of its own: status"
         " says ok, fails, twice (two distributions offer the name) or why else it cannot be used. i tells all"
@@ -145,13 +147,19 @@ class BotsScreen(ArenaScreen):
 
     def _show(self) -> None:
         view = self._view.with_status(self._statuses)
+        rows = [row for row in view.rows if fits_words(self.filter_text, row.name, row.kind)]
         trying = "" if self._loading is None else ", loading each once ..."
         num_bad = sum(row.kind not in ("ok", UNTRIED) for row in view.rows)
         problems = f", with problems {num_bad}" if num_bad else ""
-        title = f"bots {len(view.rows)}{problems}{trying}"
-        self.table.show(view.rows, title=title, nothing="no bot is installed")
+        title = f"bots {len(view.rows)}{problems}{trying}{self.filter_note}"
+        nothing = "no bot fits the filter; esc takes it away" if self.filter_text else "no bot is installed"
+        self.table.show(rows, title=title, nothing=nothing)
         if self._child is None:
             self._describe()
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self._show()
 
     def _describe(self) -> None:
         row, panel = self.table.current, self.query_one(OutputPanel)
@@ -240,6 +248,11 @@ class BotsScreen(ArenaScreen):
     def export_filter(self) -> str:
         row = self.table.current
         return "" if row is None else word("bot", row.name)
+
+    @override
+    def opponent(self) -> str:
+        row = self.table.current
+        return "" if row is None else row.name
 
     @override
     def text_to_copy(self) -> str:

@@ -6,37 +6,35 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
-from arena.live.tournaments import command_line
 from arena.tui.feed.condition import HINT
 from arena.tui.feed.export_source import export_words, preview, preview_line
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child, Output
-from arena.tui.shell.screen import ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.text import safe
-from arena.tui.widgets.form import Choice, Field, FieldInput, Fields, Push
-from arena.tui.widgets.output import OutputPanel, break_lines
+from arena.tui.widgets.form import Choice, Field, Fields, Push
+from arena.tui.widgets.output import OutputPanel
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.widgets import Input
 
     from arena.tui.shell.feed import Change, Model
 
 _SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
 
 
-class ExportScreen(ArenaScreen):
+class ExportScreen(FormScreen[ExportForm]):
     """A form, what it would export, and what the command says."""
 
     NAME = "export"
+    FORM = ExportForm
+    WORK = "preview"
     KEY = "8"
     LABEL = "Export"
     HELP = (
@@ -60,18 +58,8 @@ class ExportScreen(ArenaScreen):
     ExportScreen.-tall #line { height: 3; }
     """
 
-    class Previewed(Message):
-        """What would be exported has come, or why not."""
-
-        def __init__(self, form: ExportForm, found: ExportPreview | None, trouble: str) -> None:
-            super().__init__()
-            self.form = form
-            self.found = found
-            self.trouble = trouble
-
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, "preview")
         self._child: Child | None = None
         self._filter = ""
 
@@ -80,7 +68,7 @@ class ExportScreen(ArenaScreen):
         with Vertical():
             with Fields(id="fields"):
                 yield Choice("format", FORMATS)
-                yield Field("filter", HINT, "As on screen 3, by exact names.")
+                yield Field("filter", HINT, "As on screen 3.")
                 yield Field(
                     "out", "folder, or file for pgn and sgf", "What is written; it must not be there yet."
                 )
@@ -101,12 +89,21 @@ class ExportScreen(ArenaScreen):
         """Begin with npz, which needs nothing further, and with the filter that was brought along."""
         self.query_one("#field-format", Choice).value = "npz"
         self.query_one("#field-filter", Field).value = self._filter
-        self._changed()
+        self.changed()
 
     def on_unmount(self) -> None:
         """End what still runs."""
         if self._child is not None and self._child.status is None:
             self._child.end()
+
+    @property
+    @override
+    def can_filter(self) -> bool:
+        return True
+
+    @override
+    def open_filter(self) -> None:
+        self.query_one("#input-filter").focus()
 
     def show_filter(self, text: str) -> None:
         """Put a filter into the form, as if it had been typed."""
@@ -114,90 +111,33 @@ class ExportScreen(ArenaScreen):
         for field in self.query("#field-filter").results(Field):
             field.value = text
 
-    @property
-    def form(self) -> ExportForm:
-        """What is written now."""
-        values = {field.key: field.value for field in self.query(Field)}
-        values |= {choice.key: choice.value for choice in self.query(Choice)}
-        return ExportForm(**values)
-
-    def line(self) -> str:
-        """Give the command line that Export runs; empty while there is none."""
-        try:
-            return command_line(export_words(self.form), dashboard_of(self).store)
-        except ArenaError:
-            return ""
+    @override
+    def words(self, form: ExportForm) -> list[str]:
+        return export_words(form)
 
     @property
     def _runs(self) -> bool:
         return self._child is not None and self._child.status is None
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what follows from a field."""
-        event.stop()
-        self._changed()
-
-    def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Show what follows from a choice."""
-        event.stop()
-        self._changed()
-
-    @override
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if isinstance(event.input, FieldInput):
-            event.stop()
-            self.focus_next()
-
-    @override
-    def reload(self) -> None:
-        self._changed()
-
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         if change is None or "standings" in change.facts:
-            self._changed()
+            self.changed()
 
-    def on_resize(self) -> None:
-        """Break the line anew."""
-        if self.query("#line"):
-            self._show_line()
+    @override
+    def look(self, store: str | None, form: ExportForm) -> ExportPreview:
+        return preview(store, form)
 
-    def _changed(self) -> None:
-        if not self.query("#line"):
-            return
-        self._show_line()
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._looking, store, self.form))
-
-    def _show_line(self) -> None:
-        try:
-            words = command_line(export_words(self.form), dashboard_of(self).store)
-            text, style = f"$ {words}", "title"
-        except ArenaError as error:
-            text, style = f"! {safe(str(error))}", "alert"
-        lines = break_lines([text], self.size.width)
-        self.query_one("#line", BareLines).show([((f" {line}", style),) for line in lines])
-
-    def _looking(self, store: str | None, form: ExportForm) -> None:
-        """Count what would be exported, in a thread."""
-        try:
-            self.post_message(self.Previewed(form, preview(store, form), ""))
-        except ArenaError as error:
-            self.post_message(self.Previewed(form, None, str(error)))
-
-    def on_export_screen_previewed(self, message: Previewed) -> None:
-        """Show what would be exported, unless the form is another one by now."""
-        message.stop()
-        if message.form != self.form:
-            return
+    @override
+    def show_found(self, found: ExportPreview | None, trouble: str) -> None:
         count, panel = self.query_one("#count", BareLines), self.query_one(OutputPanel)
-        if message.found is None:
-            count.say(f" ! {message.trouble}", "alert")
+        if found is None:
+            count.say(f" ! {safe(trouble)}", "alert")
             return
-        count.say(f" {message.found.text}", "" if message.found.num_matches else "alert")
+        count.say(f" {found.text}", "" if found.num_matches else "alert")
         if self._child is None:
             panel.clear("newest of them")
-            panel.add(preview_line(row) for row in message.found.newest)
+            panel.add(preview_line(row) for row in found.newest)
             panel.go_to(0, tell=False)
 
     def on_push_pushed(self, message: Push.Pushed) -> None:
@@ -250,9 +190,5 @@ class ExportScreen(ArenaScreen):
         self._child = None
         self.remove_class("-output")
         self.query_one(Push).focus()
-        self._changed()
+        self.changed()
         return True
-
-    @override
-    def text_to_copy(self) -> str:
-        return self.line()

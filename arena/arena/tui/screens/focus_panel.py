@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
 from arena.live.plain import long_clock_text
 from arena.tui.widgets.bars import EvalStrip
+from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.panel import LinesPanel
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_PV = 8
 
 
-class FocusPanel(Horizontal):
+class FocusPanel(Row):
     """The match that is looked at."""
 
     DEFAULT_CSS = """
@@ -33,25 +33,32 @@ class FocusPanel(Horizontal):
     FocusPanel > Vertical { width: 1fr; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._board = LargeBoard()
+        self._evals = EvalStrip()
+        self._search = LinesPanel("search")
+
     @override
     def compose(self) -> ComposeResult:
-        yield LargeBoard()
-        with Vertical():
-            yield EvalStrip()
-            yield LinesPanel("search")
+        yield self._board
+        with Column():
+            yield self._evals
+            yield self._search
 
     def show(self, match: MatchView | None, now: float) -> None:
         """Show a match at `now`, UTC seconds; None is no match."""
-        board = self.query_one(LargeBoard)
+        board = self._board
         board.title = f"focus {match.id_text} {match.title}" if match else "focus"
         board.show(match, live=True)
-        self.query_one(EvalStrip).show(match)
+        self._evals.show(match)
         self.tick(match, now)
 
     def tick(self, match: MatchView | None, now: float) -> None:
         """Let the clocks run."""
-        panel = self.query_one(LinesPanel)
-        panel.show([] if match is None else search_lines(match, now, panel.glyphs))
+        # Where the terminal has no room for it there is nobody to work it out for.
+        if self.size.area:
+            self._search.show([] if match is None else search_lines(match, now, self._search.glyphs))
 
 
 def search_lines(match: MatchView, now: float, glyphs: Glyphs) -> list[Line]:
@@ -60,6 +67,8 @@ def search_lines(match: MatchView, now: float, glyphs: Glyphs) -> list[Line]:
     if match.is_over:
         texts.append(f" {match.result} {match.termination}")
         texts.append(f" {match.reason}")
+    elif match.is_stalled:
+        texts.append(" stalled: nobody plays it now")
     elif match.to_move in (0, 1):
         texts.append(f" {glyphs.players[match.to_move]} to move")
     for player, seat in enumerate(match.seats):

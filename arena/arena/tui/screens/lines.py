@@ -31,8 +31,9 @@ class BareLines(Canvas):
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show other lines."""
-        self._said = list(lines)
-        self.repaint()
+        before, self._said = self._said, list(lines)
+        if before != self._said:
+            self.repaint()
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:

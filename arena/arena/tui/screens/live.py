@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
@@ -14,9 +13,10 @@ from arena.errors import ArenaError, ConfigError
 from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
-from arena.tui.feed.condition import Condition, read_condition
+from arena.tui.feed.condition import Condition, read_condition, word
 from arena.tui.feed.starting import ask_named
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
@@ -25,6 +25,7 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.bars import ProgressPanel
+from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.matrix import Matrix
@@ -82,6 +83,8 @@ class LiveScreen(ArenaScreen):
     LiveScreen.-wide.-tall #below, LiveScreen.-wide.-tall #events { display: block; }
     LiveScreen.-wide.-tall #below FocusPanel { width: 72; }
     LiveScreen.-wide.-tall #below RatingPlot { width: 1fr; height: 1fr; }
+    LiveScreen.-empty #wall-row > *, LiveScreen.-empty #below, LiveScreen.-empty #events { display: none; }
+    LiveScreen.-empty #wall-row > Beginning { display: block; }
     LiveScreen.-open #wall-row, LiveScreen.-open #events { display: none; }
     LiveScreen.-open #below { display: block; height: 1fr; }
     LiveScreen.-open #below RatingPlot { display: none; }
@@ -99,60 +102,68 @@ class LiveScreen(ArenaScreen):
         super().__init__()
         self._focus: int | None = None
         self._follows = False
+        self._wall = WallPanel(id="wall")
+        self._progress = ProgressPanel()
+        self._focus_panel = FocusPanel()
+        self._caption = BareLines(id="caption")
+        self._news: tuple[object, ...] = (None,) * 4
 
     @override
     def compose_body(self) -> ComposeResult:
-        with Vertical():
-            with Horizontal(id="wall-row"):
-                yield WallPanel(id="wall")
-                with Vertical(id="side"):
+        with Column():
+            with Row(id="wall-row"):
+                yield Beginning("no tournament yet")
+                yield self._wall
+                with Column(id="side"):
                     yield StandingsTable()
                     yield Matrix()
-                    yield ProgressPanel()
+                    yield self._progress
                     yield LinesPanel("finished", id="finished")
-            with Horizontal(id="below"):
-                yield FocusPanel()
+            with Row(id="below"):
+                yield self._focus_panel
                 yield RatingPlot()
             yield LinesPanel("events", id="events")
-            yield BareLines(id="caption")
+            yield self._caption
 
     def on_mount(self) -> None:
         """Give up frames where there is no room for them."""
-        for panel in (self.query_one(ProgressPanel), self.query_one("#finished", LinesPanel)):
+        for panel in (self._progress, self.query_one("#finished", LinesPanel)):
             panel.has_frame = False
         self.query_one(StandingsTable).has_frame = False
-
-    @property
-    def _wall(self) -> WallPanel:
-        return self.query_one(WallPanel)
 
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         now = dashboard_of(self).clock()
         view = model.view
+        self.set_class(not dashboard_of(self).tournament, "-empty")
         if self._follows:
             self._focus = self._most_active(view)
             self._wall.keep = self._focus
         self._wall.show(view, now)
-        self.query_one(ProgressPanel).show(view.progress)
-        self._show_news(view)
+        self._progress.show(view.progress)
+        self._show_news(model)
         standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
         if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
             self.query_one(StandingsTable).show(standings)
             self.query_one(RatingPlot).show(standings.rows)
         if isinstance(matrix, MatrixView) and (change is None or "matrix" in change.facts):
             self.query_one(Matrix).show(matrix)
-        self.query_one(FocusPanel).show(self._focused(view), now)
+        self._focus_panel.show(self._focused(view), now)
         self._show_caption()
 
-    def _show_news(self, view: LiveView) -> None:
+    def _show_news(self, model: Model) -> None:
+        """Show what has finished and what went wrong, where there is more of it."""
+        view, known = model.view, self._news
+        self._news = (view.finished, view.notices, view.faults, model.facts.get("standings"))
+        if all(one is other for one, other in zip(known, self._news, strict=True)):
+            return
         finished = self.query_one("#finished", LinesPanel)
         finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
         alerts: list[tuple[float, Line]] = [(n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]]
         news = [(m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
         ordered = [line for _, line in sorted([*alerts, *news], key=lambda item: -item[0])]
         games: dict[str, int] = {}
-        standings = dashboard_of(self).model.facts.get("standings")
+        standings = model.facts.get("standings")
         if isinstance(standings, StandingsView):
             games = {row.name: row.games for row in standings.rows}
         self.query_one("#events", LinesPanel).show([*fault_lines(view.faults, games)[:1], *ordered])
@@ -160,11 +171,11 @@ class LiveScreen(ArenaScreen):
     @override
     def tick(self, now: float) -> None:
         self._wall.tick(now)
-        self.query_one(FocusPanel).tick(self._focused(dashboard_of(self).model.view), now)
+        self._focus_panel.tick(self._focused(dashboard_of(self).model.view), now)
 
     def _show_caption(self) -> None:
         follow = "on" if self._follows else "off"
-        self.query_one("#caption", BareLines).say(f" {self._wall.caption()}   follow: {follow}", "dim")
+        self._caption.say(f" {self._wall.caption()}   follow: {follow}", "dim")
 
     @staticmethod
     def _most_active(view: LiveView) -> int | None:
@@ -216,6 +227,11 @@ class LiveScreen(ArenaScreen):
         self._paint()
 
     @override
+    def export_filter(self) -> str:
+        tournament = dashboard_of(self).tournament
+        return " ".join([word("tournament", tournament)] * bool(tournament) + self.filter_text.split())
+
+    @override
     def text_to_copy(self) -> str:
         match = self._wall.focused_match
         return "" if match is None else f"{match.id_text} {match.seats[0].name} v {match.seats[1].name}"
@@ -249,13 +265,13 @@ class LiveScreen(ArenaScreen):
     def action_pause(self) -> None:
         """Ask the tournament to begin no match for now, or to go on."""
         app = dashboard_of(self)
-        if app.may_act():
+        if self._may_ask():
             self._ask("resume" if app.model.view.progress.state == "paused" else "pause")
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, if that is meant."""
         app = dashboard_of(self)
-        if app.may_act():
+        if self._may_ask():
             question = f"Stop {show_name(app.tournament)}?"
             consequence = (
                 f"Running matches end and are stored; arena resume {app.tournament} goes on with it."
@@ -263,6 +279,12 @@ class LiveScreen(ArenaScreen):
             app.push_screen(
                 ConfirmScreen(question, consequence), lambda yes: self._ask("stop") if yes else None
             )
+
+    def _may_ask(self) -> bool:
+        app = dashboard_of(self)
+        if not app.tournament:
+            self.notify("no tournament is watched; 7 lists them, and n begins one there", markup=False)
+        return bool(app.tournament) and app.may_act()
 
     def _ask(self, kind: str) -> None:
         app = dashboard_of(self)

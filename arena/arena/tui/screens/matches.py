@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.live.replay import Recorded
+    from arena.tui.shell.feed import Change, Model
 
 
 class MatchesScreen(ArenaScreen):
@@ -96,8 +97,20 @@ class MatchesScreen(ArenaScreen):
         self._list.reload()
 
     @override
+    def show_model(self, model: Model, change: Change | None) -> None:
+        """Show matches that have been stored since."""
+        if change is not None and "standings" in change.facts and self._source and self._source.is_quick:
+            self._renew()
+            self._list.look_again()
+
+    @override
     def export_filter(self) -> str:
         return self.filter_text
+
+    @override
+    def text_to_copy(self) -> str:
+        row = self._list.row(self._list.cursor) if self._list.total else None
+        return "" if row is None else str(row.stored)
 
     def _renew(self) -> None:
         if self._source is not None:

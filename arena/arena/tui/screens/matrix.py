@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from textual.containers import Vertical
 from typing_extensions import override
 
+from arena.live.labels import fits_words
 from arena.live.tables import MatrixView
 from arena.tui.feed.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
-from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -29,7 +31,11 @@ class MatrixScreen(ArenaScreen):
     NAME = "matrix"
     KEY = "4"
     LABEL = "Matrix"
-    HELP = "Each row against each column, best bots first. Enter opens the matches of the cell."
+    FILTER_HINT = NAME_HINT
+    HELP = (
+        "Each row against each column, best bots first. Enter opens the matches of the cell; a filter leaves"
+        " the bots whose names have these words in them. As text: arena crosstable"
+    )
     CSS = """
     MatrixScreen Matrix { height: 1fr; }
     MatrixScreen #details { height: 3; }
@@ -49,9 +55,13 @@ class MatrixScreen(ArenaScreen):
     def show_model(self, model: Model, change: Change | None) -> None:
         view = model.facts.get("matrix")
         if isinstance(view, MatrixView):
-            self._view = view
-            self.query_one(Matrix).show(view)
+            self._view = _narrowed(view, self.filter_text)
+            self.query_one(Matrix).show(self._view)
         self._describe()
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self.show_model(dashboard_of(self).model, None)
 
     def _describe(self) -> None:
         row, column = self.query_one(Matrix).cursor
@@ -86,7 +96,21 @@ class MatrixScreen(ArenaScreen):
 
     @override
     def text_to_copy(self) -> str:
+        row, column = self.query_one(Matrix).cursor
+        if row == column:
+            return self._view.names[row] if self._view.names else ""
         return " ".join(" ".join(self.query_one("#details", BareLines).text_lines()).split())
+
+
+def _narrowed(view: MatrixView, text: str) -> MatrixView:
+    """Give the rows and columns of the bots whose names fit a filter."""
+    places = [place for place, name in enumerate(view.names) if fits_words(text, name)]
+    return msgspec.structs.replace(
+        view,
+        names=tuple(view.names[place] for place in places),
+        labels=tuple(view.labels[place] for place in places),
+        cells=tuple(tuple(view.cells[row][column] for column in places) for row in places),
+    )
 
 
 def _cell_lines(cell: MatrixCell) -> list[Line]:

@@ -10,25 +10,19 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
-from arena.live.tournaments import ISOLATIONS, TYPES, TournamentForm, command_line
+from arena.live.tournaments import ISOLATIONS, TYPES, Estimate, TournamentForm
 from arena.tui.feed.starting import Begun, begin
 from arena.tui.feed.tournament_source import estimate, installed_bots
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
-from arena.tui.shell.screen import ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.shell.wanted import still_wanted
-from arena.tui.text import safe
-from arena.tui.widgets.form import Choice, Field, FieldInput, Fields, Push
-from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.form import Choice, Field, Fields, Push
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
-    from textual.widgets import Input
-
-    from arena.live.tournaments import Estimate
 
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
@@ -45,10 +39,12 @@ _FIELDS: Final = (
 """Key, default and help."""
 
 
-class NewTournamentScreen(ArenaScreen):
+class NewTournamentScreen(FormScreen[TournamentForm]):
     """A form over the list of tournaments."""
 
     NAME = "new-tournament"
+    FORM = TournamentForm
+    WORK = "estimate"
     HELP = (
         "Fields that are left empty have the defaults of the command line, which stands below. Tab and enter"
         " go on, Start runs exactly that line, as a process of its own that goes on when the dashboard ends."
@@ -62,15 +58,6 @@ class NewTournamentScreen(ArenaScreen):
     NewTournamentScreen.-tall #line { height: 5; }
     """
 
-    class Reckoned(Message):
-        """An estimate has come, or why there is none."""
-
-        def __init__(self, form: TournamentForm, found: Estimate | None, trouble: str) -> None:
-            super().__init__()
-            self.form = form
-            self.found = found
-            self.trouble = trouble
-
     class Started(Message):
         """The tournament has begun, or has failed to."""
 
@@ -81,7 +68,6 @@ class NewTournamentScreen(ArenaScreen):
     def __init__(self, game: str = "") -> None:
         """Make it; `game` is what the form begins with."""
         super().__init__()
-        self._looks = Turns(self, "estimate")
         self._game = game
         self._is_starting = False
 
@@ -105,86 +91,38 @@ class NewTournamentScreen(ArenaScreen):
         """Begin with the bots."""
         self.query_one("#field-game", Field).value = self._game
         self.query_one("#input-bots").focus()
-        self._changed()
-
-    @property
-    def form(self) -> TournamentForm:
-        """What is written now."""
-        values = {field.key: field.value for field in self.query(Field)}
-        values |= {choice.key: choice.value for choice in self.query(Choice)}
-        return TournamentForm(**values)
-
-    def line(self) -> str:
-        """Give the command line that Start runs; empty while there is none."""
-        try:
-            return command_line(self.form.words(), dashboard_of(self).store)
-        except ArenaError:
-            return ""
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what follows from a field."""
-        event.stop()
-        self._changed()
-
-    def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Show what follows from a choice."""
-        event.stop()
-        self._changed()
+        self.changed()
 
     @override
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if isinstance(event.input, FieldInput):
-            event.stop()
-            self.focus_next()
+    def words(self, form: TournamentForm) -> list[str]:
+        return form.words()
 
     @override
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
         if self.is_mounted:
-            self._changed()
+            self.changed()
 
-    def _changed(self) -> None:
-        if self._is_starting or not self.query("#line"):
+    @override
+    def changed(self) -> None:
+        if not self._is_starting:
+            super().changed()
+
+    @override
+    def look(self, store: str | None, form: TournamentForm) -> Estimate | str:
+        return estimate(store, form) if form.bots.strip() else f"there are {installed_bots()}"
+
+    @override
+    def show_found(self, found: Estimate | str | None, trouble: str) -> None:
+        if self._is_starting:
             return
-        form = self.form
-        self._show_line()
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._reckon, store, form))
-
-    def _show_line(self) -> None:
-        lines = break_lines([f"$ {self.line()}"], self.size.width)
-        self.query_one("#line", BareLines).show([((f" {line}", "title"),) for line in lines])
+        if isinstance(found, Estimate):
+            self._tell(found.text)
+        else:
+            self._tell(found or f"! {trouble}", "dim" if found else "alert")
 
     def _tell(self, text: str, style: str = "") -> None:
-        lines = break_lines([safe(text)], self.size.width)
-        self.query_one("#estimate", BareLines).show([((f" {line}", style),) for line in lines])
-
-    def _reckon(self, store: str | None, form: TournamentForm) -> None:
-        """Estimate the duration, in a thread."""
-        if not form.bots.strip():
-            self.post_message(self.Reckoned(form, None, f"name the bots; there are {installed_bots()}"))
-            return
-        try:
-            self.post_message(self.Reckoned(form, estimate(store, form), ""))
-        except (ArenaError, OSError) as error:
-            self.post_message(self.Reckoned(form, None, str(error)))
-
-    def on_new_tournament_screen_reckoned(self, message: Reckoned) -> None:
-        """Show an estimate, unless the form is another one by now."""
-        message.stop()
-        if self._is_starting or message.form != self.form:
-            return
-        if message.found is None and not message.form.bots.strip():
-            self._tell(message.trouble, "dim")
-        elif message.found is None:
-            self._tell(f"! {message.trouble}", "alert")
-        else:
-            self._tell(message.found.text)
-
-    def on_resize(self) -> None:
-        """Break the line anew."""
-        if self.query("#line"):
-            self._show_line()
+        self.say("#estimate", text, style)
 
     async def on_push_pushed(self, message: Push.Pushed) -> None:
         """Start it, copy its line, or leave."""
@@ -229,7 +167,3 @@ class NewTournamentScreen(ArenaScreen):
         # Not from here: this screen closes, and would wait for its own end.
         app = dashboard_of(self)
         app.call_later(app.attach, begun.tournament, begun.name)
-
-    @override
-    def text_to_copy(self) -> str:
-        return self.line()

@@ -9,7 +9,6 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input
 from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
 from typing_extensions import override
 
@@ -26,6 +25,7 @@ from arena.tui.shell.feed import Model
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.line_input import LineInput
 from arena.tui.widgets.moves import MoveList
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.play_board import PlayBoard
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.widgets import Input
     from textual.worker import Worker
 
     from arena.play.start import Link
@@ -46,12 +47,11 @@ NARROWED = frozenset({f"board.{digit}" for digit in "123456789"})
 """Bindings that hide global ones on purpose: while the board has the focus, digits are moves."""
 
 
-class MoveLine(Input):
+class MoveLine(LineInput):
     """The line that `:` opens for any move by its name."""
 
     DEFAULT_CSS = """
-    MoveLine { height: 1; border: none; padding: 0 1; display: none; }
-    MoveLine:focus { border: none; }
+    MoveLine { display: none; width: 100%; }
     MoveLine.-open { display: block; }
     """
 
@@ -181,11 +181,15 @@ class PlayScreen(ArenaScreen):
         self._show()
 
     def on_play_screen_failed(self, message: Failed) -> None:
-        """Say why; where there is no other screen to go back to, end with the same status."""
+        """Say why, and go back; where there is no other screen to go back to, end with the same status."""
         message.stop()
         app = dashboard_of(self)
-        if app.screen_stack[1] is self and self.seen.match is None:
-            app.exit(return_code=message.status or 1, message=Text(f"arena: {safe(message.reason)}"))
+        if self.seen.match is None:
+            if app.screen_stack[1] is self:
+                app.exit(return_code=message.status or 1, message=Text(f"arena: {safe(message.reason)}"))
+            elif app.screen is self:
+                app.notify(safe(message.reason), severity="error", markup=False)
+                app.pop_screen()
             return
         self.seen = self.seen.but(note=message.reason, is_dead=True)
         self._show()
@@ -326,8 +330,8 @@ class PlayScreen(ArenaScreen):
 
     @override
     def tab_note(self) -> str:
-        boards = [board for board in self.query(PlayBoard) if board.has_focus]
-        return boards[0].words if boards else ""
+        # Not by `has_focus`, which follows a moment later.
+        return self.focused.words if isinstance(self.focused, PlayBoard) else ""
 
     @override
     def text_to_copy(self) -> str:

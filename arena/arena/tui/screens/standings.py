@@ -8,12 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
 
+from arena.live.labels import fits_words
 from arena.live.tables import StandingsView
 from arena.tui.feed.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
-from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.standings_table import StandingsTable
 
@@ -32,6 +33,7 @@ class StandingsScreen(ArenaScreen):
     NAME = "standings"
     KEY = "2"
     LABEL = "Standings"
+    FILTER_HINT = NAME_HINT
     HELP = (
         "Ratings with half of their 95 % intervals. a shows the leaderboard over all tournaments of this game"
         " and limit, g those of other games and limits. Enter opens the matches of a bot."
@@ -71,13 +73,18 @@ class StandingsScreen(ArenaScreen):
             view = boards[self._board % len(boards)]
         if isinstance(view, StandingsView):
             what = "" if self._board is None else "leaderboard "
-            self._view = StandingsView(title=f"{what}{view.title}", rows=view.rows, seq=view.seq)
+            rows = tuple(row for row in view.rows if fits_words(self.filter_text, row.name))
+            self._view = StandingsView(title=f"{what}{view.title}{self.filter_note}", rows=rows, seq=view.seq)
             self.query_one(StandingsTable).show(self._view)
-            self.query_one(RatingPlot).show(view.rows)
+            self.query_one(RatingPlot).show(rows)
         trend = model.facts.get("trend")
         if trend is not None:
             self.query_one(LineChart).show([] if self._board else cast("list[Series]", trend))
         self._describe()
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self._again()
 
     @staticmethod
     def _boards(model: Model) -> tuple[StandingsView, ...]:
@@ -86,7 +93,8 @@ class StandingsScreen(ArenaScreen):
     def _describe(self) -> None:
         table, details = self.query_one(StandingsTable), self.query_one("#details", BareLines)
         if not table.num_rows:
-            details.say(" no results yet", "dim")
+            has_filter = bool(self.filter_text)
+            details.say(" no bot fits; esc takes the filter away" if has_filter else " no results yet", "dim")
             return
         details.show(_details(table.row(table.cursor)))
 
@@ -111,6 +119,10 @@ class StandingsScreen(ArenaScreen):
         if self._board is None and dashboard_of(self).tournament:
             words.insert(0, word("tournament", dashboard_of(self).tournament))
         return words
+
+    @override
+    def opponent(self) -> str:
+        return self.text_to_copy()
 
     @override
     def text_to_copy(self) -> str:

@@ -11,7 +11,7 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
-from arena.live.labels import show_name
+from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
 from arena.tui.feed.condition import word
@@ -21,7 +21,7 @@ from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.table import Col, Table
@@ -65,6 +65,7 @@ class TournamentsScreen(ArenaScreen):
     KEY = "7"
     LABEL = "Tournaments"
     SHORT_LABEL = "Tourneys"
+    FILTER_HINT = NAME_HINT
     HELP = (
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
         " on, X stops it and R resumes one that was stopped; X and R ask first. A tournament is a process of"
@@ -103,6 +104,8 @@ class TournamentsScreen(ArenaScreen):
         super().__init__()
         self._looks = Turns(self, "tournaments")
         self._seeks_watched = True
+        self._rows: Sequence[TournamentRow] = ()
+        self._trouble = ""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -157,11 +160,24 @@ class TournamentsScreen(ArenaScreen):
         if self._seeks_watched:
             watched = [row.id for row in message.rows if row.name == dashboard_of(self).tournament]
             wanted, self._seeks_watched = (*watched, wanted)[0], not message.rows
-        nothing = message.trouble or "no tournament yet; n begins one"
-        num_running = sum(row.state == "running" for row in message.rows)
-        title = f"tournaments {len(message.rows)}, running {num_running}"
-        self.table.show(message.rows, title=title, nothing=nothing)
-        places = [place for place, row in enumerate(message.rows) if row.id == wanted]
+        self._rows, self._trouble = message.rows, message.trouble
+        self._show(wanted)
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        before = self.table.current
+        self._show(0 if before is None else before.id)
+
+    def _show(self, wanted: int) -> None:
+        """Show the rows that fit the filter, the cursor on that of an id where it is there."""
+        rows = [row for row in self._rows if fits_words(self.filter_text, row.name, row.game, row.state_text)]
+        nothing = self._trouble or "no tournament yet; n begins one"
+        if self._rows:
+            nothing = "no tournament fits the filter; esc takes it away"
+        num_running = sum(row.state == "running" for row in self._rows)
+        title = f"tournaments {len(self._rows)}, running {num_running}{self.filter_note}"
+        self.table.show(rows, title=title, nothing=nothing)
+        places = [place for place, row in enumerate(rows) if row.id == wanted]
         if places:
             self.table.go_to(places[0], tell=False)
         self._describe()

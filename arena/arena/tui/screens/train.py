@@ -11,11 +11,12 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.home import home
+from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
-from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
 from arena.tui.widgets.charts import LineChart
 from arena.tui.widgets.output import OutputPanel
@@ -65,6 +66,7 @@ class TrainScreen(ArenaScreen):
     NAME = "train"
     KEY = "6"
     LABEL = "Train"
+    FILTER_HINT = NAME_HINT
     HELP = (
         "Training runs, from metrics.jsonl in their folders: losses, scores against reference bots, accuracy,"
         " entropy and learning rate by step, and the last value of everything. c compares runs, enter marks"
@@ -80,16 +82,14 @@ class TrainScreen(ArenaScreen):
     TrainScreen #side { width: 30; height: 1fr; }
     TrainScreen RunsTable { height: 1fr; }
     TrainScreen #values { height: 9; }
-    TrainScreen #charts { width: 1fr; height: 1fr; grid-size: 1 2; }
+    TrainScreen #charts { width: 1fr; height: 1fr; grid-size: 1 1; }
     TrainScreen #charts LineChart { height: 1fr; }
     TrainScreen OutputPanel { width: 1fr; height: 1fr; display: none; }
     TrainScreen #caption { height: 1; }
     TrainScreen.-log OutputPanel { display: block; }
     TrainScreen.-log #charts { display: none; }
-    TrainScreen.-wide #charts { grid-size: 2 2; }
     TrainScreen.-wide #side { width: 40; }
     TrainScreen.-tall #values { height: 16; }
-    TrainScreen.-low #charts, TrainScreen.-flat #charts { grid-size: 1 1; }
     TrainScreen.-low #values, TrainScreen.-flat #values { height: 5; }
     TrainScreen.-pair #split, TrainScreen.-single #split { layout: vertical; }
     TrainScreen.-pair #side, TrainScreen.-single #side { width: 1fr; height: 6; }
@@ -197,9 +197,12 @@ class TrainScreen(ArenaScreen):
         before, table = self.table.current, self.table
         live = sum(row.is_live(dashboard_of(self).clock()) for row in message.rows)
         nothing = "no run yet; arena train begins one"
-        table.show(message.rows, title=f"runs {len(message.rows)}, live {live}", nothing=nothing)
+        rows = [row for row in message.rows if fits_words(self.filter_text, row.name)]
+        if message.rows and not rows:
+            nothing = "no run fits the filter; esc takes it away"
+        table.show(rows, title=f"runs {len(message.rows)}, live {live}{self.filter_note}", nothing=nothing)
         if before is not None:
-            places = [place for place, row in enumerate(message.rows) if row.name == before.name]
+            places = [place for place, row in enumerate(rows) if row.name == before.name]
             if places:
                 table.go_to(places[0], tell=False)
         self._marked &= {row.name for row in message.rows}
@@ -244,6 +247,10 @@ class TrainScreen(ArenaScreen):
         num_pages = max(1, -(-len(self._charts) // room))
         self._page %= num_pages
         shown = list(self._charts[self._page * room : (self._page + 1) * room])
+        # Few charts get all the room: none stands in a corner of an empty screen.
+        styles = self.query_one("#charts", Grid).styles
+        styles.grid_size_columns = columns = 2 if self.has_class("-wide") and len(shown) > 1 else 1
+        styles.grid_size_rows = max(1, -(-len(shown) // columns))
         for place, widget in enumerate(self.query("#charts LineChart").results(LineChart)):
             chart = shown[place] if place < len(shown) else None
             widget.display = chart is not None or place == 0
@@ -284,6 +291,10 @@ class TrainScreen(ArenaScreen):
             self._marked ^= {row.name}
             self.table.repaint()
             self._look()
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        self._look()
 
     def action_compare(self) -> None:
         """Lay the lines of the marked runs over each other, or show one run again."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual.containers import Container
+from textual.binding import Binding, BindingType
 from typing_extensions import override
 
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
 from arena.tui.feed.condition import Condition
+from arena.tui.widgets.boxes import Box
 from arena.tui.widgets.small_board import SmallBoard, board_size
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int) -> F
     return Fit(across, min(down, max(1, MAX_BOARDS // across)))
 
 
-class WallPanel(Container):
+class WallPanel(Box):
     """A page of boards; the one with the focus stays in view whatever changes."""
 
     DEFAULT_CSS = """
@@ -50,11 +52,20 @@ class WallPanel(Container):
     WallPanel SmallBoard { width: 1fr; }
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "walk(0,-1)", "Board above", show=False, id="wall.up"),
+        Binding("down,j", "walk(0,1)", "Board below", show=False, id="wall.down"),
+        Binding("left,h", "walk(-1,0)", "Board before", show=False, id="wall.left"),
+        Binding("right,l", "walk(1,0)", "Next board", show=False, id="wall.right"),
+    ]
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id)
         self._view = LiveView()
         self._now = 0.0
         self._fit = Fit(0, 0)
+        self._boards = [SmallBoard(id="board-0")]
+        self._laid_out: tuple[int, ...] = ()
         self.condition = Condition()
         """Which matches stand on the wall."""
         self.sort: Sort = "place"
@@ -68,7 +79,7 @@ class WallPanel(Container):
 
     @override
     def compose(self) -> ComposeResult:
-        yield SmallBoard(id="board-0")
+        yield from self._boards
 
     def show(self, view: LiveView, now: float) -> None:
         """Show the matches of a view at `now`, UTC seconds."""
@@ -78,13 +89,17 @@ class WallPanel(Container):
     def tick(self, now: float) -> None:
         """Let the clocks run."""
         self._now = now
-        for place in range(len(self.shown.boards)):
-            self._board(place).tick(now)
+        for board in self._boards[: len(self.shown.boards)]:
+            board.tick(now)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit other boards in."""
+        """Fit other boards in; the match with the focus stays in view."""
         del event
-        self._arrange()
+        match = self.focused_match
+        self._arrange(None if match is None else match.number)
+        for board, shown in zip(self._boards, self.shown.boards, strict=False):
+            if match is not None and shown.number == match.number:
+                board.focus()
 
     def turn(self, step: int) -> None:
         """Show another page."""
@@ -107,6 +122,21 @@ class WallPanel(Container):
         self.shows_evals = not self.shows_evals
         self._arrange()
 
+    def action_walk(self, columns: int, rows: int) -> None:
+        """Put the focus on another board; beyond the last one of a page lies the next page."""
+        places = [place for place in range(len(self.shown.boards)) if self._board(place).has_focus]
+        if not places:
+            return
+        place = places[0] + columns + rows * self._fit.columns
+        if place < 0 < self.shown.page:
+            self.turn(-1)
+            place = self._fit.columns * self._fit.rows - 1
+        elif place >= len(self.shown.boards) and self.shown.page + 1 < self.shown.num_pages:
+            self.turn(1)
+            place = 0
+        if 0 <= place < len(self.shown.boards):
+            self._board(place).focus()
+
     @property
     def focused_match(self) -> MatchView | None:
         """The match of the board with the focus."""
@@ -120,31 +150,42 @@ class WallPanel(Container):
         pages = f"page {shown.page + 1}/{shown.num_pages}   sort: {self.sort}   evals: {evals}"
         return f"{pages}   {shown.caption}"
 
-    def _arrange(self) -> None:
-        if not self.is_attached or self.size.area == 0:
+    def _arrange(self, keep: int | None = None) -> None:
+        """Show what belongs on the page; with `keep` the page that has this match."""
+        panel_size = self.size
+        if not self.is_attached or panel_size.area == 0:
             return
         chosen = self._chosen()
         rows = max((match.rows for match in chosen.matches.values()), default=_FEW_ROWS)
         columns = max((match.columns for match in chosen.matches.values()), default=_FEW_COLUMNS)
-        fit = fit_boards(*self.size, rows, columns, self.zoom)
+        fit = fit_boards(*panel_size, rows, columns, self.zoom)
         size = fit.columns * fit.rows
-        self.shown = wall(chosen, sort=self.sort, page=self.page, size=size, keep=self.keep)
+        self.shown = wall(
+            chosen, sort=self.sort, page=self.page, size=size, keep=self.keep if keep is None else keep
+        )
         self.page = self.shown.page
         if fit != self._fit:
             self._fit = fit
             self.styles.grid_size_columns = fit.columns
             self.styles.grid_size_rows = fit.rows
-        known = len(self.query(SmallBoard))
+        self._lay_out(size, min(panel_size.height // fit.rows, board_size(rows, columns)[1]))
+        for board, match in zip_longest(self._boards, self.shown.boards):
+            if board.can_focus != (match is not None):
+                board.can_focus = match is not None
+            board.show(match, self._now, evals=self.shows_evals)
+
+    def _lay_out(self, size: int, height: int) -> None:
+        """Have as many boards as fit, each of this height."""
+        if self._laid_out == (size, height):
+            return
+        self._laid_out = (size, height)
+        known = len(self._boards)
         if size > known:
-            self.mount_all(SmallBoard(id=f"board-{place}") for place in range(known, size))
-        boards = (*self.shown.boards, *([None] * (max(size, known) - len(self.shown.boards))))
-        height = min(self.size.height // fit.rows, board_size(rows, columns)[1])
-        for place, match in enumerate(boards):
-            board = self._board(place)
+            self._boards += [SmallBoard(id=f"board-{place}") for place in range(known, size)]
+            self.mount_all(self._boards[known:])
+        for place, board in enumerate(self._boards):
             board.display = place < size
             board.styles.height = height
-            board.can_focus = match is not None
-            board.show(match, self._now, evals=self.shows_evals)
 
     def _chosen(self) -> LiveView:
         if self.condition.is_empty:
@@ -153,4 +194,4 @@ class WallPanel(Container):
         return LiveView(matches={n: self._view.matches[n] for n in places}, places=places)
 
     def _board(self, place: int) -> SmallBoard:
-        return self.query_one(f"#board-{place}", SmallBoard)
+        return self._boards[place]

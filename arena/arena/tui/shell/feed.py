@@ -8,11 +8,13 @@ from typing import Protocol
 import msgspec
 
 from arena.live.events import Event
-from arena.live.reducer import changed_matches, reduce_all
+from arena.live.reducer import changed_matches, reduce_all, stalled
 from arena.live.views import LiveView
 
 HEARTBEAT_S = 10.0
 """Seconds between two heartbeats of a coordinator."""
+NOBODY = 0.0
+"""Until when a tournament is held whose coordinator is gone, UTC seconds."""
 _MISSED = 2
 
 
@@ -27,6 +29,11 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Until when somebody holds the tournament, UTC seconds; None where nobody ever did."""
     is_read_only: bool = True
     """Whether commands are refused."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process that played it has ended without a word."""
+        return self.lease_until == NOBODY
 
     def warning(self, now: float) -> str:
         """Say what is wrong at `now`: `STALE 25s`, `no coordinator`; empty when all is well."""
@@ -89,11 +96,14 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 def advance(model: Model, batch: Batch) -> Model:
     """Give the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
+    health = batch.health or model.health
+    if health.is_gone:
+        view = stalled(view)
     return msgspec.structs.replace(
         model,
         view=view,
         facts={**model.facts, **batch.facts} if batch.facts else model.facts,
-        health=batch.health or model.health,
+        health=health,
         trouble="",
         newest_t=batch.events[-1].t if batch.events else model.newest_t,
         is_over=batch.is_last,

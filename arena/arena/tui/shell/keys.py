@@ -27,7 +27,7 @@ APP_BINDINGS: list[BindingType] = [
     Binding("T", "change_theme", "Theme", show=False, id="app.theme"),
     Binding("y", "copy", "Copy", show=False, id="app.copy"),
     Binding("E", "open('export')", "Export", show=False, id="app.export"),
-    Binding("p", "open('play')", "Play", show=False, id="app.play"),
+    Binding("p", "play", "Play", show=False, id="app.play"),
 ]
 """Global keys; those with `show` may stand in the footer."""
 

@@ -88,15 +88,17 @@ class TabRow(Canvas):
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:
-        spans = [(text, style) for text, style, _ in self._tabs(width)]
         app = app_of(self)
         note = app.tab_note() if isinstance(app, Headed) else ""
+        spans = [(text, style) for text, style, _ in self._tabs(width)]
         return [((" ", ""), *spans, (f" {note}", "alert"))]
 
     def _tabs(self, width: int) -> list[tuple[str, str, str]]:
         """Give text, style and key of each tab; short names, then keys alone where there is no room."""
         app = app_of(self)
         tabs = app.tabs() if isinstance(app, Headed) else ()
+        # What stands behind them needs room, too.
+        width -= cell_len(app.tab_note()) + 2 if isinstance(app, Headed) and app.tab_note() else 0
         for names, gap in (
             ([f"{key} {name}" for key, name, _, _ in tabs], "  "),
             ([f"{key} {short}" for key, _, short, _ in tabs], " "),

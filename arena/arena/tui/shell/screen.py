@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Input
 from typing_extensions import override
 
 from arena.tui.look import app_of
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
+from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.widgets import Input
 
     from arena.tui.shell.feed import Change, Model
     from arena.tui.shell.lines import Part
+
+
+NAME_HINT = "part of a name"
+"""What a filter may say where it is about names alone."""
 
 
 @runtime_checkable
@@ -30,12 +35,11 @@ class Painter(Protocol):
         ...
 
 
-class FilterLine(Input):
+class FilterLine(LineInput):
     """The line that `/` opens; enter applies it, escape leaves all as it was."""
 
     DEFAULT_CSS = """
-    FilterLine { height: 1; border: none; padding: 0 1; display: none; }
-    FilterLine:focus { border: none; }
+    FilterLine { display: none; width: 100%; }
     FilterLine.-open { display: block; }
     """
 
@@ -71,6 +75,9 @@ class ArenaScreen(Screen[None]):
         super().__init__(name=self.NAME or None)
         self.filter_text = ""
         """The filter that holds."""
+        self._header, self._tabs, self._banner = HeaderLine(), TabRow(), Banner()
+        self.is_ready = False
+        """Whether its widgets are there, so that it can show data."""
 
     def compose_body(self) -> ComposeResult:
         """Give the widgets between tabs and footer."""
@@ -107,17 +114,31 @@ class ArenaScreen(Screen[None]):
         """Give the filter of what would be exported from here; empty for no own one."""
         return ""
 
+    def opponent(self) -> str:
+        """Give the spec of the bot at hand, whom `p` offers to play; empty for none."""
+        return ""
+
     @override
     def compose(self) -> ComposeResult:
-        yield HeaderLine()
-        yield TabRow()
-        yield Banner()
-        with Container(id="body"):
+        yield self._header
+        yield self._tabs
+        yield self._banner
+        with Box(id="body"):
             yield from self.compose_body()
         yield TooSmall()
         if self.FILTER_HINT:
             yield FilterLine(placeholder=self.FILTER_HINT, select_on_focus=False)
         yield FooterLine()
+
+    @property
+    def filter_note(self) -> str:
+        """Give what a title says of the filter; empty where there is none."""
+        return f"  filter {self.filter_text}" if self.filter_text else ""
+
+    @property
+    def can_filter(self) -> bool:
+        """Whether `/` does anything here."""
+        return bool(self.FILTER_HINT)
 
     def open_filter(self) -> None:
         """Open the line for the filter."""
@@ -150,17 +171,19 @@ class ArenaScreen(Screen[None]):
         self.call_after_refresh(self._catch_up)
 
     def _catch_up(self) -> None:
+        self.is_ready = True
         app = app_of(self)
         if isinstance(app, Painter):
             app.paint(everything=True)
 
     def repaint_lines(self) -> None:
         """Draw header and tabs anew."""
-        # There are none before it is composed, and while it goes.
-        for line in self.query(HeaderLine):
-            line.repaint()
-        for row in self.query(TabRow):
-            row.repaint()
+        self._header.repaint()
+        self._tabs.repaint()
+
+    def show_trouble(self, text: str) -> None:
+        """Say below the tabs what is wrong; an empty text is nothing."""
+        self._banner.show(text)
 
     def _apply(self, text: str) -> None:
         self.filter_text = text.strip()

@@ -45,9 +45,10 @@ class EvalStrip(Panel):
 
     def show(self, match: MatchView | None) -> None:
         """Show the evals of a match."""
-        self._match = match
+        before, self._match = self._match, match
         self.title = f"eval ({self.glyphs.players[0]} wins)"
-        self.repaint()
+        if match is not before:
+            self.repaint()
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
@@ -81,8 +82,9 @@ class ProgressPanel(Panel):
 
     def show(self, progress: ProgressView) -> None:
         """Show where a tournament stands."""
-        self._progress = progress
-        self.repaint()
+        before, self._progress = self._progress, progress
+        if progress is not before:
+            self.repaint()
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:

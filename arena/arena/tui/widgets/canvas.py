@@ -18,6 +18,7 @@ from arena.tui.text import fit, line_width, safe
 
 if TYPE_CHECKING:
     from rich.style import Style
+    from textual.color import Color
 
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 STYLES = ("dim", "first", "second", "last", "eval", "border", "focus", "alert", "title", "cursor")
 """Names of the styles of spans."""
 _NOWHERE = Size(-1, -1)
+_MAX_STRIPS = 200
+"""Painted lines that a widget keeps."""
 
 
 class Canvas(Widget):
@@ -54,6 +57,8 @@ class Canvas(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         # Textual notifies of styles before its own constructor is done.
         self._known_styles: dict[str, Style] = {}
+        self._strips: dict[Line, Strip] = {}
+        self._behind: Color | None = None
         super().__init__(id=id, classes=classes)
         self._lines: list[Line] = []
         self._drawn = _NOWHERE
@@ -71,35 +76,70 @@ class Canvas(Widget):
 
     def repaint(self) -> None:
         """Draw anew, and have the cells painted that look different now."""
-        if not self.is_attached or self.size.area == 0:
+        # Textual works it out anew for every asking, from the screen down.
+        size = self.size
+        if size.area == 0:
+            # What is hidden is drawn once it is shown.
+            self._drawn = _NOWHERE
             return
-        if self._drawn != self.size:
+        if self._drawn != size:
             self._drawn = _NOWHERE
             self.refresh()
             return
-        lines = self.draw(*self.size)
+        lines = self.draw(*size)
         regions = [
-            _changed(old, new, y, self.size.width)
+            _changed(old, new, y, size.width)
             for y, (old, new) in enumerate(zip_longest(self._lines, lines, fillvalue=()))
-            if old != new and y < self.size.height
+            if old != new and y < size.height
         ]
         self._lines = lines
         if regions:
             self.refresh(*regions)
 
     @override
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Textual would put frames, padding and links around each line, which a canvas has none of: this is
+        # a third of what a frame costs.
+        # What is painted has a place, and with neither frame nor padding it is as large as that.
+        width = self._draw_if_needed(self.outer_size).width
+        strips = [self._painted(y, width) for y in crop.line_range]
+        if crop.column_span == (0, width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
+
+    @override
     def render_line(self, y: int) -> Strip:
-        if self._drawn != self.size:
-            self._lines = self.draw(*self.size)
-            self._drawn = self.size
-        width = self.size.width
-        if y >= len(self._lines):
-            return Strip.blank(width, self.style_of(""))
-        spans = self._lines[y]
+        return self._painted(y, self._draw_if_needed(self.size).width)
+
+    def _draw_if_needed(self, size: Size) -> Size:
+        """Draw where the size has changed; give it."""
+        if self._drawn != size:
+            self._lines = self.draw(*size)
+            self._strips.clear()
+            self._drawn = size
+        return size
+
+    def _painted(self, y: int, width: int) -> Strip:
+        """Give a line as it goes to the terminal; painted once, since boards show much of it again."""
+        line = self._lines[y] if y < len(self._lines) else ()
+        strip = self._strips.get(line)
+        if strip is None:
+            if len(self._strips) > _MAX_STRIPS:
+                self._strips.clear()
+            strip = self._strips[line] = self._paint(line, width)
+        return strip
+
+    def _paint(self, line: Line, width: int) -> Strip:
         if self.glyphs.is_ascii:
-            spans = tuple((_ascii(text), style) for text, style in spans)
-        segments = [Segment(safe(text), self.style_of(style)) for text, style in spans]
-        return Strip(segments).adjust_cell_length(width, self.style_of(""))
+            line = tuple((_ascii(text), style) for text, style in line)
+        segments = [Segment(safe(text), self.style_of(style)) for text, style in line]
+        strip = Strip(segments).adjust_cell_length(width, self.style_of(""))
+        # Of the app: colours that the terminal lacks, NO_COLOR.
+        for line_filter in self.get_line_filters():
+            if self._behind is None:
+                self._behind = self.background_colors[1]
+            strip = strip.apply_filter(line_filter, self._behind)
+        return strip
 
     def style_of(self, name: str) -> Style:
         """Give the style of a span; put together once, because that takes longer than to draw."""
@@ -114,6 +154,8 @@ class Canvas(Widget):
     @override
     def notify_style_update(self) -> None:
         self._known_styles.clear()
+        self._strips.clear()
+        self._behind = None
         super().notify_style_update()
 
     def text_lines(self) -> list[str]:

@@ -7,23 +7,37 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
-from textual.widgets import Input
 from typing_extensions import override
 
 from arena.tui.look import LookApp, app_of
 from arena.tui.text import clip, left
 from arena.tui.widgets.canvas import Canvas
+from arena.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
     from arena.tui.text import Line
 
+FIELD_BINDINGS: list[BindingType] = [
+    Binding("up,k", "field(-1)", "Field before", show=False, id="form.before"),
+    Binding("down,j", "field(1)", "Next field", show=False, id="form.next"),
+]
+"""Keys of everything in a form; in a line of text letters are text."""
 LABEL_WIDTH = 13
 """Cells of a label, with the mark of the focus before it."""
+
+
+def _go(node: Widget, step: int) -> None:
+    """Put the focus on the next part of the form, or on the one before."""
+    if step > 0:
+        node.screen.focus_next()
+    else:
+        node.screen.focus_previous()
 
 
 class Label(Canvas):
@@ -51,16 +65,11 @@ class Label(Canvas):
         ]
 
 
-class FieldInput(Input):
+class FieldInput(LineInput):
     """The line of a field; enter goes to the next one."""
 
     DEFAULT_CSS = """
-    FieldInput {
-        height: 1; border: none; padding: 0; width: 1fr;
-        background: $arena-surface; color: $arena-text;
-    }
-    FieldInput:focus { border: none; }
-    FieldInput > .input--placeholder { color: $arena-dim; }
+    FieldInput { padding: 0; }
     """
 
     def __init__(self, placeholder: str, help_text: str, *, id: str) -> None:  # noqa: A002 # as in Textual
@@ -86,6 +95,7 @@ class Fields(VerticalScroll, can_focus=False):
 class Field(Horizontal):
     """A label and a line of text."""
 
+    BINDINGS: ClassVar[list[BindingType]] = FIELD_BINDINGS
     DEFAULT_CSS = """
     Field { height: 1; width: 100%; }
     """
@@ -119,6 +129,10 @@ class Field(Horizontal):
     def value(self, text: str) -> None:
         self._input.value = text
 
+    def action_field(self, step: int) -> None:
+        """Go to another field."""
+        _go(self, step)
+
     def on_descendant_focus(self) -> None:
         """Mark it."""
         self._label.mark(marked=True)
@@ -132,6 +146,7 @@ class Choice(Canvas, can_focus=True):
     """One of several words, all of them shown, the chosen one in brackets; left and right choose."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *FIELD_BINDINGS,
         Binding("left,h", "step(-1)", "Before", show=False, id="choice.before"),
         Binding("right,l", "step(1)", "Choose", key_display="left/right", id="choice.next"),
         Binding("enter", "on", "On", show=False, id="choice.on"),
@@ -184,9 +199,13 @@ class Choice(Canvas, can_focus=True):
         """Choose the next one, or the one before."""
         self.value = self._options[(self._at + step) % len(self._options)]
 
+    def action_field(self, step: int) -> None:
+        """Go to another field."""
+        _go(self, step)
+
     def action_on(self) -> None:
         """Go to the next field."""
-        self.screen.focus_next()
+        _go(self, 1)
 
     def on_click(self, event: events.Click) -> None:
         """Choose what was clicked, or the next one."""
@@ -205,7 +224,10 @@ class Choice(Canvas, can_focus=True):
 class Push(Canvas, can_focus=True):
     """Something to press, by enter or a click."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "push", "Press", id="push.press")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *FIELD_BINDINGS,
+        Binding("enter", "push", "Press", id="push.press"),
+    ]
     ALLOW_MAXIMIZE = False
     DEFAULT_CSS = """
     Push { height: 1; width: auto; }
@@ -233,6 +255,10 @@ class Push(Canvas, can_focus=True):
         mark = self.glyphs.arrow if self.has_focus else " "
         text = clip(self._text, width - 5)
         return [((mark, "focus"), (f"[ {text} ]", "focus" if self.has_focus else "title"), (" ", ""))]
+
+    def action_field(self, step: int) -> None:
+        """Go to another part of the form."""
+        _go(self, step)
 
     def action_push(self) -> None:
         """Press it."""

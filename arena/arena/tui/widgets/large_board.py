@@ -78,8 +78,10 @@ class LargeBoard(Panel, can_focus=True):
 
     def show(self, match: MatchView | None, *, status: str = "", live: bool = False) -> None:
         """Show a match, and `status` below it in place of last move and side to move."""
+        before = (self.match, self.status, self.is_live)
         self.match, self.status, self.is_live = match, status, live
-        self.repaint()
+        if match is not before[0] or (status, live) != before[1:]:
+            self.repaint()
 
     def mark(
         self,

@@ -121,6 +121,11 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._asked.clear()
         self._ask(self.cursor // PAGE_SIZE)
 
+    def look_again(self) -> None:
+        """Ask for what is new; till it comes all stays, and the cursor stays on its match but for the top."""
+        self._asked.clear()
+        self._ask(self.cursor // PAGE_SIZE)
+
     def row(self, index: int) -> MatchRow | None:
         """Give a row; None while its page has not come, which this asks for."""
         page, place = divmod(index, PAGE_SIZE)
@@ -155,12 +160,23 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._asked.discard(message.request.page)
         self.trouble = message.trouble
         if message.page is not None:
+            self._make_room(message.page.total - self.total)
             self._pages[message.request.page] = message.page.rows
             while len(self._pages) > _MAX_PAGES:
                 self._pages.popitem(last=False)
             self._set_total(message.page.total)
         self.post_message(self.Counted())
         self.refresh()
+
+    def _make_room(self, num_new: int) -> None:
+        """Let what was shown move down where there are new matches above it."""
+        if num_new == 0:
+            return
+        self._pages.clear()
+        if num_new > 0 and self.cursor > 0 and self.sort == ("number", True):
+            self.cursor += num_new
+            self.virtual_size = Size(self._columns_width(), self.total + num_new + _HEAD)
+            self.scroll_to(y=self.scroll_offset.y + num_new, animate=False)
 
     def _set_total(self, total: int) -> None:
         self.total = total

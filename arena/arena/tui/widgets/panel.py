@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -13,6 +14,7 @@ from arena.tui.widgets.canvas import Canvas
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from arena.tui.glyphs import Border
     from arena.tui.text import Line, Span
 
 _FRAME = 2
@@ -47,14 +49,15 @@ class Panel(Canvas):
         if width <= _FRAME or height <= _FRAME:
             return self.body(width, height)[:height]
         inner = width - _FRAME
-        border = self.glyphs.heavy if self.has_focus else self.glyphs.light
-        side: Span = (border.side, "focus" if self.has_focus else "border")
+        has_focus = self.has_focus
+        border, style = (self.glyphs.heavy, "focus") if has_focus else (self.glyphs.light, "border")
+        side: Span = (border.side, style)
         lines = self.body(inner, height - _FRAME)[: height - _FRAME]
         lines += [()] * (height - _FRAME - len(lines))
         return [
-            self._upper_edge(inner),
+            _upper_edge(self.title, inner, border, style),
             *((side, *fit(line, inner), side) for line in lines),
-            self._lower_edge(inner),
+            _lower_edge(self.note, inner, border, style),
         ]
 
     def inner(self, x: int, y: int) -> tuple[int, int]:
@@ -67,32 +70,32 @@ class Panel(Canvas):
         title = clip(f"{what.upper()}{blank}{rest}", width - 2)
         return ((mark, "focus"), (title, "focus" if self.has_focus else "title"))
 
-    def _upper_edge(self, width: int) -> Line:
-        border = self.glyphs.heavy if self.has_focus else self.glyphs.light
-        style = "focus" if self.has_focus else "border"
-        title = clip(self.title, width - 4)
-        if not title:
-            return ((border.top_left + border.top * width + border.top_right, style),)
-        mark = ">" if self.has_focus else " "
-        rest = border.top * (width - 3 - cell_len(title))
-        return (
-            (border.top_left + border.top + mark, style),
-            (title, "title"),
-            (f" {rest}{border.top_right}", style),
-        )
 
-    def _lower_edge(self, width: int) -> Line:
-        border = self.glyphs.heavy if self.has_focus else self.glyphs.light
-        style = "focus" if self.has_focus else "border"
-        note = clip(self.note, width - 5)
-        if not note:
-            return ((border.bottom_left + border.top * width + border.bottom_right, style),)
-        rest = border.top * (width - 5 - cell_len(note))
-        return (
-            (f"{border.bottom_left}{border.top}[ ", style),
-            (note, "title"),
-            (f" ]{rest}{border.bottom_right}", style),
-        )
+@lru_cache(maxsize=1024)
+def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
+    title = clip(title, width - 4)
+    if not title:
+        return ((border.top_left + border.top * width + border.top_right, style),)
+    mark = ">" if style == "focus" else " "
+    rest = border.top * (width - 3 - cell_len(title))
+    return (
+        (border.top_left + border.top + mark, style),
+        (title, "title"),
+        (f" {rest}{border.top_right}", style),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _lower_edge(note: str, width: int, border: Border, style: str) -> Line:
+    note = clip(note, width - 5)
+    if not note:
+        return ((border.bottom_left + border.top * width + border.bottom_right, style),)
+    rest = border.top * (width - 5 - cell_len(note))
+    return (
+        (f"{border.bottom_left}{border.top}[ ", style),
+        (note, "title"),
+        (f" ]{rest}{border.bottom_right}", style),
+    )
 
 
 class LinesPanel(Panel, can_focus=True):
@@ -112,9 +115,10 @@ class LinesPanel(Panel, can_focus=True):
 
     def show(self, lines: Iterable[Line], title: str | None = None) -> None:
         """Show other lines, and another title where one is given."""
-        self._shown = list(lines)
+        before, self._shown = (self._shown, self.title), list(lines)
         self.title = self.title if title is None else title
-        self.repaint()
+        if before != (self._shown, self.title):
+            self.repaint()
 
     @override
     def body(self, width: int, height: int) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -65,7 +66,8 @@ class SmallBoard(Panel, can_focus=True):
 
     HELP = (
         "A running match. The first row is what the last mover's search says of each column, in tenths;"
-        " * is to move, ! has less than 3 seconds, [X] is the last move. Enter opens it."
+        " * is to move, ! has less than 3 seconds, [X] is the last move; stalled: its worker died, it begins"
+        " again. Enter opens it."
     )
     DEFAULT_CSS = """
     SmallBoard { width: 18; height: 10; }
@@ -89,13 +91,14 @@ class SmallBoard(Panel, can_focus=True):
         """Whether the row of tenths is shown."""
         self._now = 0.0
         self._clocks: Line = ()
+        self._due = 0.0
 
     def show(self, match: MatchView | None, now: float, *, evals: bool = True) -> None:
         """Show a match at `now`, UTC seconds."""
         if match is self.match and evals == self.shows_evals:
             self.tick(now)
             return
-        self.match, self.shows_evals, self._now = match, evals, now
+        self.match, self.shows_evals, self._now, self._due = match, evals, now, 0.0
         self.title = match.title if match else ""
         self.note = ""
         if match is not None and match.is_over:
@@ -107,8 +110,16 @@ class SmallBoard(Panel, can_focus=True):
     def tick(self, now: float) -> None:
         """Let the clock of the one to move run; only a digit that changes is painted."""
         self._now = now
-        if self.match is not None and not self.match.is_over and self._clock_line() != self._clocks:
+        if self.match is None or not self.match.is_played or now < self._due:
+            return
+        self._due = self._next_second(self.match)
+        if self._clock_line() != self._clocks:
             self.repaint()
+
+    def _next_second(self, match: MatchView) -> float:
+        """Give when the running clock shows another second, UTC seconds."""
+        left = match.remaining_ms(match.to_move, self._now) if match.to_move in (0, 1) else None
+        return math.inf if left is None else self._now + (left % 1000 + 1) / 1000
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
@@ -164,6 +175,8 @@ class SmallBoard(Panel, can_focus=True):
             return ()
         if match.trouble:
             return ((f" {match.trouble}", "alert"),)
+        if match.is_stalled:
+            return ((" stalled", "alert"),)
         if match.is_over:
             return ((f" {self._over_text(match)}, ply {match.ply}", "title"),)
         spans: list[tuple[str, str]] = []

@@ -28,8 +28,14 @@ class Marks(NamedTuple):
     """Where a stone of `player` waits for the referee, shown as `(x)`."""
     player: int = 0
 
+    def within(self, start: int, number: int) -> Marks:
+        """Give those within a row, counted from its first cell."""
+        last, ghost, pending = (
+            None if cell is None or not 0 <= cell - start < number else cell - start for cell in self[:3]
+        )
+        return Marks(last, ghost, pending, self.player)
 
-@lru_cache(maxsize=4096)
+
 def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
     """Draw a row of a board without a grid.
 
@@ -40,29 +46,38 @@ def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, 
         glyphs: what to draw with.
         pitch: 2 for a blank between cells, 1 for none.
     """
+    return _dense_row(cells, marks.within(start, len(cells)), glyphs, pitch)
+
+
+@lru_cache(maxsize=4096)
+def _dense_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
+    """Draw a row, known rows from memory: a move changes one or two of a board."""
     characters: list[str] = [" "]
     styles: list[str] = [""]
-    for column, stone in enumerate(cells):
-        glyph, style = _stone(stone, start + column, marks, glyphs)
+    for cell, stone in enumerate(cells):
+        glyph, style = _stone(stone, cell, marks, glyphs)
         characters.append(glyph)
         styles.append(style)
         characters += [" "] * (pitch - 1)
         styles += [""] * (pitch - 1)
     for cell, pair, style in ((marks.last, "[]", "last"), (marks.pending, "()", "last")):
-        if pitch > 1 and cell is not None and 0 <= cell - start < len(cells):
-            place = 1 + (cell - start) * pitch
+        if pitch > 1 and cell is not None:
+            place = 1 + cell * pitch
             characters[place - 1], characters[place + 1] = pair
             styles[place - 1] = styles[place + 1] = style
     return merge(characters, styles)
 
 
-@lru_cache(maxsize=1024)
 def grid_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs) -> Line:
     """Draw a row of a board with a grid, without its left edge: `   | X |[O]|`."""
+    return _grid_row(cells, marks.within(start, len(cells)), glyphs)
+
+
+@lru_cache(maxsize=1024)
+def _grid_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs) -> Line:
     characters: list[str] = []
     styles: list[str] = []
-    for column, stone in enumerate(cells):
-        cell = start + column
+    for cell, stone in enumerate(cells):
         glyph, style = _stone(stone, cell, marks, glyphs)
         around = "[]" if cell == marks.last else "()" if cell == marks.pending else "  "
         characters += [around[0], " " if glyph == glyphs.empty else glyph, around[1], glyphs.grid_side]

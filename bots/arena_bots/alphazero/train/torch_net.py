@@ -42,7 +42,8 @@ class TorchNet:
         self._device = torch.device(device)
         self._type = torch.bfloat16 if is_half else torch.float32
         self._net = deployed(net).to(self._device, self._type)
-        spread_channels(self._net)
+        if is_half:
+            spread_channels(self._net)
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""

@@ -72,7 +72,11 @@ def test_quiet_prints_the_final_tables_only(arena: CommandLine) -> None:
     assert result.stderr == ""
     assert "game" not in result.stdout.lower().replace("games", "")
     assert result.stdout.count("Rank  Name") == 1
-    assert arena.lines(*DUEL, "--rounds", 1, "--quiet")[0].startswith("Score of")
+    sides = arena.lines(*DUEL, "--rounds", 1, "--quiet")
+    assert [line.partition(":")[0] for line in (sides[0], sides[1])] == ["minimax", "minimax"]
+    assert " moving first: " in sides[0]
+    assert " moving second: " in sides[1]
+    assert sides[2].startswith("Score of")
 
 
 def test_ndjson_is_a_stream_of_objects(arena: CommandLine) -> None:

@@ -13,8 +13,9 @@ from arena.errors import ExportError
 from arena.export._boards import Positions, bits_of, positions_of, words_of
 from arena.export._canonical import canonical_of, turn_actions, turn_legal, turn_policies
 from arena.games.symmetry import canonical
-from game_samples import SPECS, games_with_play, make
+from game_samples import SPECS, games_with_play, make, seeded
 from pile_game import Pile
+from plain_kernels import plain_kernels
 
 if TYPE_CHECKING:
     from random import Random
@@ -126,6 +127,30 @@ def test_equivalent_positions_have_one_key_and_equal_images(
     for images, positions in ((first, one), (second, other)):
         legal = turn_legal(positions.legal, images.symmetry, game.symmetries, game.num_actions)
         assert (legal == turn_legal(one.legal, first.symmetry, game.symmetries, game.num_actions)).all()
+
+
+@pytest.mark.parametrize("spec", ["connect-four", "gomoku:k=4,size=9"])
+def test_the_kernels_do_what_is_written(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = make(spec)
+    rng = seeded(5)
+    histories: list[tuple[int, ...]] = []
+    for _ in range(3):
+        state = game.initial_state()
+        while not state.is_terminal:
+            state = state.child(rng.choice(state.legal_actions))
+        histories.append(state.history)
+    arguments = (game, *_packed(histories), range(len(histories)))
+    positions = positions_of(*arguments)
+    images = canonical_of(positions, game.symmetries)
+    broken = np.array([game.num_actions], np.uint16), np.array([0, 1], np.int64)
+    with plain_kernels() as plain:
+        monkeypatch.setattr("arena.export._canonical.canonicalise", plain["_kernels"].canonicalise)
+        for one, other in zip(positions_of(*arguments), positions, strict=True):
+            assert (one == other).all()
+        for one, other in zip(canonical_of(positions, game.symmetries), images, strict=True):
+            assert (one == other).all()
+        with pytest.raises(ExportError):
+            positions_of(game, *broken, [1])
 
 
 def test_keys_tell_positions_apart() -> None:

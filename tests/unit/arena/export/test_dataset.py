@@ -147,6 +147,8 @@ def test_a_last_batch_that_is_not_full_can_be_left_out(folder: Path) -> None:
 
 @pytest.mark.parametrize("wish", [{}, SHUFFLED], ids=["plain", "shuffled"])
 @pytest.mark.parametrize("num_workers", [0, 2])
+# It says so on a machine of one core.
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes:UserWarning")
 def test_torch_gets_the_same_tensors(folder: Path, wish: dict[str, Any], num_workers: int) -> None:
     from torch.utils.data import DataLoader
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.live.events import Event, Fault, Finished, Info, Move, RunState, Started, make_event
-from arena.live.reducer import changed_matches, reduce, reduce_all
+from arena.live.reducer import changed_matches, reduce, reduce_all, stalled
 from arena.live.views import MAX_FINISHED, LiveView
 from game_samples import make
 from live_samples import EVIL, chance_events, match_events, played
@@ -232,3 +232,25 @@ def test_what_changed_is_known_by_identity() -> None:
     after = reduce(before, make_event(10_000, RunState(state="paused", planned=9, done=3), t=0.0))
     assert changed_matches(before, after) == frozenset()
     assert changed_matches(LiveView(), after) == frozenset(after.matches)
+
+
+def test_a_match_whose_worker_died_stands_still_until_it_is_heard_of_again() -> None:
+    view = reduce_all(LiveView(), match_events("connect-four", ["4"]))
+    (number,) = view.matches
+    ply, seq = view.matches[number].ply, view.seq
+    view = reduce(view, make_event(seq + 1, Fault(text="gone", stalls=True), t=9.0, match=number, ply=ply))
+    match = view.matches[number]
+    assert (match.is_stalled, match.is_played, match.is_over) == (True, False, False)
+    assert match.remaining_ms(match.to_move, 1e6) == match.seats[match.to_move].clock_ms, "its clock stands"
+    other = make_event(seq + 2, Started(bots=("a", "b"), game="connect-four"), t=10.0, match=99)
+    assert reduce(view, other).places == (99,), "another match takes its place"
+    again = make_event(seq + 2, Move(action=3), t=10.0, match=number, ply=ply + 1)
+    assert reduce(view, again).matches[number].is_played
+
+
+def test_a_tournament_that_nobody_plays_has_no_running_boards() -> None:
+    view = reduce_all(LiveView(), match_events("connect-four", ["4"]))
+    assert stalled(LiveView()) == LiveView()
+    still = stalled(view)
+    assert [match.is_played for match in still.matches.values()] == [False]
+    assert stalled(still) is still

@@ -19,6 +19,7 @@ def test_matches_and_pairs_are_counted() -> None:
     counts = count_encounter(matches)
     assert (counts.wins, counts.draws, counts.losses) == (6, 5, 5)
     assert counts.ptnml == (1, 2, 2, 1, 2)
+    assert (counts.moving_first, counts.moving_second) == ((4, 2, 2), (2, 3, 3))
     assert (counts.num_matches, counts.num_pairs, counts.score) == (16, 8, 8.5 / 16)
     assert (counts.num_unique, counts.num_unique_pairs) == (16, 8)
     assert counts.draw_ratio == 5 / 16

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from arena.rating.encounter import EncounterCounts
-from arena.rating.lines import encounter_lines, ptnml_line, verdict_line
+from arena.rating.lines import encounter_lines, ptnml_line, side_lines, verdict_line
 
 EXAMPLE = EncounterCounts(
     wins=19, draws=8, losses=13, ptnml=(1, 2, 10, 4, 3), num_unique=40, num_unique_pairs=20
@@ -16,6 +16,15 @@ def test_the_example_of_the_conventions_byte_by_byte() -> None:
         "Unique: 40 of 40 games, 20 of 20 pairs",
         "A and B are not separated: A - B = 47 Elo (95 %: -31 to 127)",
     ]
+
+
+def test_each_side_has_its_line() -> None:
+    counts = EncounterCounts(moving_first=(11, 4, 5), moving_second=(0, 0, 3))
+    assert side_lines("A", counts) == [
+        "A moving first: 11 - 5 - 4  [0.650] 20, wins 55.0 % (95 %: 34.2 to 74.2)",
+        "A moving second: 0 - 3 - 0  [0.000] 3, wins 0.0 % (95 %: 0.0 to 56.1)",
+    ]
+    assert side_lines("A", EncounterCounts()) == []
 
 
 def test_without_pairs_and_without_matches() -> None:

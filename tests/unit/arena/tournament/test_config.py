@@ -50,6 +50,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "no_recover": st.booleans(),
     "score_interval": st.integers(0, 99),
     "rating_interval": st.integers(0, 99),
+    "log": st.booleans(),
     "event": TEXT,
     "site": TEXT,
     "name": TEXT,

@@ -269,7 +269,10 @@ def test_matches_that_died_with_their_worker_are_forgotten(
         herald.tell(Notice("a worker died"))
         herald.tick()
     assert [event.kind for event in sitting.told()].count("move") == 1
-    assert view_of(sitting).notices[0].text == "a worker died"
+    view = view_of(sitting)
+    assert view.notices[0].text == "a worker died"
+    assert view.notices[1].text == "its worker died; it will be played again"
+    assert view.matches[1].is_stalled
 
 
 def test_the_state_is_told_at_every_change_and_every_ten_seconds(begin: Begin, clock: Clock) -> None:

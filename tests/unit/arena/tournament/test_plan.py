@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+import arena.entrants
 import strange_bots
+from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.match import match_seed
 from arena.sandbox.tier import Tier
@@ -15,7 +17,7 @@ from arena.tournament.plan import enlarge, make_jobs, make_plan, pool_name, rest
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from arena.tournament.config import TournamentConfig
 
@@ -66,6 +68,23 @@ def test_a_bot_that_changed_is_refused(begin: Begin, tmp_path: Path, monkeypatch
     strange_bots.install(monkeypatch, tmp_path / "newer", "2.0")
     with pytest.raises(ConfigError, match=r"strange has changed since rr-1 began: .* strange 1\.0, now 2\.0"):
         restore_plan(sitting.store, sitting.tournament)
+
+
+def test_a_plan_of_an_older_arena_goes_on_under_its_own_records(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_weights(_entry: str, _options: Mapping[str, str]) -> Mapping[str, str]:
+        """Know bots as they were known, without the weights they bring along."""
+        return {}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arena.entrants, "shipped_weights", no_weights)
+        sitting = begin(config("td-lambda", "random"))
+    (was, _) = (entrant.bot for entrant in sitting.store.entrants(sitting.tournament.id))
+    assert was.files == "{}"
+    restored = restore_plan(sitting.store, sitting.tournament)
+    assert restored.competitors[0].record == was
+    assert resolve(["td-lambda"], margin_ms=0)[0].record != was
 
 
 def test_a_bot_that_is_gone_is_refused(begin: Begin, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from arena.training.context import Context
 from arena.training.files import held, toml_lines, write_whole
 from arena.training.keeping import entrants_in_the_making, keep
 from arena.training.matches import play, stored_matches
-from arena.training.provenance import Measured, provenance, wilson
+from arena.training.provenance import Measured, provenance
 from arena.training.runs import RunSettings
 from arena_plugins import Checkpoint, Score, TrainingMatch
 from game_samples import make
@@ -111,11 +111,6 @@ def test_provenance_tells_what_the_file_is() -> None:
     assert (row["first_wins"], row["second_losses"], row["distinct"]) == (5, 10, 19)
     assert row["first_win_low"] < 50 < row["first_win_high"]
     assert score.percent == pytest.approx(27.5)
-
-
-def test_intervals_are_wilsons() -> None:
-    assert wilson(0, 0) == (0.0, 100.0)
-    assert wilson(50, 100) == pytest.approx((40.38, 59.62), abs=0.01)
 
 
 def test_bots_meet_in_pairs_from_equal_openings() -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.training import metrics
+from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from command_line import CommandLine
 
 
 def weights_of(run: Path) -> str:
@@ -109,6 +108,21 @@ def test_weights_are_measured_and_matches_kept_where_asked(arena: CommandLine, r
     # One a step, and four against each opponent.
     assert len(stored) == 12 + 8
     assert arena("db", "check").exit_code == 0
+
+
+def test_a_strangers_bot_is_trained_from_an_export_and_entered(arena: CommandLine) -> None:
+    teachers = ("random", "minimax:depth=2")
+    arena("tournament", *teachers, *FAST, "--rounds", 6, "--srand", 1, "--quiet", "--name", "lessons")
+    arena("export", "lessons", "--format", "npz", "--tournament", "less*", "--bot", "mini*", "--quiet")
+    arena("train", "weigher", "--game", "tic-tac-toe", "--data", "lessons", "--out", "mine.npz")
+    told = tomllib.loads((arena.folder / "mine.provenance.toml").read_text())
+    assert told["data"] == {"source": "export lessons", "positions": told["data"]["positions"]}
+    assert told["data"]["positions"] > 12 * 5
+    rules = (*FAST, "--rounds", 2, "--srand", 1, "--quiet")
+    arena("tournament", "weigher:weights=mine.npz", "random", *rules, "--name", "exam")
+    rows = arena.objects("leaderboard", "--tournament", "exam")
+    assert {row["name"] for row in rows} == {"weigher:weights=mine.npz", "random"}
+    assert {row["games"] for row in rows} == {4}
 
 
 def test_nothing_is_stored_unless_asked(arena: CommandLine) -> None:

@@ -128,7 +128,7 @@ def test_no_fact_needs_colour(shown_store: Path, runs: Path, monkeypatch: pytest
             ("5", ("[5 Bots]", "#=>bots", "status: ...")),
             ("6", ("[6 Train]", "#=>runs", "#>  td-2", "+- loss")),
             ("7", ("[7 Tourneys]", "#=>tournaments", "#>spring", "finished")),
-            ("n", (">bots", "[round-robin]", "[ Start ]", "$ ")),
+            ("n", (">bots", "[round-robin]", "[ Start ]", "! name the bots")),
             ("8", ("8 Export",)),
         ):
             await press(pilot, keys)

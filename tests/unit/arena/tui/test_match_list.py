@@ -107,3 +107,30 @@ def test_a_list_of_nothing_and_a_provider_that_fails() -> None:
     nothing, trouble = piloted(app, act)
     assert "no matches" in nothing[1]
     assert "no such filter [/] [1m" in trouble[1]
+
+
+def test_new_matches_come_on_top_and_the_cursor_stays_on_its_match() -> None:
+    provider = stored_matches(500)
+    matches = MatchList(provider)
+    matches.styles.height = 10
+    app = Host(matches)
+
+    async def act(pilot: Pilot[None]) -> None:
+        matches.focus()
+        await settle(pilot)
+        provider.total = 503
+        matches.look_again()
+        assert "#500 " in lines_of(matches)[1], "what is there stays till the new rows come"
+        await settle(pilot)
+        assert matches.total == 503
+        assert "#503 " in lines_of(matches)[1], "who is at the top sees the newest"
+        matches.go_to(30)
+        await settle(pilot)
+        provider.total = 510
+        matches.look_again()
+        await settle(pilot)
+        row = matches.row(matches.cursor)
+        assert (matches.cursor, row and row.stored) == (37, 473)
+        assert any(line.startswith(">") and "#473 " in line for line in lines_of(matches))
+
+    piloted(app, act)

@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.color import Color
+from textual.geometry import Region
 from textual.theme import BUILTIN_THEMES
 
 from arena.tui.glyphs import ASCII, UNICODE, choose_glyphs
 from arena.tui.look import LookApp
+from arena.tui.shell.screen import FilterLine
 from arena.tui.themes import GLYPH_CONTRAST, TEXT_CONTRAST, THEMES, arena_variables, contrast, readable
+from arena.tui.widgets.form import Choice, Field, FieldInput, Label, Push
 from arena.tui.widgets.small_board import SmallBoard
 from dashboard import Host, lines_of, piloted
 from live_samples import played
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from textual.pilot import Pilot
 
-TEXT = ("", "title", "dim", "first", "second", "last", "eval", "alert")
-FRAMES = ("border", "focus")
+TEXT = ("", "title", "dim", "first", "second", "last", "eval", "alert", "focus")
+FRAMES = ("border",)
 ALL = {**BUILTIN_THEMES, **{theme.name: theme for theme in THEMES}}
 XTERM = {
     "ansi_black": "#000000", "ansi_red": "#cd0000", "ansi_green": "#00cd00", "ansi_yellow": "#cdcd00",
@@ -55,7 +59,7 @@ def test_ansi_themes_are_readable_with_the_usual_palette(name: str) -> None:
     variables = arena_variables(theme)
     surface = Color.parse({**palette, "ansi_default": defaults[0]}[variables.pop("arena-surface")])
     for variable, value in variables.items():
-        least = GLYPH_CONTRAST if variable in ("arena-border", "arena-focus") else TEXT_CONTRAST
+        least = GLYPH_CONTRAST if variable == "arena-border" else TEXT_CONTRAST
         # The red of xterm on black is the one colour that is darker than text should be; it marks glyphs.
         least = GLYPH_CONTRAST if value == "ansi_bright_red" else least
         assert contrast(Color.parse(palette[value]), surface) >= least, variable
@@ -83,6 +87,54 @@ def test_what_is_painted_is_readable_in_every_theme() -> None:
         return wrong
 
     assert piloted(app, look) == []
+
+
+def test_what_is_written_into_lines_and_forms_is_readable_in_every_theme() -> None:
+    filter_line = FilterLine(placeholder="part of a name")
+    filter_line.add_class("-open")
+    field, choice, push = (
+        Field("bots", "mcts minimax"),
+        Choice("type", ("match", "gauntlet")),
+        Push("go", "Go"),
+    )
+    app = Host(filter_line, field, choice, push)
+
+    async def look(pilot: Pilot[None]) -> list[str]:
+        line = field.query_one(FieldInput)
+        wrong: list[str] = []
+        for name, theme in ALL.items():
+            if theme.ansi:
+                continue
+            app.theme = name
+            for text, focused in (
+                ("", line),
+                ("", filter_line),
+                ("random", choice),
+                ("random", line),
+                ("random", push),
+            ):
+                line.value = text
+                focused.focus()
+                await pilot.pause()
+                for widget in (filter_line, line, choice, push, *field.query(Label)):
+                    strips = widget.render_lines(Region(0, 0, *widget.size))
+                    painted = [s for strip in strips for s in strip if s.text.strip() and s.style]
+                    assert painted or not isinstance(widget, Choice)
+                    ratios = [_ratio(segment.style) for segment in painted]
+                    if any(ratio < TEXT_CONTRAST for ratio in ratios):
+                        wrong.append(f"{name} {widget} {text}: {min(ratios):.2f}")
+        return wrong
+
+    assert piloted(app, look) == []
+
+
+def _ratio(style: Style | None) -> float:
+    """Give the contrast of a text, as it is painted."""
+    assert style is not None
+    assert style.color is not None
+    assert style.bgcolor is not None
+    ends = (Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
+    return contrast(*ends)
 
 
 def test_another_theme_repaints(monkeypatch: pytest.MonkeyPatch) -> None:

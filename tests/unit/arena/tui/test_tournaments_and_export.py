@@ -70,7 +70,8 @@ def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> No
         await press(pilot, "7", "n")
         screen = app.screen
         assert isinstance(screen, NewTournamentScreen)
-        assert "name the bots; there are" in seen(app)
+        assert "there are " in seen(app)
+        assert "! name the bots that are to play" in seen(app)
         await press(pilot, *"random")
         assert "! a round-robin needs at least two bots; 1 given" in seen(app)
         await press(pilot, *" 1")
@@ -156,9 +157,10 @@ def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -
         for fact in ("26 matches of tic-tac-toe", "! out: name the folder", "#26 ", "[npz]"):
             assert fact in text, fact
         screen.query_one("#field-out", Field).value = str(tmp_path / "data")
-        screen.query_one("#field-filter", Field).value = "bot:mcts ply<20"
+        screen.query_one("#field-filter", Field).value = "bot:mc* ply<7"
         await settle(pilot)
-        assert "cannot ask for ply<20" in seen(app)
+        assert "'--bot=mc*' '--ply=<7' -- " in screen.line()
+        assert "! " not in seen(app)
         screen.query_one("#field-filter", Field).value = "tournament:duel"
         await settle(pilot)
         assert "2 matches of tic-tac-toe" in seen(app)

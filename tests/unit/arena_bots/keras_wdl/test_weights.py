@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,16 @@ from arena_bots.keras_wdl.bot import RECIPES, WEIGHTS, make_bot
 from arena_bots.keras_wdl.encoding import planes_of
 from arena_bots.keras_wdl.network import load_network
 from arena_bots.keras_wdl.train.replies import exact_chances
-from arena_plugins import load_arrays
 from arena_plugins.conformance import assert_conforms, check_bot
 from arena_plugins.contract import Limit
 from game_samples import make
+from labelled_sample import sample_quality
 
 GAMES = {"connect-four": "connect-four", "tic-tac-toe": "tic-tac-toe", "gomoku-6-4": "gomoku:k=4,size=6"}
 SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.onnx"))
 MOST_BYTES = 3_000_000
 """Of all weights of a bot together."""
-ILLEGAL = 2
 QUALITY_POINTS = 0.5
-POSITIONS = Path(__file__).with_name("positions-500.npz")
-"""Positions with the outcome of each action under best play, labelled by the project's own solver.
-
-`actions` [500, 42] that lead there, `ply` of them; `outcome` [500, 7] for the side to move, 2 not legal.
-"""
 TACTICS = {
     "connect-four": ([0, 1, 0, 1, 0, 1], 0, [0, 1, 0, 1, 0], 0),
     "tic-tac-toe": ([0, 3, 1, 4], 2, [0, 4, 1], 2),
@@ -119,17 +112,5 @@ def test_tic_tac_toe_is_played_as_well_as_its_provenance_says(name: str) -> None
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("connect-four")])
 def test_connect_four_is_played_as_well_as_its_provenance_says(name: str) -> None:
-    arrays = load_arrays(POSITIONS)
     bot = make_bot(make("connect-four"), 1, {"recipe": parts(name)[1]})
-    good: list[bool] = []
-    decisive: list[bool] = []
-    for actions, ply, outcome in zip(arrays["actions"], arrays["ply"], arrays["outcome"], strict=True):
-        legal = outcome[outcome != ILLEGAL]
-        chosen = bot.play(after("connect-four", actions[:ply].tolist()), Limit()).action
-        good.append(bool(outcome[chosen] == legal.max()))
-        decisive.append(bool(legal.min() < legal.max()))
-    told = provenance(name)["quality"]
-    marks = np.array(good)
-    assert len(marks) == told["sample_positions"]
-    assert 100 * marks.mean() == pytest.approx(told["sample_all"], abs=QUALITY_POINTS)
-    assert 100 * marks[decisive].mean() == pytest.approx(told["sample_decisive"], abs=QUALITY_POINTS)
+    assert sample_quality(bot).is_told_by(provenance(name)["quality"])

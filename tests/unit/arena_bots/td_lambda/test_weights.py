@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import pytest
 
 from arena_bots.td_lambda.bot import RECIPES, WEIGHTS, make_bot
 from arena_bots.td_lambda.values import load_value
-from arena_plugins import load_arrays
 from arena_plugins.contract import Limit
 from game_samples import make
+from labelled_sample import sample_quality
 
 if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARowState
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
 CONNECT_FOUR = make("connect-four")
 MOST_BYTES = 3_000_000
 """Of all weights of a bot together."""
-ILLEGAL = 2
-QUALITY_POINTS = 0.5
-POSITIONS = Path(__file__).with_name("positions-500.npz")
-"""Positions with the outcome of each action under best play, labelled by the project's own solver.
-
-`actions` [500, 42] that lead there, `ply` of them; `outcome` [500, 7] for the side to move, 2 not legal.
-"""
 
 
 def provenance(recipe: str) -> dict[str, Any]:
@@ -75,17 +67,5 @@ def test_it_takes_a_win_and_blocks_one(recipe: str) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_it_plays_as_well_as_its_provenance_says(recipe: str) -> None:
-    arrays = load_arrays(POSITIONS)
     bot = make_bot(CONNECT_FOUR, 1, {"recipe": recipe})
-    good: list[bool] = []
-    decisive: list[bool] = []
-    for actions, ply, outcome in zip(arrays["actions"], arrays["ply"], arrays["outcome"], strict=True):
-        legal = outcome[outcome != ILLEGAL]
-        chosen = bot.play(after(actions[:ply].tolist()), Limit()).action
-        good.append(bool(outcome[chosen] == legal.max()))
-        decisive.append(bool(legal.min() < legal.max()))
-    told = provenance(recipe)["quality"]
-    marks = np.array(good)
-    assert len(marks) == told["sample_positions"]
-    assert 100 * marks.mean() == pytest.approx(told["sample_all"], abs=QUALITY_POINTS)
-    assert 100 * marks[decisive].mean() == pytest.approx(told["sample_decisive"], abs=QUALITY_POINTS)
+    assert sample_quality(bot).is_told_by(provenance(recipe)["quality"])

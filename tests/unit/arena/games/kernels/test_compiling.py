@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.games.kernels import compiling
+from arena.games.kernels import _keeping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,22 @@ from arena.games.kernels.compiling import kernel
 @kernel
 def outer(number):
     return 10 * inner(number)
+"""
+CONSTANTS = """
+
+@kernel
+def several(number):
+    return inner(number) + inner(0) + inner(10)
+"""
+RECURSIVE = """
+
+@kernel
+def total(number, least):
+    return number + total(number - 1, 0) if number > least else 0
+
+@kernel
+def mean(number):
+    return total(number, 0) / number
 """
 
 
@@ -50,7 +66,7 @@ def write(folder: Path, *, added: int) -> None:
 
 def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 # numba has no types
     """Give `outer` as a fresh process has it."""
-    compiling._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
+    _keeping._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
     modules: dict[str, Any] = {}
     for name in ("callee", "caller"):
         spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
@@ -82,10 +98,33 @@ def test_code_is_kept_beside_the_source(folder: Path, monkeypatch: pytest.Monkey
     second = load(folder, monkeypatch)
     assert second(4) == 50
     assert loads(second) == 1
-    assert {name.partition("-")[0] for name in files(folder / "__pycache__")} == {
-        "callee.inner",
-        "caller.outer",
-    }
+    # The other kernel is in the code of this one.
+    assert {name.partition("-")[0] for name in files(folder / "__pycache__")} == {"caller.outer"}
+
+
+def test_what_kernels_call_python_can_call_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    inner = sys.modules["callee"].inner
+    assert inner(4) == 5
+    assert inner.py_func(4) == 5
+
+
+def test_a_constant_is_an_int_like_any_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = CALLER + CONSTANTS
+    (folder / "caller.py").write_text(caller, encoding="utf-8")
+    load(folder, monkeypatch)
+    callers = sys.modules["caller"]
+    assert callers.several(7) == 20
+    part = callers.inner._part  # noqa: SLF001 # what kernels call
+    assert [str(signature[0]) for signature in part.signatures] == ["int64"]
+
+
+def test_a_kernel_may_call_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "caller.py").write_text(CALLER + RECURSIVE, encoding="utf-8")
+    load(folder, monkeypatch)
+    callers = sys.modules["caller"]
+    assert callers.mean(9) == 5
+    assert callers.total(4, 0) == 10
 
 
 def test_a_change_of_what_is_called_compiles_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +142,7 @@ def test_a_change_of_the_kernels_compiles_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert load(folder, monkeypatch)(4) == 50
-    monkeypatch.setattr(compiling, "_KERNELS", tmp_path)
+    monkeypatch.setattr(_keeping, "_KERNELS", tmp_path)
     (tmp_path / "rules.py").write_text("", encoding="utf-8")
     changed = load(folder, monkeypatch)
     assert changed(4) == 50
@@ -120,7 +159,7 @@ def test_a_sandboxed_process_reads_what_others_wrote(
     assert loads(inside) == 1
     # What it compiles itself goes to its own place.
     assert inside(4.5) == 55.0
-    assert len(files(tmp_path / "own")) == 4
+    assert len(files(tmp_path / "own")) == 2
     again = load(folder, monkeypatch)
     assert again(4.5) == 55.0
     assert loads(again) == 1
@@ -131,7 +170,7 @@ def test_where_the_source_lies_out_of_reach_the_cache_of_the_arena_serves(
 ) -> None:
     monkeypatch.setattr(os, "access", refuse)
     assert load(folder, monkeypatch)(4) == 50
-    assert len(files(tmp_path / "cache")) == 4
+    assert len(files(tmp_path / "cache")) == 2
     assert not files(folder)
 
 

@@ -1,0 +1,90 @@
+"""Quantiles of Beta and Student distributions in plain Python: all that statistics of two bots need.
+
+SciPy has them, too, and costs 30 MB and a third of a second in every program that shows an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+_TINY = 1e-300
+_EPSILON = 1e-15
+_MAX_TERMS = 10_000
+_MAX_STEPS = 200
+
+
+@lru_cache(maxsize=4096)
+def beta_log_odds(a: float, b: float, p: float) -> float:
+    """Give ln(x / (1 - x)) of the quantile x at which a share `p` of Beta(a, b) lies below.
+
+    In log-odds neither end loses digits. Newton's method between bounds that close in; `a` and `b` above 0,
+    `p` between 0 and 1.
+    """
+    if p > 0.5:  # noqa: PLR2004 # the smaller tail has more digits
+        return -beta_log_odds(b, a, 1 - p)
+    odds = math.log(a / b)
+    low, high = odds - 1, odds + 1
+    while _below(a, b, low) > p:
+        low -= 2 * (odds - low)
+    while _below(a, b, high) < p:
+        high += 2 * (high - odds)
+    odds = (low + high) / 2
+    scale = _log_scale(a, b)
+    for _ in range(_MAX_STEPS):
+        excess = _below(a, b, odds) - p
+        low, high = (low, odds) if excess > 0 else (odds, high)
+        density = math.exp(a * _log_share(odds) + b * _log_share(-odds) - scale)
+        step = excess / density if density > 0 else math.inf
+        after = odds - step
+        if not low < after < high:
+            after = (low + high) / 2
+        if abs(after - odds) <= _EPSILON * max(1.0, abs(odds)):
+            return after
+        odds = after
+    return odds
+
+
+def student_quantile(degrees: float, p: float) -> float:
+    """Give the quantile of Student's distribution, `p` above one half (Abramowitz and Stegun, 26.7.1)."""
+    return math.sqrt(degrees) * math.exp(-beta_log_odds(degrees / 2, 0.5, 2 * (1 - p)) / 2)
+
+
+def _below(a: float, b: float, odds: float) -> float:
+    """Give the share of Beta(a, b) below the x of these log-odds (DLMF 8.17.22)."""
+    share = math.exp(_log_share(odds))
+    front = math.exp(a * _log_share(odds) + b * _log_share(-odds) - _log_scale(a, b))
+    if share < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, share) / a
+    return 1 - front * _fraction(b, a, math.exp(_log_share(-odds))) / b
+
+
+def _log_share(odds: float) -> float:
+    """Give ln x of log-odds, of either sign."""
+    return -math.log1p(math.exp(-odds)) if odds > 0 else odds - math.log1p(math.exp(odds))
+
+
+def _log_scale(a: float, b: float) -> float:
+    """Give ln B(a, b)."""
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """Give the continued fraction of the incomplete beta function, by the method of Lentz (DLMF 3.10)."""
+    c, d = 1.0, _inverse(1 - (a + b) * x / (a + 1))
+    value = d
+    for term in range(1, _MAX_TERMS):
+        place = a + 2 * term
+        even = term * (b - term) * x / ((place - 1) * place)
+        odd = -(a + term) * (a + b + term) * x / (place * (place + 1))
+        for factor in (even, odd):
+            d = _inverse(1 + factor * d)
+            c = 1 + factor / c or _TINY
+            value *= c * d
+        if abs(c * d - 1) < _EPSILON:
+            break
+    return value
+
+
+def _inverse(number: float) -> float:
+    return 1 / (number or _TINY)

@@ -1,0 +1,79 @@
+"""The feed where there is no tournament yet: it waits for the first one."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.home import has_store, open_store, store_errors, store_path
+from arena.tui.shell.feed import Batch, Health
+
+if TYPE_CHECKING:
+    from arena_db.store import Store
+
+_LOOK_S: Final = 1.0
+FIRST: Final = "first"
+"""The name of the fact that this feed gives."""
+
+
+class First(msgspec.Struct, frozen=True):
+    """The tournament that has come."""
+
+    tournament: int
+    """Its id."""
+    name: str
+
+
+class FirstFeed:
+    """Looks once a second whether anybody has begun a tournament; ends when somebody has."""
+
+    def __init__(self, option: str | None, *, is_read_only: bool = False) -> None:
+        """Take the store: a path, or None for the usual place."""
+        self._option = option
+        self._is_read_only = is_read_only
+        self._stack = ExitStack()
+        self._store: Store | None = None
+        self._version: int | None = None
+        self._has_said = False
+
+    @property
+    def interval(self) -> float:
+        """Seconds to wait before the next `poll`."""
+        return _LOOK_S
+
+    def poll(self) -> Batch | None:
+        """Give which store it is, then the first tournament.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        if not self._has_said:
+            self._has_said = True
+            name = store_path(self._option).name
+            return Batch(health=Health(store=name, is_read_only=self._is_read_only))
+        if self._store is None and not has_store(self._option):
+            return None
+        try:
+            with store_errors():
+                return self._poll()
+        except ArenaError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store, self._version = None, None
+        self._stack.close()
+
+    def _poll(self) -> Batch | None:
+        if self._store is None:
+            self._store = self._stack.enter_context(open_store(self._option, read_only=True, create=False))
+        version = self._store.data_version()
+        if version == self._version:
+            return None
+        self._version = version
+        record = self._store.last_tournament(unfinished=False)
+        return None if record is None else Batch(facts={FIRST: First(record.id, record.name)}, is_last=True)

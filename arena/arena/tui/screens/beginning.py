@@ -1,0 +1,47 @@
+"""What stands in place of the wall where there is no tournament yet: how to begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.home import store_path
+from arena.tui.screens.app import dashboard_of
+from arena.tui.text import clip
+from arena.tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from arena.tui.text import Line
+
+_WORDS = 58
+"""Cells that the longest line takes."""
+
+
+class Beginning(Panel):
+    """Says how a tournament begins; it goes when one has."""
+
+    DEFAULT_CSS = """
+    Beginning { width: 1fr; height: 1fr; display: none; }
+    """
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        app = dashboard_of(self)
+        keys: list[Line] = [
+            (("7 ", "focus"), ("then ", ""), ("n ", "focus"), ("opens the form of a tournament", "")),
+            (("p ", "focus"), ("opens the form of a match of yours against a bot", "")),
+        ]
+        where = clip(f"The store is {store_path(app.store)}", min(width - 2, 200))
+        lines: list[Line] = [
+            (("No tournament has been played yet.", "title"),),
+            (),
+            *(() if app.is_read_only else keys),
+            (("", ""), ("arena tournament mcts minimax", "title"), (" in another terminal does, too;", "")),
+            (("what is begun there is shown here at once.", ""),),
+            (),
+            ((where, "dim"),),
+        ]
+        left = " " * max(1, (width - _WORDS) // 2)
+        above = max(0, (height - len(lines)) // 3)
+        return [*([()] * above), *(((left, ""), *line) if line else () for line in lines)]
