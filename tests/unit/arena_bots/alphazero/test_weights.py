@@ -13,6 +13,7 @@ from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
 from arena_plugins.contract import Limit
 from game_samples import make
+from labelled_sample import sample_quality
 from plain_trees import random_states
 
 MOST_BYTES = 3_000_000
@@ -59,6 +60,12 @@ def test_they_judge_positions(name: str) -> None:
         wins = [action for action in state.legal_actions if state.child(action).returns[player] > 0]
         result = bot.play(state, Limit())
         assert result.action in (wins or state.legal_actions)
+
+
+def test_connect_four_is_played_as_well_as_its_provenance_says() -> None:
+    told = tomllib.loads((WEIGHTS / "connect-four-best.provenance.toml").read_text("utf-8"))
+    bot = make_bot(make("connect-four"), 1, {"recipe": "best", "simulations": "0"})
+    assert sample_quality(bot).is_told_by(told["quality"])
 
 
 def test_a_game_with_weights_needs_no_option() -> None:
