@@ -39,7 +39,7 @@ _WAY_OUT = "save weights with numpy.savez, or export the network to ONNX"
 _BROKEN = (
     *(OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error),
     # Of zipfile: an unknown compression, an encrypted member.
-    *(NotImplementedError, RuntimeError),
+    RuntimeError,
 )
 
 

@@ -22,7 +22,7 @@ _INFO = re.compile(r"[^/]+\.dist-info/")
 _DAMAGED = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
     # A compression zipfile does not know, or an encrypted file.
-    *(NotImplementedError, RuntimeError),
+    RuntimeError,
 )
 """What reading a file raises that is no wheel."""
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*\.whl\Z")

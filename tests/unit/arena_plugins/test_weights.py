@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays, floating_dtypes, intege
 from onnx import TensorProto, helper
 
 from arena_plugins import PluginError, load_arrays, load_onnx
+from odd_archives import encrypted, with_unknown_compression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,7 +117,8 @@ def test_an_archive_with_anything_else_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, {"table.npy": array_file(np.arange(100))})
     whole = path.read_bytes()
-    for damaged in (whole[:200], whole.replace(b"\x05\x00\x00", b"\x06\x00\x00", 1)):
+    changed = whole.replace(b"\x05\x00\x00", b"\x06\x00\x00", 1)
+    for damaged in (whole[:200], changed, with_unknown_compression(whole), encrypted(whole)):
         path.write_bytes(damaged)
         with pytest.raises(PluginError, match="cannot be read"):
             load_arrays(path)

@@ -8,9 +8,11 @@ import pytest
 
 from arena.errors import PluginError
 from arena.shelf.wheels import read_wheel
+from odd_archives import encrypted, with_unknown_compression
 from wheels import make_wheel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -59,4 +61,14 @@ def test_a_file_that_is_no_zip(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "my_bot-1.0-py3-none-any.whl"
     path.write_bytes(content)
     with pytest.raises(PluginError, match="has not the metadata of one distribution"):
+        read_wheel(path)
+
+
+@pytest.mark.parametrize("change", [with_unknown_compression, encrypted])
+def test_a_wheel_that_cannot_be_unpacked(change: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "my_bot-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("my_bot-1.0.dist-info/METADATA", "Name: my_bot\nVersion: 1.0\n")
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(PluginError, match=r"my_bot-1\.0-py3-none-any\.whl"):
         read_wheel(path)
