@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 FOUR, THREE, SIX = "connect-four", "tic-tac-toe", "gomoku:size=6,k=4"
 OPPONENT = "three-plies"
+PURE = "mcts:c_puct=5,playouts=1000,rollouts=uniform,selection=puct"
+"""The paper's opponent: its own search without a net."""
 _SEED = 1
 _BOTS = Path(__file__).with_name("bots")
 _DEADLINE_S = 36_000
@@ -71,10 +73,14 @@ def _rows() -> Mapping[str, list[Row]]:
         for rules in ("off", "on", "notebook")
     ]
     keras = ((FOUR, "article"), (FOUR, "best"), (THREE, "article"), (THREE, "best"), (SIX, "best"))
+    alone = [f"alphazero:recipe={recipe},simulations=0" for recipe in ("article-selfplay", "best")]
+    searching = ["alphazero:c_puct=5,recipe=article", "alphazero:recipe=best"]
     return {
         "random": [Row(game, "random", "random") for game in (FOUR, THREE, SIX)],
         "keras": [Row(game, f"keras:recipe={recipe}", "random") for game, recipe in keras],
         "td-lambda": [Row(FOUR, bot, opponent) for opponent in ("random", OPPONENT) for bot in td],
+        "selfplay": [Row(FOUR, bot, "random") for bot in alone],
+        "alphazero": [Row(SIX, bot, PURE) for bot in (PURE, *searching)],
     }
 
 

@@ -8,9 +8,11 @@ import tomllib
 import numpy as np
 import pytest
 
+from arena.match import play_matches
 from arena_bots.alphazero.bot import WEIGHTS, make_bot
 from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
+from arena_plugins import load_bot
 from arena_plugins.contract import Limit
 from game_samples import make
 from labelled_sample import sample_quality
@@ -66,6 +68,17 @@ def test_connect_four_is_played_as_well_as_its_provenance_says() -> None:
     told = tomllib.loads((WEIGHTS / "connect-four-best.provenance.toml").read_text("utf-8"))
     bot = make_bot(make("connect-four"), 1, {"recipe": "best", "simulations": "0"})
     assert sample_quality(bot).is_told_by(told["quality"])
+
+
+def test_six_by_six_is_won_by_moving_first() -> None:
+    game = make("gomoku:k=4,size=6")
+    bots = (
+        make_bot(game, 1, {"recipe": "best", "simulations": "100"}),
+        load_bot("mcts:playouts=200,selection=puct,rollouts=uniform,c_puct=5", game, seed=1),
+    )
+    # It moves first in every other one.
+    won = [result.outcome for result in play_matches(game, bots, 9, seed=1)][::2]
+    assert won == ["first"] * 5
 
 
 def test_a_game_with_weights_needs_no_option() -> None:
