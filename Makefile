@@ -32,8 +32,10 @@ check: format lint types contracts coverage
 
 # Ours alone; PEERS=1 measures OpenSpiel in turns with us, too, and writes docs/benchmarks.md. Peers that live elsewhere:
 # make bench PEERS=1 PEER_PYTHONS="/a/bin/python /b/bin/python". CHECK=1 only warns of ratios that fell.
+# alpha-zero-general is in no index: ALPHA_ZERO_GENERAL=/a/clone.
 PEER_PYTHONS =
-BENCH = $(if $(PEERS),--peers $(PEER_PYTHONS:%=--peer-python %)) $(if $(CHECK),--check)
+ALPHA_ZERO_GENERAL =
+BENCH = $(if $(PEERS),--peers $(PEER_PYTHONS:%=--peer-python %) $(ALPHA_ZERO_GENERAL:%=--alpha-zero-general %)) $(if $(CHECK),--check)
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/run.py $(BENCH)
 

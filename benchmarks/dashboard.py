@@ -207,8 +207,8 @@ def main() -> None:
             "cores": os.cpu_count(),
             "load": os.getloadavg()[0],
             **large_store(folder / "large.db", chosen.matches, chosen.seconds),
-            "wall_10x2_80x24_percent": wall(folder / "10.db", 10, 2, (80, 24), chosen.seconds),
-            "wall_24x10_120x40_percent": wall(folder / "24.db", 24, 10, (120, 40), chosen.seconds),
+            "wall_10x2_80x24": wall(folder / "10.db", 10, 2, (80, 24), chosen.seconds),
+            "wall_24x10_120x40": wall(folder / "24.db", 24, 10, (120, 40), chosen.seconds),
             "commit_to_paint_ms": commit_to_paint(folder / "one.db", chosen.moves),
             "match_rate_with_3_viewers": match_rate(folder, chosen.duel, chosen.rounds),
         }
@@ -249,16 +249,17 @@ def large_store(db: Path, num_matches: int, seconds: float) -> dict[str, float]:
     }
 
 
-def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> float:
-    """Give the percent of a core that a wall of boards takes, each with so many moves a second."""
+def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> dict[str, float]:
+    """Give what a wall of boards takes, each with so many moves a second: percent of a core, and memory."""
     play = Play(db, boards)
     with play.store, play.going_on(boards * moves):
         screen = Screen(db, size)
         screen.wait_for(b"LIVE")
         time.sleep(3)
         share = screen.share(seconds)
+        memory = screen.memory_mb()
         screen.close()
-    return share
+    return {"percent": share, "memory_mb": memory}
 
 
 def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:

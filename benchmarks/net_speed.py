@@ -2,6 +2,7 @@
 
 python benchmarks/net_speed.py
 python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5
+python benchmarks/net_speed.py --alpha-zero-general CLONE
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import argparse
 import json
 import statistics
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from peers import alpha_zero_general
 
 from arena.games.notation import spec_of
 from arena_bots.alphazero.network import OnnxNet
@@ -43,6 +46,12 @@ def main() -> None:
     parser.add_argument("--game", default="gomoku:k=4,size=6")
     parser.add_argument("--net", default="article", help="article, or blocks and filters as in 4x48")
     parser.add_argument("--rounds", type=int, default=7, help="medians are taken over these")
+    parser.add_argument(
+        "--alpha-zero-general",
+        type=Path,
+        metavar="CLONE",
+        help="measure its self-play on 6x6 in turns with ours",
+    )
     parser.add_argument("--moves", type=int, default=1, help="of each match in a measurement of self-play")
     chosen = parser.parse_args()
     # With two threads beside a busy neighbour it is hundreds of times slower.
@@ -61,9 +70,14 @@ def main() -> None:
     sides["selfplay"] = player(onnx, game, "puct", LANES, chosen.moves)
     sides["selfplay_gumbel"] = player(onnx, game, "gumbel", LANES, chosen.moves)
     sides["selfplay_torch_alone"] = player(eager, game, "puct", 1, chosen.moves)
+    alone = ["selfplay_torch_alone"]
+    if chosen.alpha_zero_general:
+        sides["alpha_zero_general"] = alpha_zero_general.player(chosen.alpha_zero_general, eager, SIMULATIONS)
+        alone.append("alpha_zero_general")
     turns = [{name: rate(side) for name, side in sides.items()} for _ in range(chosen.rounds)]
     ratios = {str(batch): (f"onnx_{batch}", f"torch_{batch}") for batch in BATCHES}
-    ratios |= {name: (name, "selfplay_torch_alone") for name in ("selfplay", "selfplay_gumbel")}
+    for ours in ("selfplay", "selfplay_gumbel"):
+        ratios |= {ours if peer == alone[0] else f"{ours}_to_{peer}": (ours, peer) for peer in alone}
     figures: dict[str, object] = {
         "benchmark": "net_speed",
         "game": chosen.game,

@@ -10,10 +10,12 @@ from itertools import permutations
 
 import numpy as np
 
-from arena.rating.bootstrap import bootstrap, pair_outcomes
+from arena.rating.bootstrap import bootstrap
 from arena.rating.encounter import MatchResult
 from arena.rating.fit import fit
-from arena.rating.model import LOGITS_PER_ELO, FloatArray, PairResult, probabilities
+from arena.rating.likelihood import FloatArray, probabilities
+from arena.rating.model import LOGITS_PER_ELO, PairResult
+from arena.rating.outcomes import pair_outcomes
 from arena.rating.pairs import expected_elo, statistics
 
 ADVANTAGE = 40.0
@@ -63,7 +65,7 @@ def measure(scenario: Scenario, num_fields: int, seed: int) -> dict[str, object]
     for _ in range(num_fields):
         strength, results = draw_field(scenario, rng)
         ratings = fit(results, scenario.num_bots)
-        miss = ratings.elo - 1500 - (strength - strength.mean())
+        miss = np.array(ratings.elo) - 1500 - (strength - strength.mean())
         ratings_in += (np.abs(miss) <= ratings.error).tolist()
         squares += (miss**2).tolist()
         for i in range(1, scenario.num_bots):
@@ -138,7 +140,7 @@ def measure_speed(seed: int) -> dict[str, object]:
     start = time.process_time()
     ratings = fit(results, 50)
     seconds = time.process_time() - start
-    miss = ratings.elo - 1500 - (strength - strength.mean())
+    miss = np.array(ratings.elo) - 1500 - (strength - strength.mean())
     return {
         "scenario": "speed: a million matches of 50 bots",
         "cpu_seconds": round(seconds, 3),

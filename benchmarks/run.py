@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from report import machine, page
-from report.commands import PEERS
+from report.commands import CLONED, PEERS
 from report.measured import fallen, measure
-from report.running import BenchmarkError, find_peers, run_trials
+from report.running import BenchmarkError, find_clone, find_peers, run_trials
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -25,6 +25,8 @@ def main() -> int:
     chosen = _parse()
     try:
         peers = find_peers([sys.executable, *chosen.peer_python]) if chosen.peers else {}
+        if chosen.peers and chosen.alpha_zero_general:
+            peers[CLONED] = find_clone(chosen.alpha_zero_general)
         _tell_missing(set(peers), asked=chosen.peers)
         pythons = {module: peer.python for module, peer in peers.items()}
         before = machine.load()
@@ -65,6 +67,9 @@ def _parse() -> argparse.Namespace:
         metavar="PYTHON",
         help="an interpreter that has some of them",
     )
+    parser.add_argument(
+        "--alpha-zero-general", type=Path, metavar="CLONE", help="a clone of that peer, which is in no index"
+    )
     parser.add_argument("--trials", type=int, default=3, help="runs of each script, in turns")
     parser.add_argument("--quick", action="store_true", help="a few seconds a script, to see that all works")
     parser.add_argument(
@@ -80,7 +85,8 @@ def _tell_missing(found: set[str], *, asked: bool) -> None:
         print("only our side is measured; --peers adds the peers that are installed", file=sys.stderr)
     elif missing:
         print(
-            f"missing peers: {', '.join(missing)}; name a Python that has them with --peer-python",
+            f"missing peers: {', '.join(missing)}; name a Python that has them with --peer-python,"
+            " a clone with its own option",
             file=sys.stderr,
         )
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+CLONED = "alpha_zero_general"
+"""A peer that no interpreter has: it is read from a clone of its repository."""
 PEERS = {
     "pyspiel": ("OpenSpiel", "open-spiel"),
     "pettingzoo": ("PettingZoo", "pettingzoo"),
     "kaggle_environments": ("kaggle-environments", "kaggle-environments"),
     "pgx": ("pgx", "pgx"),
     "bitbully": ("BitBully", "bitbully"),
+    CLONED: ("alpha-zero-general", "alpha-zero-general"),
 }
 """Name and distribution of each peer by the module that shows that it is installed."""
 SCRATCH = "SCRATCH"
@@ -20,7 +23,7 @@ SCRATCH = "SCRATCH"
 
 if TYPE_CHECKING:
     Pythons = Mapping[str, str]
-    """The interpreter that has a module, by module."""
+    """The interpreter that has a module, by module; for the cloned peer its clone."""
     Extra = Callable[[Pythons, str], list[str]]
     """Gives options for what is installed; the second argument is our own interpreter."""
 
@@ -56,7 +59,7 @@ def _spiel_here(pythons: Pythons, own: str) -> list[str]:
 
 
 def _with(module: str, option: str) -> Extra:
-    """Give the interpreter that has a module by an option."""
+    """Give what has a module by an option."""
     return lambda pythons, _own: [option, pythons[module]] if module in pythons else []
 
 
@@ -87,7 +90,7 @@ COMMANDS = (
         ("--rounds", "1", "--matches", "1", "--duel", "6"),
         _nothing,
     ),
-    Command("net_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
+    Command("net_speed.py", ("--rounds", "5"), ("--rounds", "1"), _with(CLONED, "--alpha-zero-general")),
     Command("classifier_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
     Command(
         "isolation_cost.py",

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from report.commands import COMMANDS, PEERS
+from report.commands import CLONED, COMMANDS, PEERS
 from report.measured import recorded
 from report.plot import Bar, draw
 from report.rows import ROWS
@@ -152,7 +152,8 @@ def _commands(about: Circumstances) -> list[str]:
     """Give what was run, with our interpreter as `python` and the others named after the peer."""
     names = {sys.executable: sys.executable}
     for module, peer in about.peers.items():
-        names.setdefault(peer.python, f"PYTHON_WITH_{module.upper()}")
+        kind = "CLONE_OF" if module == CLONED else "PYTHON_WITH"
+        names.setdefault(peer.python, f"{kind}_{module.upper()}")
     pythons = {module: names[peer.python] for module, peer in about.peers.items()}
     told = [" ".join(arguments(command, pythons, quick=about.quick)) for command in COMMANDS]
     return [

@@ -97,16 +97,28 @@ def _net(batch: int, asked: float) -> Row:
     )
 
 
-def _selfplay(name: str, point: str, asked: float) -> Row:
-    return Row(
-        f"selfplay/{name}",
-        point,
-        "positions/s",
-        Figure("net_speed.py", f"per_cpu_s.{name}"),
-        "one match at a time, PyTorch, 100 simulations a move",
-        Figure("net_speed.py", "per_cpu_s.selfplay_torch_alone"),
-        Figure("net_speed.py", f"ratio.{name}"),
-        asked,
+def _selfplay(name: str, point: str, asked: float) -> tuple[Row, Row]:
+    ours = Figure("net_speed.py", f"per_cpu_s.{name}")
+    return (
+        Row(
+            f"selfplay/{name}/alpha-zero-general",
+            point,
+            "positions/s",
+            ours,
+            "alpha-zero-general, 100 simulations a move",
+            Figure("net_speed.py", "per_cpu_s.alpha_zero_general"),
+            Figure("net_speed.py", f"ratio.{name}_to_alpha_zero_general"),
+            asked,
+        ),
+        Row(
+            f"selfplay/{name}",
+            point,
+            "positions/s",
+            ours,
+            "our search, one match at a time, PyTorch, 100 simulations a move",
+            Figure("net_speed.py", "per_cpu_s.selfplay_torch_alone"),
+            Figure("net_speed.py", f"ratio.{name}"),
+        ),
     )
 
 
@@ -217,8 +229,8 @@ ROWS = (
     ),
     _net(1, 4.5),
     _net(64, 2),
-    _selfplay("selfplay", "self-play in lockstep, 100 simulations a move", 8),
-    _selfplay("selfplay_gumbel", "self-play in lockstep as it is trained with", 25),
+    *_selfplay("selfplay", "self-play in lockstep, 100 simulations a move", 8),
+    *_selfplay("selfplay_gumbel", "self-play in lockstep as it is trained with", 25),
     Row(
         "classifier/move",
         "a move of the classifier",

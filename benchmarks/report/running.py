@@ -63,6 +63,16 @@ def find_peers(pythons: Sequence[str]) -> dict[str, Installed]:
     return found
 
 
+def find_clone(clone: Path) -> Installed:
+    """Give the cloned peer, its commit as version."""
+    git = ["git", "-C", str(clone), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(git, stdout=subprocess.PIPE, text=True, timeout=60, check=True)  # noqa: S603 - a folder the user names
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BenchmarkError(f"{clone} is no clone of a repository: {error}") from error
+    return Installed(str(clone.resolve()), done.stdout.strip())
+
+
 def arguments(command: Command, pythons: Pythons, *, quick: bool) -> list[str]:
     """Give the options of a script."""
     return [*(command.quick if quick else command.args), *command.told(pythons, sys.executable)]

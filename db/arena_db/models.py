@@ -231,23 +231,12 @@ matches = Table(
     columns.length("record_hash", 32, 32),
     sqlite_strict=True,
 )
-Index(
-    "uq_matches_final",
-    matches.c.tournament_id,
-    matches.c.number,
-    unique=True,
-    sqlite_where=_FINAL,
-    postgresql_where=_FINAL,
+columns.partial_index(
+    "uq_matches_final", matches.c.tournament_id, matches.c.number, unique=True, where=_FINAL
 )
 for _column in ("tournament_id", "first_bot", "second_bot", "started_at"):
     Index(f"ix_matches_{_column}_id", matches.c[_column], matches.c.id)
-Index(
-    "ix_matches_termination_id",
-    matches.c.termination,
-    matches.c.id,
-    sqlite_where=FAILED,
-    postgresql_where=FAILED,
-)
+columns.partial_index("ix_matches_termination_id", matches.c.termination, matches.c.id, where=FAILED)
 
 # Beside the matches, so that a list of them reads none of it; most matches have none.
 remarks = Table(

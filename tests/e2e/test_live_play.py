@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import strange_bots
+from arena.live.reducer import reduce
 from arena.tournament.launch import Launched, start_tournament
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.shell.feed import Model, advance
@@ -46,12 +47,19 @@ class Watcher:
     def __init__(self, db: Path) -> None:
         self.feed = StoreFeed(str(db), 1)
         self.model = Model()
+        self.stalled: set[int] = set()
+        """Numbers of the matches that stood still at any moment."""
 
     def sees(self, is_so: Callable[[LiveView], object]) -> bool:
         """Take what is new, and say whether it is so now."""
         batch = self.feed.poll()
         if batch is not None:
+            view = self.model.view if batch.view is None else batch.view
+            for event in batch.events:
+                view = reduce(view, event)
+                self.stalled |= _stalled(view)
             self.model = advance(self.model, batch)
+            self.stalled |= _stalled(self.model.view)
         return bool(is_so(self.model.view))
 
     def warning(self) -> str:
@@ -155,15 +163,45 @@ def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> 
 def test_a_coordinator_that_was_killed_is_missed_and_replaced(place: Place, started: Launched) -> None:
     watcher = Watcher(place.db)
     until("a match is being played", lambda: watcher.sees(_is_played))
-    os.kill(started.pid, signal.SIGKILL)
-    until("it is missed", lambda: watcher.warning() == "no coordinator")
+    terminal = Terminal(place.db, "watch", "--ascii", "--reduce-motion")
+    try:
+        terminal.wait_for(b"LIVE")
+        assert b"stalled" not in terminal.output
+        os.kill(started.pid, signal.SIGKILL)
+        until("it is missed", lambda: watcher.warning() == "no coordinator")
+        assert _stalled(watcher.model.view) == {1}
+        terminal.wait_for(b" stalled")
+    finally:
+        terminal.close()
     assert started.poll() == -signal.SIGKILL
     place.gate.touch()
     again = start_tournament(["resume"], db=str(place.db))
     until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
+    assert _stalled(watcher.model.view) == set()
     until("it has ended", lambda: again.poll() is not None)
     assert again.poll() == 0, again.complaint()
     until("nobody is expected", lambda: watcher.warning() == "")
+    with Store.open(place.db) as store:
+        assert store.check() == []
+
+
+def test_the_board_of_a_worker_that_was_killed_stands_still_and_goes_on(
+    place: Place, started: Launched
+) -> None:
+    watcher = Watcher(place.db)
+    until("a match is being played", lambda: watcher.sees(_is_played))
+    assert watcher.stalled == set()
+    for worker in _workers(started.pid):
+        os.kill(worker, signal.SIGKILL)
+    until("its board stands still", lambda: watcher.sees(lambda _: watcher.stalled))
+    assert watcher.stalled == {1}
+    until("it begins again", lambda: watcher.sees(lambda view: _is_played(view) and not _stalled(view)))
+    assert watcher.warning() == ""
+    assert "worker" in watcher.model.view.notices[0].text
+    place.gate.touch()
+    until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
+    until("the process has ended", lambda: started.poll() is not None)
+    assert started.poll() == 0, started.complaint()
     with Store.open(place.db) as store:
         assert store.check() == []
 
@@ -192,6 +230,18 @@ def test_what_cannot_be_held_says_why(place: Place) -> None:
     assert launched.poll() == 2
     assert launched.tournament() == ""
     assert 'no bot "mtcs"' in launched.complaint()
+
+
+def _workers(coordinator: int) -> list[int]:
+    """Give the processes that play for a coordinator."""
+    children = Path(f"/proc/{coordinator}/task/{coordinator}/children").read_text("ascii").split()
+    found = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    assert found, "no worker"
+    return [int(child) for child in found]
+
+
+def _stalled(view: LiveView) -> set[int]:
+    return {number for number, match in view.matches.items() if match.is_stalled}
 
 
 def _is_played(view: LiveView) -> bool:

@@ -46,6 +46,11 @@ def test_the_terminal_is_restored_after_a_signal(terminal: Terminal, number: int
     assert terminal.is_restored()
 
 
+def test_watch_ends_when_its_terminal_is_gone(terminal: Terminal) -> None:
+    terminal.wait_for(b"ENDED")
+    terminal.vanish()
+
+
 def test_replay_starts_and_quits(db: Path) -> None:
     terminal = Terminal(db, "replay", "1", "--ascii")
     try:

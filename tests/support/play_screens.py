@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.play import PlayScreen
+from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.play_board import PlayBoard
 from dashboard import screen_lines
 from plays import DEADLINE_S, LocalLink, config
@@ -74,21 +75,30 @@ class Board:
         await self.pilot.pause()
 
 
-def played(
+def played(  # noqa: PLR0913 # what a play can be
     path: Path,
     act: Callable[[Board], Awaitable[_Result]],
     settings: PlayConfig = FOUR,
     size: tuple[int, int] = (80, 24),
     gate: threading.Event | None = None,
+    *,
+    among_others: bool = False,
 ) -> _Result:
-    """Begin a play on a screen, act on it, and leave."""
+    """Begin a play on a screen, alone or above those of the dashboard, act on it, and leave."""
     link = LocalLink(path / "a.db", settings, gate)
     app = Dashboard(
-        None, [PlayScreen], store=str(path / "a.db"), play=link, glyphs="ascii", reduce_motion=True
+        None,
+        ALL_SCREENS if among_others else [PlayScreen],
+        store=str(path / "a.db"),
+        play=link,
+        glyphs="ascii",
+        reduce_motion=True,
     )
 
     async def run() -> _Result:
         async with app.run_test(size=size, notifications=True) as pilot:
+            if among_others:
+                await app.push_screen(PlayScreen(link))
             board = Board(pilot, app, link)
             if gate is None:
                 await board.turn(1, len(settings.opening) + (settings.side == "second"))

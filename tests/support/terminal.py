@@ -28,6 +28,7 @@ class Terminal:
         ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(other)
         self._other = other
+        self._ends = [self._own, other]
         self.process = subprocess.Popen(  # noqa: S603 # our own program
             [sys.executable, "-m", "arena", *words, "--db", str(db)],
             stdin=other,
@@ -64,13 +65,21 @@ class Terminal:
         modes = all(self.output.rfind(on) < self.output.rfind(off) for on, off in _ON.items())
         return modes and termios.tcgetattr(self._other) == self.before
 
+    def vanish(self) -> int:
+        """Be gone without a signal; give the exit status of the program that notices."""
+        self._close()
+        return self.process.wait(DEADLINE_S)
+
     def close(self) -> None:
         """End what still runs."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._own)
-        os.close(self._other)
+        self._close()
+
+    def _close(self) -> None:
+        while self._ends:
+            os.close(self._ends.pop())
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._own], [], [], seconds)[0]:

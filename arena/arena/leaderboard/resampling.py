@@ -6,14 +6,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from arena.leaderboard.sides import POINTS
-from arena.rating.bootstrap import pair_outcomes
 from arena.rating.encounter import MatchResult
+from arena.rating.outcomes import pair_outcomes
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from arena.rating.bootstrap import PairOutcome
+    from arena.rating.outcomes import PairOutcome
     from arena_db.records import MatchFilter, StoredMatch
     from arena_db.store import Store
 

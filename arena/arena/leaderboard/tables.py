@@ -8,7 +8,6 @@ import msgspec
 
 from arena.errors import ConfigError
 from arena.leaderboard.sides import Sides
-from arena.rating.bootstrap import bootstrap
 from arena.rating.fit import fit
 from arena.rating.misfit import Residual, cycles, residuals
 from arena.rating.weights import OutcomeCount, weigh
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from arena.leaderboard.sides import Field
-    from arena.rating.bootstrap import PairOutcome
-    from arena.rating.model import FloatArray, PairResult
+    from arena.rating.model import PairResult
+    from arena.rating.outcomes import PairOutcome
     from arena.rating.ratings import Ratings
-
 
 _MISFIT = 3.0
 """Standard deviations from which an encounter does not fit its ratings."""
@@ -143,7 +141,7 @@ class _RowMaker:
     """Puts the row of a bot together from its rating and its counts."""
 
     def __init__(
-        self, field: Field, ratings: Ratings, pool: str, intervals: tuple[FloatArray, FloatArray] | None
+        self, field: Field, ratings: Ratings, pool: str, intervals: tuple[list[float], list[float]] | None
     ) -> None:
         self._field = field
         self._ratings = ratings
@@ -157,16 +155,16 @@ class _RowMaker:
         results = sides.results[bot, 0] + sides.results[bot, 1]
         games = results.total()
         points = sum(points * number for points, number in results.items())
-        low, high = (None, None) if self._intervals is None else (float(end[bot]) for end in self._intervals)
+        low, high = (None, None) if self._intervals is None else (end[bot] for end in self._intervals)
         return Row(
             rank=place + 1,
             name=self._field.names[bot],
             identity=self._field.identities[bot],
-            elo=float(ratings.elo[bot]),
-            error=float(ratings.error[bot]),
+            elo=ratings.elo[bot],
+            error=ratings.error[bot],
             bootstrap_low=low,
             bootstrap_high=high,
-            rests_on_prior=bool(ratings.rests_on_prior[bot]),
+            rests_on_prior=ratings.rests_on_prior[bot],
             games=games,
             wins=results[1.0],
             draws=results[0.5],
@@ -188,11 +186,15 @@ class _RowMaker:
 
 def _intervals(
     num_bots: int, anchor: tuple[int, float] | None, resampling: Resampling | None
-) -> tuple[FloatArray, FloatArray] | None:
+) -> tuple[list[float], list[float]] | None:
     if resampling is None:
         return None
+    # NumPy is slow to load and takes 12 MB: only who asks for samples has it.
+    from arena.rating.bootstrap import bootstrap
+
     outcomes, num_samples = resampling
-    return bootstrap(outcomes, num_bots, num_samples=num_samples, anchor=anchor).interval()
+    low, high = bootstrap(outcomes, num_bots, num_samples=num_samples, anchor=anchor).interval()
+    return low.tolist(), high.tolist()
 
 
 def _anchor_index(names: Sequence[str], anchor: tuple[str, float] | None) -> tuple[int, float] | None:

@@ -115,9 +115,9 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
         return self.moves[-1].cell if self.moves else None
 
     @property
-    def title(self) -> str:
-        """Who plays: `az v mcts`."""
-        return f"{self.seats[0].label} v {self.seats[1].label}"
+    def labels(self) -> tuple[str, str]:
+        """Who plays, the first player before the second."""
+        return self.seats[0].label, self.seats[1].label
 
     @property
     def id_text(self) -> str:

@@ -9,40 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.errors import ConfigError
-from arena.rating.encounter import count_encounter, split_pairs
-from arena.rating.fit import DEFAULT_PRIOR, frame, maximise
-from arena.rating.likelihood import Posterior
-from arena.rating.model import LOGITS_PER_ELO, Counts, FloatArray, PairResult, Prior, count
+from arena.rating import graph
+from arena.rating.dense import maximise
+from arena.rating.fit import DEFAULT_PRIOR, hang
+from arena.rating.likelihood import Counts, FloatArray, Posterior, arrays_of
+from arena.rating.model import LOGITS_PER_ELO, Prior, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.rating.encounter import MatchResult
-
-
-@dataclass(frozen=True, slots=True)
-class PairOutcome:
-    """How often a pair of two bots ended in one way; one side is None for a match without counterpart."""
-
-    i: int
-    """Index of one bot; the points are its."""
-    j: int
-    """Index of the other."""
-    as_first: float | None
-    """Points where it moved first: 1, 0.5 or 0."""
-    as_second: float | None
-    """Points where it moved second."""
-    count: float = 1.0
-    """Pairs that ended so; need not be whole."""
-
-    def results(self, times: float) -> list[PairResult]:
-        """The matches in it, `times` over."""
-        found: list[PairResult] = []
-        if self.as_first is not None:
-            found.append(_result(self.i, self.j, self.as_first, times))
-        if self.as_second is not None:
-            found.append(_result(self.j, self.i, 1 - self.as_second, times))
-        return found
+    from arena.rating.outcomes import PairOutcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,23 +40,6 @@ class Bootstrap:
         return low, high
 
 
-def pair_outcomes(i: int, j: int, results: Iterable[MatchResult]) -> list[PairOutcome]:
-    """The matches of an encounter as pairs, each weighing unique / total matches.
-
-    Args:
-        i: index of the bot whose view `results` take.
-        j: index of the other one.
-        results: matches of the encounter.
-    """
-    results = list(results)
-    counts = count_encounter(results)
-    weights: dict[tuple[float | None, float | None], float] = defaultdict(float)
-    for pair in split_pairs(results):
-        points = {match.is_first: match.score for match in pair}
-        weights[points.get(True), points.get(False)] += counts.num_unique / counts.num_matches
-    return [PairOutcome(i, j, *key, weight) for key, weight in weights.items()]
-
-
 def bootstrap(  # noqa: PLR0913 (four of them are keywords with defaults)
     outcomes: Iterable[PairOutcome],
     num_bots: int,
@@ -100,18 +59,14 @@ def bootstrap(  # noqa: PLR0913 (four of them are keywords with defaults)
     if num_samples < 1:
         raise ConfigError(f"{num_samples} bootstrap samples give no interval; draw 200 or more")
     outcomes = [outcome for outcome in outcomes if outcome.count > 0]
-    posterior = Posterior(
-        count((result for outcome in outcomes for result in outcome.results(outcome.count)), num_bots),
-        num_bots,
-        prior,
-    )
-    counts = posterior.counts
-    best = maximise(posterior)
-    matrix, offset = frame(counts, num_bots, anchor)
+    rows = count((result for outcome in outcomes for result in outcome.results(outcome.count)), num_bots)
+    counts, table = arrays_of(rows), graph.components(rows, num_bots)
+    best = maximise(Posterior(counts, num_bots, prior))
     elo = np.empty((num_samples, num_bots))
     for row, sample in enumerate(_draw(outcomes, counts, num_samples, np.random.default_rng(seed))):
         drawn = Posterior(Counts(counts.first, counts.second, sample), num_bots, prior)
-        elo[row] = offset + matrix @ maximise(drawn, best)[:num_bots] / LOGITS_PER_ELO
+        strength = maximise(drawn, best)[:num_bots] / LOGITS_PER_ELO
+        elo[row] = hang(strength.tolist(), table, anchor)
     return Bootstrap(elo)
 
 
@@ -135,9 +90,3 @@ def _draw(
                 unit = np.array([result.wins, result.draws, result.losses])
                 drawn[:, rows[result.first, result.second]] += np.outer(times[:, column], unit)
     return drawn
-
-
-def _result(first: int, second: int, score: float, times: float) -> PairResult:
-    """`times` matches in which the first player took `score`."""
-    is_decided = score in (0, 1)
-    return PairResult(first, second, times * (score == 1), times * (not is_decided), times * (score == 0))

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from arena.rating.model import Counts, IntArray
+    from collections.abc import Sequence
+
+    from arena.rating.model import Row
 
 
-def components(counts: Counts, num_bots: int) -> IntArray:
+def components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
     """Label of each bot's connected part, numbered by its first bot, `[num_bots]`."""
-    edges = list(zip(counts.first.tolist(), counts.second.tolist(), strict=True))
+    edges = [(row.first, row.second) for row in rows]
     neighbours = _adjacency(num_bots, edges + [(b, a) for a, b in edges])
-    labels = np.full(num_bots, -1, dtype=np.int64)
+    labels = [-1] * num_bots
+    seen: set[int] = set()
     for bot in range(num_bots):
-        if labels[bot] < 0:
-            labels[_reach(neighbours, bot, set())] = bot
+        for member in _reach(neighbours, bot, seen):
+            labels[member] = bot
     return _renumber(labels)
 
 
-def strong_components(counts: Counts, num_bots: int) -> IntArray:
+def strong_components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
     """Label of each bot's strongly connected part, numbered by its first bot, `[num_bots]`.
 
     An edge leads from a bot to each that it took a point or half a point from: inside a part, chains of
     such results lead from each bot to each other one, so the gap rests on matches and not on the prior.
     """
     edges: list[tuple[int, int]] = []
-    for first, second, (wins, draws, losses) in zip(
-        counts.first.tolist(), counts.second.tolist(), counts.outcomes.tolist(), strict=True
-    ):
-        edges += [(first, second)] * (wins + draws > 0) + [(second, first)] * (losses + draws > 0)
+    for row in rows:
+        wins, draws, losses = row.outcomes
+        edges += [(row.first, row.second)] * (wins + draws > 0)
+        edges += [(row.second, row.first)] * (losses + draws > 0)
     forward = _adjacency(num_bots, edges)
     backward = _adjacency(num_bots, [(b, a) for a, b in edges])
     # Kosaraju: by decreasing finishing time, what leads back to a bot is in its part.
@@ -39,10 +40,11 @@ def strong_components(counts: Counts, num_bots: int) -> IntArray:
     seen: set[int] = set()
     for bot in range(num_bots):
         order += _reach(forward, bot, seen)
-    labels = np.full(num_bots, -1, dtype=np.int64)
+    labels = [-1] * num_bots
     seen.clear()
     for bot in reversed(order):
-        labels[_reach(backward, bot, seen)] = bot
+        for member in _reach(backward, bot, seen):
+            labels[member] = bot
     return _renumber(labels)
 
 
@@ -69,7 +71,7 @@ def _reach(neighbours: list[list[int]], start: int, seen: set[int]) -> list[int]
     return finished
 
 
-def _renumber(labels: IntArray) -> IntArray:
+def _renumber(labels: Sequence[int]) -> tuple[int, ...]:
     """The same parts, numbered from 0 in order of their first bot."""
     numbers: dict[int, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels.tolist()], dtype=np.int64)
+    return tuple(numbers.setdefault(label, len(numbers)) for label in labels)

@@ -1,16 +1,65 @@
-"""The log posterior of the model with its gradient and Hessian, in natural units.
+"""The log posterior of the model with its gradient and Hessian, in natural units, on arrays.
 
 A point is `[x_1 … x_n, a, ln nu]`: ratings and first-player term in log-odds. The log posterior is the log of
 softmaxes that are linear in the point, plus terms of the prior: concave, with one maximum.
+`few` has the same in plain numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from arena.rating.model import LOGITS_PER_ELO, Counts, FloatArray, Prior, probabilities
+from arena.rating.model import LOGITS_PER_ELO, Prior
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.rating.model import Row
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """All results as arrays, one row per ordered pair of bots that met."""
+
+    first: IntArray
+    """Index of the bot that moved first, `[rows]`."""
+    second: IntArray
+    """Index of the other one, `[rows]`."""
+    outcomes: FloatArray
+    """Won, drawn and lost by the first player, `[rows, 3]`."""
+
+    @property
+    def weight(self) -> FloatArray:
+        """Matches per row, `[rows]`."""
+        return self.outcomes.sum(axis=1)
+
+
+def arrays_of(rows: Sequence[Row]) -> Counts:
+    """Puts counted results into arrays."""
+    return Counts(
+        first=np.array([row.first for row in rows], dtype=np.int64),
+        second=np.array([row.second for row in rows], dtype=np.int64),
+        outcomes=np.array([row.outcomes for row in rows], dtype=np.float64).reshape(len(rows), 3),
+    )
+
+
+def probabilities(gap: FloatArray, log_draw: float) -> FloatArray:
+    """Win, draw and loss of the first player, `[rows, 3]`: `arena.rating.model.chances` of many gaps.
+
+    Args:
+        gap: natural log-odds, first player's advantage included, `[rows]`.
+        log_draw: ln nu.
+    """
+    weights = np.stack([gap / 2, np.full_like(gap, log_draw), -gap / 2], axis=-1)
+    weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

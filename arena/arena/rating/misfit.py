@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from arena.rating.model import LOGITS_PER_ELO, Counts, FloatArray, PairResult, count, moments, probabilities
+from arena.rating.model import LOGITS_PER_ELO, chances, count, moments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from arena.rating.model import PairResult, Row
     from arena.rating.ratings import Ratings
 
 BEATS = 1.645
@@ -38,9 +37,9 @@ class Residual:
 
 def residuals(results: Iterable[PairResult], ratings: Ratings) -> tuple[Residual, ...]:
     """One residual per encounter, the worst fit first (Pearson residuals)."""
-    counts = count(results, len(ratings.names))
-    gaps = ratings.strength[counts.first] - ratings.strength[counts.second]
-    found = _encounters(counts, (gaps + ratings.advantage) * LOGITS_PER_ELO, ratings.log_draw)
+    rows = count(results, len(ratings.names))
+    gaps = [ratings.strength[row.first] - ratings.strength[row.second] + ratings.advantage for row in rows]
+    found = _encounters(rows, gaps, ratings.log_draw)
     return tuple(sorted(found, key=lambda residual: -abs(residual.standardised)))
 
 
@@ -52,10 +51,9 @@ def cycles(
     `x > y` says that x took more points from y than equals would, given who moved first, by `beats` standard
     errors, so that cycles made by luck alone stay rare.
     """
-    counts = count(results, len(ratings.names))
-    gaps = np.full(len(counts.first), ratings.advantage * LOGITS_PER_ELO)
+    rows = count(results, len(ratings.names))
     beaten: list[set[int]] = [set() for _ in ratings.names]
-    for encounter in _encounters(counts, gaps, ratings.log_draw):
+    for encounter in _encounters(rows, [ratings.advantage] * len(rows), ratings.log_draw):
         if abs(encounter.standardised) >= beats:
             better, worse = (encounter.i, encounter.j)[:: 1 if encounter.standardised > 0 else -1]
             beaten[better].add(worse)
@@ -69,21 +67,19 @@ def cycles(
     )
 
 
-def _encounters(counts: Counts, gaps: FloatArray, log_draw: float) -> list[Residual]:
-    """Adds up both sides of each encounter; `gaps` are log-odds of the first player, `[rows]`."""
-    mean, variance = moments(probabilities(gaps, log_draw))
-    scores = counts.outcomes[:, 0] + counts.outcomes[:, 1] / 2
-    sums: dict[tuple[int, int], FloatArray] = {}
-    for row, (first, second) in enumerate(zip(counts.first.tolist(), counts.second.tolist(), strict=True)):
-        weight = counts.weight[row]
-        points = np.array([scores[row], weight * mean[row]])
-        seen = points if first < second else weight - points
-        add = np.array([weight, *seen, weight * variance[row]])
-        key = (min(first, second), max(first, second))
-        sums[key] = sums.get(key, np.zeros(4)) + add
+def _encounters(rows: Sequence[Row], gaps: Sequence[float], log_draw: float) -> list[Residual]:
+    """Adds up both sides of each encounter; `gaps` are Elo of the first player above the other, `[rows]`."""
+    sums: dict[tuple[int, int], list[float]] = {}
+    for row, gap in zip(rows, gaps, strict=True):
+        mean, variance = moments(chances(gap * LOGITS_PER_ELO, log_draw))
+        weight, (wins, draws, _) = row.weight, row.outcomes
+        score, expected = wins + draws / 2, weight * mean
+        if row.first > row.second:
+            score, expected = weight - score, weight - expected
+        found = sums.setdefault((min(row.first, row.second), max(row.first, row.second)), [0.0] * 4)
+        for place, add in enumerate((weight, score, expected, weight * variance)):
+            found[place] += add
     return [
         Residual(i, j, weight, score, expected, (score - expected) / math.sqrt(spread))
-        for (i, j), (weight, score, expected, spread) in (
-            (key, total.tolist()) for key, total in sums.items()
-        )
+        for (i, j), (weight, score, expected, spread) in sums.items()
     ]

@@ -6,16 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
+Chances: TypeAlias = "tuple[float, float, float]"
+"""Of win, draw and loss of the first player."""
 
 LOGITS_PER_ELO = math.log(10) / 400
 """Natural log-odds in one Elo: 400 Elo are ten wins per loss."""
@@ -73,25 +70,25 @@ class Prior:
                 raise ConfigError(f"the prior's {name} is {value}; it must be finite and at least {_LEAST}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """All results as arrays, one row per ordered pair of bots that met."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All results of an ordered pair of bots."""
 
-    first: IntArray
-    """Index of the bot that moved first, `[rows]`."""
-    second: IntArray
-    """Index of the other one, `[rows]`."""
-    outcomes: FloatArray
-    """Won, drawn and lost by the first player, `[rows, 3]`."""
+    first: int
+    """Index of the bot that moved first."""
+    second: int
+    """Index of the other one."""
+    outcomes: tuple[float, float, float]
+    """Won, drawn and lost by the first player."""
 
     @property
-    def weight(self) -> FloatArray:
-        """Matches per row, `[rows]`."""
-        return self.outcomes.sum(axis=1)
+    def weight(self) -> float:
+        """Matches in all."""
+        return sum(self.outcomes)
 
 
-def count(results: Iterable[PairResult], num_bots: int) -> Counts:
-    """Adds up results by ordered pair, so that neither order nor splitting matters.
+def count(results: Iterable[PairResult], num_bots: int) -> tuple[Row, ...]:
+    """Adds up results, one row per ordered pair that met, so that neither order nor splitting matters.
 
     Raises:
         ConfigError: an index outside the bots, a bot against itself, a negative or infinite count.
@@ -103,12 +100,7 @@ def count(results: Iterable[PairResult], num_bots: int) -> Counts:
         row[0] += result.wins
         row[1] += result.draws
         row[2] += result.losses
-    pairs = sorted(pair for pair, row in sums.items() if sum(row) > 0)
-    return Counts(
-        first=np.array([first for first, _ in pairs], dtype=np.int64),
-        second=np.array([second for _, second in pairs], dtype=np.int64),
-        outcomes=np.array([sums[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), 3),
-    )
+    return tuple(Row(*pair, (row[0], row[1], row[2])) for pair, row in sorted(sums.items()) if sum(row) > 0)
 
 
 def _check(result: PairResult, num_bots: int) -> None:
@@ -121,24 +113,26 @@ def _check(result: PairResult, num_bots: int) -> None:
         raise ConfigError(f"{result} has a count that is negative or not finite")
 
 
-def probabilities(gap: FloatArray, log_draw: float) -> FloatArray:
-    """Win, draw and loss of the first player, `[rows, 3]`.
+def chances(gap: float, log_draw: float) -> Chances:
+    """Win, draw and loss of the first player.
 
     Weights exp(gap / 2), nu, exp(-gap / 2), normalised: Davidson 1970, "On extending the Bradley-Terry
     model to accommodate ties in paired comparison experiments".
 
     Args:
-        gap: natural log-odds, first player's advantage included, `[rows]`.
+        gap: natural log-odds, first player's advantage included.
         log_draw: ln nu.
     """
-    weights = np.stack([gap / 2, np.full_like(gap, log_draw), -gap / 2], axis=-1)
-    weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    half = gap / 2
+    top = max(abs(half), log_draw)
+    win, draw, loss = math.exp(half - top), math.exp(log_draw - top), math.exp(-half - top)
+    total = win + draw + loss
+    return win / total, draw / total, loss / total
 
 
-def moments(chances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of the first player's score (1, one half, 0) in one match, each `[rows]`."""
-    mean = chances[:, 0] + chances[:, 1] / 2
+def moments(chances: Chances) -> tuple[float, float]:
+    """Mean and variance of the first player's score (1, one half, 0) in one match."""
+    win, draw, loss = chances
+    mean = win + draw / 2
     # Around the mean: the difference of second moment and square would round to 0 at hopeless gaps.
-    away = np.array([1.0, 0.5, 0.0]) - mean[:, np.newaxis]
-    return mean, (chances * away**2).sum(axis=1)
+    return mean, win * (1 - mean) ** 2 + draw * (0.5 - mean) ** 2 + loss * mean**2

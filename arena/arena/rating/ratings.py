@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
-import numpy as np
-import numpy.typing as npt
-
 from arena.errors import ConfigError
-from arena.rating.model import LOGITS_PER_ELO, FloatArray, IntArray, moments, probabilities
+from arena.rating.model import LOGITS_PER_ELO, chances, moments
 
 Z95 = NormalDist().inv_cdf(0.975)
 """Half width of a 95 % interval in standard errors."""
@@ -56,22 +54,22 @@ class Ratings:
     """Bots on one scale per table; a table is a connected part of the graph of matches."""
 
     names: tuple[str, ...]
-    elo: FloatArray
+    elo: tuple[float, ...]
     """Shown rating: the mean of a table is 1500, or the anchor has the value it was given, `[num_bots]`."""
-    error: FloatArray
+    error: tuple[float, ...]
     """Half of the 95 % interval, Elo, `[num_bots]`.
 
     It is relative to what the table hangs on, its mean or the anchor; of a bot without matches, to the prior.
     """
-    num_matches: FloatArray
+    num_matches: tuple[float, ...]
     """Matches of each bot, weighted, `[num_bots]`."""
-    table: IntArray
+    table: tuple[int, ...]
     """Number of each bot's table, `[num_bots]`."""
-    strong: IntArray
+    strong: tuple[int, ...]
     """Number of each bot's strongly connected part, `[num_bots]`."""
-    strength: FloatArray
+    strength: tuple[float, ...]
     """Elo above the origin of the prior, `[num_bots]`."""
-    covariance: FloatArray
+    covariance: tuple[tuple[float, ...], ...]
     """Covariance of `strength`, Elo squared, `[num_bots, num_bots]`."""
     advantage: float
     """What moving first is worth, Elo."""
@@ -88,20 +86,21 @@ class Ratings:
         return math.exp(self.log_draw)
 
     @cached_property
-    def rests_on_prior(self) -> npt.NDArray[np.bool_]:
+    def rests_on_prior(self) -> tuple[bool, ...]:
         """True where the rating is marked `?`, `[num_bots]`.
 
         Unmarked is the largest strongly connected part of each table, if it has two bots and no rival of its
         size; between it and the others only the prior bounds the gap.
         """
-        marks = np.ones(len(self.names), dtype=np.bool_)
-        # np.unique would load numpy.ma, 2 MB.
-        for table in sorted(set(self.table.tolist())):
-            parts, sizes = np.unique(self.strong[self.table == table], return_counts=True)
-            largest = sizes.max()
-            if largest > 1 and np.count_nonzero(sizes == largest) == 1:
-                marks[self.strong == parts[sizes.argmax()]] = False
-        return marks
+        sizes = Counter(self.strong)
+        bounded: set[int] = set()
+        for table in set(self.table):
+            parts = {part for part, number in zip(self.strong, self.table, strict=True) if number == table}
+            largest = max(sizes[part] for part in parts)
+            found = [part for part in parts if sizes[part] == largest]
+            if largest > 1 and len(found) == 1:
+                bounded.update(found)
+        return tuple(part not in bounded for part in self.strong)
 
     def gap(self, i: int, j: int) -> Gap:
         """How far bot `i` is above bot `j`, with the error of the gap itself.
@@ -110,10 +109,10 @@ class Ratings:
             ConfigError: the bots are in different tables.
         """
         self._check_comparable(i, j)
-        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
-        elo, se = float(self.strength[i] - self.strength[j]), math.sqrt(max(float(variance), 0.0))
+        variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
+        elo, se = self.strength[i] - self.strength[j], math.sqrt(max(variance, 0.0))
         los = NormalDist().cdf(elo / se) if se else 0.5
-        return Gap(elo, se, los, rests_on_prior=bool(self.strong[i] != self.strong[j]))
+        return Gap(elo, se, los, rests_on_prior=self.strong[i] != self.strong[j])
 
     def expected_score(self, i: int, j: int) -> ExpectedScore:
         """Points per match bot `i` is expected to take from bot `j`.
@@ -122,9 +121,11 @@ class Ratings:
             ConfigError: the bots are in different tables.
         """
         self._check_comparable(i, j)
-        gap = float(self.strength[i] - self.strength[j])
-        gaps = np.array([gap + self.advantage, -gap + self.advantage]) * LOGITS_PER_ELO
-        as_first, of_opponent = moments(probabilities(gaps, self.log_draw))[0].tolist()
+        gap = self.strength[i] - self.strength[j]
+        as_first, of_opponent = (
+            moments(chances((away + self.advantage) * LOGITS_PER_ELO, self.log_draw))[0]
+            for away in (gap, -gap)
+        )
         return ExpectedScore(as_first, 1.0 - of_opponent)
 
     def score_against_table(self, i: int) -> float | None:
@@ -132,19 +133,16 @@ class Ratings:
 
         None where bot `i` is alone in its table.
         """
-        others = [j for j in np.flatnonzero(self.table == self.table[i]).tolist() if j != i]
+        others = [j for j, table in enumerate(self.table) if table == self.table[i] and j != i]
         if not others:
             return None
         return sum(self.expected_score(i, j).average for j in others) / len(others)
 
     def ranking(self) -> tuple[tuple[int, ...], ...]:
         """Bots of each table from the highest rating down, the table with most matches first."""
-        bots = sorted(range(len(self.names)), key=lambda bot: (-float(self.elo[bot]), self.names[bot], bot))
-        tables = [
-            tuple(bot for bot in bots if self.table[bot] == table)
-            for table in sorted(set(self.table.tolist()))
-        ]
-        return tuple(sorted(tables, key=lambda table: -float(self.num_matches[list(table)].sum())))
+        bots = sorted(range(len(self.names)), key=lambda bot: (-self.elo[bot], self.names[bot], bot))
+        tables = [tuple(bot for bot in bots if self.table[bot] == table) for table in sorted(set(self.table))]
+        return tuple(sorted(tables, key=lambda table: -sum(self.num_matches[bot] for bot in table)))
 
     def _check_comparable(self, i: int, j: int) -> None:
         """Refuses two bots without a chain of matches between them."""

@@ -11,7 +11,7 @@ from arena.errors import ConfigError
 from arena.rating.pairs import NELO_PER_SIGMA, NUM_PAIR_CELLS, expected_score, moments
 
 if TYPE_CHECKING:
-    from arena.rating.model import FloatArray
+    from arena.rating.likelihood import FloatArray
     from arena.rating.pairs import Cells
 
 EloModel: TypeAlias = Literal["logistic", "normalized"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SystemCommand
 from typing_extensions import override
 
 from arena.tui.look import LookApp
 from arena.tui.shell.commands import key_commands
+from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.feed import Model, change_between
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
@@ -20,7 +21,7 @@ from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from textual.binding import Binding, BindingType
@@ -38,6 +39,8 @@ _CLOCK_S = 1.0
 """Seconds between two looks at health while nothing happens."""
 _LINES_S = 0.5
 """Seconds between two paintings of the header for the lag alone."""
+_LOWEST = 2
+"""Screens that are always open: the empty one below all, and the one of a digit."""
 _MAX_TOLD = 60
 """Characters of a copied text that are shown."""
 
@@ -125,14 +128,44 @@ class ArenaApp(LookApp):
         """Say whether there is a screen of a name."""
         return name in self._screen_classes
 
-    async def open_screen(self, name: str) -> None:
-        """Show a screen by its name, in place of the one that is shown; those on top of it close."""
-        if not self.has_screen(name):
-            return
-        while len(self.screen_stack) > 2:  # noqa: PLR2004 # the empty one below all, and the current one
+    async def leave(self, screens: Sequence[object], act: Callable[[], Awaitable[object]]) -> None:
+        """Close screens by `act`: at once, or once it is meant where the uppermost of them asks first.
+
+        Every way out of a screen leads through here, but for signals.
+        """
+        asked = [screen.farewell() for screen in screens if isinstance(screen, ArenaScreen)]
+        question = next(filter(None, reversed(asked)), None)
+        if question is None:
+            await act()
+        elif not isinstance(self.screen, ConfirmScreen):
+
+            async def decide(answer: bool | None) -> None:  # noqa: FBT001 # as the question is answered
+                if answer:
+                    await act()
+
+            self.push_screen(ConfirmScreen(*question), decide)
+
+    async def open_screen(self, name: str, then: Callable[[Screen[Any]], object] | None = None) -> None:
+        """Show a screen by its name, in place of the one that is shown; those on top of it close.
+
+        Args:
+            name: of the screen; where there is none, nothing happens.
+            then: called with the screen, once it is shown.
+        """
+        if self.has_screen(name):
+            await self.leave(self.screen_stack[_LOWEST:], partial(self._open_screen, name, then))
+
+    async def _open_screen(self, name: str, then: Callable[[Screen[Any]], object] | None) -> None:
+        while len(self.screen_stack) > _LOWEST:
             await self.pop_screen()
         if self.screen.name != name:
             await self.switch_screen(name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
+        if then is not None:
+            then(self.screen)
+
+    @override
+    async def action_quit(self) -> None:
+        await self.leave(self.screen_stack, super().action_quit)
 
     async def action_tab(self, key: int) -> None:
         """Show the screen of a digit."""
@@ -233,8 +266,11 @@ class ArenaApp(LookApp):
             self.screen.minimize()
         elif self.current is not None and (self.current.close_filter() or self.current.go_back()):
             pass
-        elif len(self.screen_stack) > 2:  # noqa: PLR2004 # the empty one below all, and the current one
-            self.pop_screen()
+        elif len(self.screen_stack) > _LOWEST:
+            await self.leave(self.screen_stack[-1:], self._pop)
+
+    async def _pop(self) -> None:
+        await self.pop_screen()
 
     def action_maximise(self) -> None:
         """Show the widget in focus alone, or all again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from sys import intern
 from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
@@ -15,6 +16,9 @@ Line: TypeAlias = tuple[Span, ...]
 
 _GAP = ".."
 _MAX = 1000
+_AGAINST = " v "
+_LEAST_PAIR = 6
+"""Cells that two names need at least."""
 
 
 def safe(text: str) -> str:
@@ -39,6 +43,22 @@ def clip(text: str, width: int) -> str:
     return head + _GAP + tail
 
 
+def clip_pair(first: str, second: str, width: int) -> str:
+    """Say who plays whom in at most `width` cells: each name is cut in its own middle, the ` v ` stays whole.
+
+    Below nine cells there is no room for both; then it is cut as one text.
+    """
+    room = width - len(_AGAINST)
+    if room < _LEAST_PAIR:
+        return clip(f"{first}{_AGAINST}{second}", width)
+    lengths = [cell_len(safe(name)) for name in (first, second)]
+    half = room // 2
+    # What the shorter one does not need the longer one may have; an odd cell is the first one's.
+    for_first = max(room - half, room - lengths[1])
+    for_second = room - min(for_first, lengths[0])
+    return f"{clip(first, for_first)}{_AGAINST}{clip(second, for_second)}"
+
+
 def left(text: str, width: int) -> str:
     """Give text cut and padded to exactly `width` cells, flush left."""
     return set_cell_size(clip(text, width), max(0, width))
@@ -50,7 +70,7 @@ def right(text: str, width: int) -> str:
     return " " * (width - cell_len(cut)) + cut
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def line_width(line: Line) -> int:
     """Give the cells that a line takes."""
     return sum(cell_len(text) for text, _ in line)
@@ -73,23 +93,25 @@ def merge(characters: list[str], styles: list[str]) -> Line:
     begin = 0
     for place in range(1, len(characters) + 1):
         if place == len(characters) or styles[place] != styles[begin]:
-            spans.append(("".join(characters[begin:place]), styles[begin]))
+            # The spans of boards are few, and each line that is kept would have its own copies of them.
+            spans.append((intern("".join(characters[begin:place])), styles[begin]))
             begin = place
     return tuple(spans)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def fit(line: Line, width: int) -> Line:
     """Cut or pad a line to exactly `width` cells."""
     spans: list[Span] = []
     room = width
-    for text, style in line:
+    for span in line:
+        text, style = span
         shown = safe(text)
         cells = cell_len(shown)
         if cells > room:
             shown, cells = set_cell_size(shown, room), room
         if cells:
-            spans.append((shown, style))
+            spans.append(span if shown is text else (shown, style))
         room -= cells
         if room <= 0:
             return tuple(spans)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -103,11 +104,31 @@ def test_a_page_keeps_its_words(report: Any, tmp_path: Path) -> None:  # noqa: A
     assert "old" not in text
     assert "≥ 45x | 48x (46 to 50)" in text
     assert "Peers: OpenSpiel 2.0.2." in text
-    assert "Not installed, so not measured: PettingZoo, kaggle-environments, pgx, BitBully." in text
+    missing = "PettingZoo, kaggle-environments, pgx, BitBully, alpha-zero-general"
+    assert f"Not installed, so not measured: {missing}." in text
     assert report.page.read_record(tmp_path)["refereed/connect-four/pettingzoo"]["ratio"] == 48.0
     first = (tmp_path / "benchmarks-ratios.svg").read_bytes()
     report.page.write(tmp_path, measured, report.page.Circumstances(**ABOUT))
     assert (tmp_path / "benchmarks-ratios.svg").read_bytes() == first
+
+
+def test_a_peer_in_no_index_is_read_from_its_clone(report: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    with pytest.raises(report.running.BenchmarkError, match="no clone"):
+        report.running.find_clone(tmp_path)
+    clone = tmp_path / "clone"
+    named = ("-c", "user.name=x", "-c", "user.email=x@x")
+    for words in (("init", "-q", "."), (*named, "commit", "-q", "--allow-empty", "-m", "x")):
+        clone.mkdir(exist_ok=True)
+        subprocess.run(["git", *words], cwd=clone, check=True)  # noqa: S603, S607 - git as it is found
+    found = report.running.find_clone(clone)
+    assert found.python == str(clone)
+    about = report.page.Circumstances(**{**ABOUT, "peers": {"alpha_zero_general": found}})
+    page = tmp_path / "benchmarks.md"
+    page.write_text(f"{report.page.BEGIN}\n{report.page.END}\n", encoding="utf-8")
+    report.page.write(tmp_path, report.measured.measure([trial(50e3, 50.0)]), about)
+    text = page.read_text(encoding="utf-8")
+    assert f"Peers: alpha-zero-general {found.version}." in text
+    assert "net_speed.py --rounds 5 --alpha-zero-general CLONE_OF_ALPHA_ZERO_GENERAL" in text
 
 
 def test_a_page_without_a_place_for_tables_is_left_alone(report: Any, tmp_path: Path) -> None:  # noqa: ANN401

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypedDict, cast, runtime_checkable
 
@@ -33,6 +35,8 @@ _PLAY_FORM = "new-play"
 """The name of the screen with the form of a play."""
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals on which the terminal is put back as it was."""
+_TERMINAL_S = 2.0
+"""Seconds between two looks whether the terminal is still there."""
 
 
 @runtime_checkable
@@ -112,9 +116,12 @@ class Dashboard(ArenaApp):
         text = self.current.export_filter() if self.current is not None else ""
         if not text and self.tournament:
             text = word("tournament", self.tournament)
-        await super().action_open(name)
-        if isinstance(self.current, Filtered):
-            self.current.show_filter(text)
+
+        def show(screen: object) -> None:
+            if isinstance(screen, Filtered):
+                screen.show_filter(text)
+
+        await self.open_screen(name, show)
 
     async def action_play(self) -> None:
         """Open the form of a play, with the bot and the game that are at hand."""
@@ -161,6 +168,13 @@ class Dashboard(ArenaApp):
             if not self.is_headless:
                 for number in _ENDS:
                     loop.add_signal_handler(number, self._end)
+        self.set_interval(_TERMINAL_S, self._look_for_terminal, name="terminal")
+
+    def _look_for_terminal(self) -> None:
+        # One that is not the controlling terminal goes without a signal; its end would be read over and over.
+        # Only now is it known whether there should be one at all.
+        if not self.is_headless and sys.__stdin__ is not None and not os.isatty(sys.__stdin__.fileno()):
+            self._end()
 
     def _end(self) -> None:
         self.exit()

@@ -49,7 +49,7 @@ class FocusPanel(Row):
     def show(self, match: MatchView | None, now: float) -> None:
         """Show a match at `now`, UTC seconds; None is no match."""
         board = self._board
-        board.title = f"focus {match.id_text} {match.title}" if match else "focus"
+        board.title, board.pair = (f"focus {match.id_text}", match.labels) if match else ("focus", None)
         board.show(match, live=True)
         self._evals.show(match)
         self.tick(match, now)

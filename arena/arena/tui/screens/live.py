@@ -78,14 +78,18 @@ class LiveScreen(ArenaScreen):
     LiveScreen #events { display: none; height: 4; }
     LiveScreen.-pair #side, LiveScreen.-single #side, LiveScreen.-flat #side { display: none; }
     LiveScreen.-wide.-tall #side { width: 48; }
-    LiveScreen.-wide.-tall #side StandingsTable { max-height: 12; }
-    LiveScreen.-wide.-tall #side Matrix { display: block; max-height: 11; }
+    LiveScreen.-wide.-tall #side StandingsTable { max-height: 50%; }
+    LiveScreen.-wide.-tall #side Matrix { display: block; max-height: 50%; }
+    /* The header tells of progress there, and the events of what has finished. */
+    LiveScreen.-wide.-tall #side ProgressPanel, LiveScreen.-wide.-tall #side #finished { display: none; }
     LiveScreen.-wide.-tall #below, LiveScreen.-wide.-tall #events { display: block; }
     LiveScreen.-wide.-tall #below FocusPanel { width: 72; }
     LiveScreen.-wide.-tall #below RatingPlot { width: 1fr; height: 1fr; }
-    LiveScreen.-empty #wall-row > *, LiveScreen.-empty #below, LiveScreen.-empty #events { display: none; }
+    /* More than the size of the terminal says. */
+    LiveScreen.-empty #below { display: none !important; }
+    LiveScreen.-empty #events, LiveScreen.-open #events { display: none !important; }
+    LiveScreen.-empty #wall-row > *, LiveScreen.-open #wall-row { display: none; }
     LiveScreen.-empty #wall-row > Beginning { display: block; }
-    LiveScreen.-open #wall-row, LiveScreen.-open #events { display: none; }
     LiveScreen.-open #below { display: block; height: 1fr; }
     LiveScreen.-open #below RatingPlot { display: none; }
     """

@@ -182,11 +182,12 @@ class MatchesScreen(ArenaScreen):
             self.query_one("#beside BareLines", BareLines),
         )
         if message.recorded is None:
+            board.title, board.pair = "board", None
             board.show(None)
             below.say(f" {message.trouble}", "alert")
             return
         replay = Replay(message.recorded)
         match = replay.at(replay.num_plies)
-        board.title = f"{match.id_text} {match.title}"
+        board.title, board.pair = match.id_text, match.labels
         board.show(match)
         below.show(about_lines(replay))

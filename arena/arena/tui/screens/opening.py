@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 async def show_matches(node: MessagePump, words: Sequence[str]) -> None:
     """Show the list of matches with a filter of these words."""
-    app = dashboard_of(node)
-    await app.open_screen(MatchesScreen.NAME)
-    if isinstance(app.current, MatchesScreen):
-        app.current.show_condition(" ".join(words))
+
+    def show(screen: object) -> None:
+        if isinstance(screen, MatchesScreen):
+            screen.show_condition(" ".join(words))
+
+    await dashboard_of(node).open_screen(MatchesScreen.NAME, show)

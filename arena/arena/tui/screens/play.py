@@ -329,6 +329,14 @@ class PlayScreen(ArenaScreen):
         return header_of(self.seen, dashboard_of(self).glyphs)
 
     @override
+    def farewell(self) -> tuple[str, str] | None:
+        seen = self.seen
+        if seen.match is None or seen.match.is_over or seen.is_dead:
+            return None
+        lost = "It is rated, and leaving it is a loss." if seen.is_rated else "It ends without a result."
+        return "Leave this match?", lost
+
+    @override
     def tab_note(self) -> str:
         # Not by `has_focus`, which follows a moment later.
         return self.focused.words if isinstance(self.focused, PlayBoard) else ""

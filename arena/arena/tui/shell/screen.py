@@ -106,6 +106,9 @@ class ArenaScreen(Screen[None]):
         """Leave what the screen itself has opened; say whether there was anything."""
         return False
 
+    def farewell(self) -> tuple[str, str] | None:
+        """Give what is asked before the screen closes, and what follows from yes; None where nothing is."""
+
     def text_to_copy(self) -> str:
         """Give what `y` copies; empty for nothing."""
         return ""

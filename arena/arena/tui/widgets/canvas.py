@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -17,38 +19,35 @@ from arena.tui.look import LookApp, app_of
 from arena.tui.text import fit, line_width, safe
 
 if TYPE_CHECKING:
-    from rich.style import Style
-    from textual.color import Color
-
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line
 
-STYLES = ("dim", "first", "second", "last", "eval", "border", "focus", "alert", "title", "cursor")
+_LOOKS: Final = {
+    "dim": ("dim", Style()),
+    "first": ("first", Style(bold=True)),
+    "second": ("second", Style(bold=True)),
+    "last": ("last", Style(bold=True)),
+    "eval": ("eval", Style()),
+    "border": ("border", Style()),
+    "focus": ("focus", Style(bold=True)),
+    "alert": ("alert", Style(bold=True)),
+    "title": ("text", Style(bold=True)),
+    "cursor": ("text", Style(reverse=True)),
+}
+"""By the name of a span's style the theme's `$arena-…` colour and what comes with it.
+
+As component classes of each widget these are ten more nodes to style, which took a fifth of the first paint.
+"""
+STYLES = tuple(_LOOKS)
 """Names of the styles of spans."""
 _NOWHERE = Size(-1, -1)
-_MAX_STRIPS = 200
-"""Painted lines that a widget keeps."""
 
 
 class Canvas(Widget):
     """A widget that draws lines: override `draw`, and call `repaint` when what it shows has changed."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"arena--{style}" for style in STYLES}
     DEFAULT_CSS = """
-    Canvas {
-        background: $arena-surface;
-        color: $arena-text;
-        & > .arena--dim { color: $arena-dim; }
-        & > .arena--first { color: $arena-first; text-style: bold; }
-        & > .arena--second { color: $arena-second; text-style: bold; }
-        & > .arena--last { color: $arena-last; text-style: bold; }
-        & > .arena--eval { color: $arena-eval; }
-        & > .arena--border { color: $arena-border; }
-        & > .arena--focus { color: $arena-focus; text-style: bold; }
-        & > .arena--alert { color: $arena-alert; text-style: bold; }
-        & > .arena--title { color: $arena-text; text-style: bold; }
-        & > .arena--cursor { color: $arena-text; text-style: reverse; }
-    }
+    Canvas { background: $arena-surface; color: $arena-text; }
     """
     ALLOW_SELECT = False
     HELP = ""
@@ -59,6 +58,7 @@ class Canvas(Widget):
         self._known_styles: dict[str, Style] = {}
         self._strips: dict[Line, Strip] = {}
         self._behind: Color | None = None
+        self._theme = ""
         super().__init__(id=id, classes=classes)
         self._lines: list[Line] = []
         self._drawn = _NOWHERE
@@ -124,8 +124,9 @@ class Canvas(Widget):
         line = self._lines[y] if y < len(self._lines) else ()
         strip = self._strips.get(line)
         if strip is None:
-            if len(self._strips) > _MAX_STRIPS:
-                self._strips.clear()
+            if len(self._strips) > len(self._lines):
+                # Of those that it no longer shows few come again, and one takes 4 kB.
+                self._strips = {shown: self._strips[shown] for shown in self._lines if shown in self._strips}
             strip = self._strips[line] = self._paint(line, width)
         return strip
 
@@ -147,7 +148,9 @@ class Canvas(Widget):
         if style is None:
             style = self.rich_style
             if name:
-                style += self.get_component_rich_style(f"arena--{name}", partial=True)
+                colour, weight = _LOOKS[name]
+                variables = app_of(self).theme_variables
+                style += Style(color=Color.parse(variables[f"arena-{colour}"]).rich_color) + weight
             self._known_styles[name] = style
         return style
 
@@ -156,6 +159,11 @@ class Canvas(Widget):
         self._known_styles.clear()
         self._strips.clear()
         self._behind = None
+        # A theme may differ in colours alone that are not those of the widget itself.
+        theme = app_of(self).theme
+        if theme != self._theme:
+            self._theme = theme
+            self.refresh()
         super().notify_style_update()
 
     def text_lines(self) -> list[str]:

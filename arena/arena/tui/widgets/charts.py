@@ -19,6 +19,8 @@ _AXIS = 5
 """Cells at the left edge for the numbers of an axis."""
 _LABEL = 9
 """Cells of the names at the right edge, each after its glyph."""
+_NAMED = 15
+"""Cells that name and Elo of a bot take."""
 _TICK = 4
 """Plies from one label to the next."""
 _LARGE = 100_000
@@ -236,14 +238,14 @@ class RatingPlot(Panel, can_focus=True):
     @override
     def body(self, width: int, height: int) -> list[Line]:
         rows = self._rows[: max(0, height - 1)]
-        plot = width - 8 - 6
+        plot = width - _NAMED
         if not rows or plot < _LABEL:
             return []
         low = min(row.elo - row.error for row in rows)
         high = max(row.elo + row.error for row in rows)
         lines = [self._interval(row, low, high, plot) for row in rows]
         gap = max(1, plot - len(f"{low:.0f}") - len(f"{high:.0f}"))
-        return [*lines, ((f"{'':14}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
+        return [*lines, ((f"{'':{_NAMED}}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
 
     def _interval(self, row: StandingRow, low: float, high: float, width: int) -> Line:
         def place(elo: float) -> int:
@@ -255,4 +257,4 @@ class RatingPlot(Panel, can_focus=True):
         cells[begin : end + 1] = [line] * (end - begin + 1)
         cells[begin], cells[end], cells[middle] = opening, closing, centre
         elo = f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"
-        return ((f" {left(row.label, 7)}", ""), (right(elo, 5) + " ", "title"), ("".join(cells), "eval"))
+        return ((f" {left(row.label, 7)} ", ""), (right(elo, 5) + " ", "title"), ("".join(cells), "eval"))

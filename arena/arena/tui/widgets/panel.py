@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from typing_extensions import override
 
-from arena.tui.text import clip, fit
+from arena.tui.text import clip, clip_pair, fit
 from arena.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _FRAME = 2
 """Cells that a frame takes off width and height."""
+_TITLE = 3
+"""Cells between the edges that a title cannot have."""
 
 
 class Panel(Canvas):
@@ -33,6 +35,8 @@ class Panel(Canvas):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.title = title
+        self.pair: tuple[str, str] | None = None
+        """Names that stand behind the title, ` v ` between them."""
         self.note = ""
         self.has_frame = True
         """Without a frame the title is a heading, and the body is two cells wider."""
@@ -55,10 +59,17 @@ class Panel(Canvas):
         lines = self.body(inner, height - _FRAME)[: height - _FRAME]
         lines += [()] * (height - _FRAME - len(lines))
         return [
-            _upper_edge(self.title, inner, border, style),
+            _upper_edge(self.caption(inner - _TITLE), inner, border, style),
             *((side, *fit(line, inner), side) for line in lines),
             _lower_edge(self.note, inner, border, style),
         ]
+
+    def caption(self, width: int) -> str:
+        """Give title and pair in at most `width` cells; of a long name the middle is missing."""
+        if self.pair is None:
+            return clip(self.title, width)
+        lead = f"{clip(self.title, width)} " if self.title else ""
+        return lead + clip_pair(*self.pair, width - cell_len(lead))
 
     def inner(self, x: int, y: int) -> tuple[int, int]:
         """Give the place within the body of a place within the widget; negative on the edge."""
@@ -73,7 +84,6 @@ class Panel(Canvas):
 
 @lru_cache(maxsize=1024)
 def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
-    title = clip(title, width - 4)
     if not title:
         return ((border.top_left + border.top * width + border.top_right, style),)
     mark = ">" if style == "focus" else " "

@@ -99,7 +99,7 @@ class SmallBoard(Panel, can_focus=True):
             self.tick(now)
             return
         self.match, self.shows_evals, self._now, self._due = match, evals, now, 0.0
-        self.title = match.title if match else ""
+        self.pair = match.labels if match else None
         self.note = ""
         if match is not None and match.is_over:
             self.note = f"{match.result} {match.termination}"

@@ -49,7 +49,7 @@ def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, 
     return _dense_row(cells, marks.within(start, len(cells)), glyphs, pitch)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _dense_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
     """Draw a row, known rows from memory: a move changes one or two of a board."""
     characters: list[str] = [" "]
@@ -73,7 +73,7 @@ def grid_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs) -
     return _grid_row(cells, marks.within(start, len(cells)), glyphs)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _grid_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs) -> Line:
     characters: list[str] = []
     styles: list[str] = []

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arena.rating.model import LOGITS_PER_ELO, FloatArray, PairResult, probabilities
+from arena.rating.likelihood import FloatArray, probabilities
+from arena.rating.model import LOGITS_PER_ELO, PairResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.rating.bootstrap import PairOutcome, bootstrap, pair_outcomes
+from arena.rating.bootstrap import bootstrap
 from arena.rating.encounter import MatchResult
 from arena.rating.fit import fit
 from arena.rating.model import PairResult
+from arena.rating.outcomes import PairOutcome, pair_outcomes
 
 POINTS = (0.0, 0.5, 1.0)
 
@@ -33,7 +34,7 @@ def test_pairs_with_opposite_results_are_seen_to_vary_less() -> None:
     opposite = [PairOutcome(0, 1, 1, 0, 200), PairOutcome(0, 1, 0, 1, 180), PairOutcome(0, 1, 1, 1, 20)]
     ratings = fit([result for outcome in opposite for result in outcome.results(outcome.count)], 2)
     low, high = bootstrap(opposite, 2, num_samples=300).interval()
-    assert np.all((high - low) / 2 < 0.5 * ratings.error)
+    assert np.all((high - low) / 2 < 0.5 * np.array(ratings.error))
 
 
 def test_the_seed_decides_and_the_anchor_stays() -> None:

@@ -9,7 +9,8 @@ from arena.rating.fit import fit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.rating.model import FloatArray, PairResult
+    from arena.rating.likelihood import FloatArray
+    from arena.rating.model import PairResult
 
     Simulate = Callable[[FloatArray, int, int], list[PairResult]]
 
@@ -21,7 +22,7 @@ def test_intervals_hold_the_truth_in_about_95_of_100_fields(simulate: Simulate) 
     for seed in range(60):
         strength = rng.normal(0, 150, 8)
         ratings = fit(simulate(strength, 20, seed), 8)
-        miss = ratings.elo - 1500 - (strength - strength.mean())
+        miss = np.array(ratings.elo) - 1500 - (strength - strength.mean())
         inside += (np.abs(miss) < ratings.error).tolist()
         gap = ratings.gap(0, 1)
         gaps.append(abs(gap.elo - (strength[0] - strength[1])) < gap.error)

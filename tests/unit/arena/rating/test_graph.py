@@ -9,8 +9,8 @@ from arena.rating.model import PairResult, count
 
 
 def _labels(results: list[PairResult], num_bots: int) -> tuple[list[int], list[int]]:
-    counts = count(results, num_bots)
-    return components(counts, num_bots).tolist(), strong_components(counts, num_bots).tolist()
+    rows = count(results, num_bots)
+    return list(components(rows, num_bots)), list(strong_components(rows, num_bots))
 
 
 def test_two_islands_and_a_bot_alone() -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from arena.rating.fit import fit
 from arena.rating.misfit import cycles, residuals
-from arena.rating.model import FloatArray, PairResult
+from arena.rating.model import PairResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from arena.rating.likelihood import FloatArray
 
     Simulate = Callable[[FloatArray, int, int], list[PairResult]]
 

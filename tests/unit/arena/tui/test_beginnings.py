@@ -16,6 +16,7 @@ from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play import PlayScreen
+from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.feed import Batch, RecordedFeed
 from arena.tui.start import ALL_SCREENS, empty_app
 from arena.tui.widgets.form import Field, Push
@@ -175,10 +176,15 @@ def test_p_plays_the_bot_at_hand_and_comes_back(
         await pilot.press("enter")
         await asyncio.gather(*[worker.wait() for worker in app.workers if worker.name == "prepare"])
         await pilot.pause()
-        assert isinstance(app.screen, PlayScreen)
+        play = app.screen
+        assert isinstance(play, PlayScreen)
+        while play.seen.match is None:
+            await pilot.pause(0.01)
         await pilot.press("escape", "p")
-        assert isinstance(app.screen, PlayScreen), "p means nothing within a play"
+        assert app.screen is play, "p means nothing within a play"
         await pilot.press("escape")
+        assert isinstance(app.screen, ConfirmScreen)
+        await pilot.press("y")
         await pilot.pause()
         assert isinstance(app.screen, NewPlayScreen)
         await press(pilot, "escape")

@@ -1,14 +1,12 @@
-"""What the dashboard loads in a fresh interpreter: no store, no bot, no framework; views load no screen."""
+"""What the dashboard loads in a fresh interpreter: no bot, no framework, no NumPy; views load no screen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import children
 from children import modules_after
 from source_tree import room_sources
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEVER = {
     "arena_bots",
@@ -39,3 +37,32 @@ def test_the_dashboard_loads_no_bot(tmp_path: Path) -> None:
     loaded = {module.partition(".")[0] for module in modules_after(_imports("arena.tui"), tmp_path)}
     assert loaded & NEVER == set()
     assert "textual" in loaded
+
+
+_VIEWER = """
+import sys
+sys.path.insert(0, {support!r})
+from pathlib import Path
+from watching import press, shown, watch
+
+async def look(pilot, app):
+    # Screen 5 would start `arena bots list`, which takes its time.
+    for key in "12346781":
+        await press(pilot, key)
+        assert app.current.KEY == key
+    assert app.model.facts["standings"].rows[0].elo and app.model.facts["leaderboard"].rows
+
+shown(watch(Path({store!r})), look, (120, 40))
+"""
+
+
+def test_a_viewer_that_showed_its_screens_has_loaded_neither_bot_nor_numpy(
+    shown_store: Path, tmp_path: Path
+) -> None:
+    code = _VIEWER.format(support=str(Path(children.__file__).parent), store=str(shown_store))
+    modules = modules_after(code, tmp_path)
+    loaded = {module.partition(".")[0] for module in modules}
+    # The store is read through SQLAlchemy. NumPy would be 12 MB more, another dialect 2.
+    assert loaded & ((NEVER | {"numpy"}) - {"sqlalchemy"}) == set()
+    assert "sqlalchemy.dialects.postgresql" not in modules
+    assert {"textual", "sqlalchemy"} <= loaded

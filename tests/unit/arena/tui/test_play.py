@@ -248,6 +248,41 @@ def test_rated_play_says_so(tmp_path: Path) -> None:
     played(tmp_path, act, link_settings, (120, 30))
 
 
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [(("escape", "escape"), "live"), (("E",), "export"), (("escape", "3"), "matches"), (("q",), "")],
+)
+def test_every_way_out_of_a_match_asks_first(tmp_path: Path, keys: tuple[str, ...], shown: str) -> None:
+    async def act(board: Board) -> None:
+        await board.press("4")
+        await board.turn(1, 2)
+        await board.press(*keys)
+        assert "Leave this match?" in board.text()
+        assert "It ends without a result." in board.text()
+        await board.press("n")
+        assert board.app.current is board.screen
+        await board.press("escape", *keys[-1:], "y")
+        if shown:
+            await board.until(lambda: board.app.current is not None and shown == board.app.current.NAME)
+        else:
+            await board.until(lambda: board.app._exit)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # no public way tells
+
+    played(tmp_path, act, among_others=True)
+
+
+def test_a_click_on_a_tab_asks_as_well_and_what_is_over_is_left_at_once(tmp_path: Path) -> None:
+    async def act(board: Board) -> None:
+        await board.pilot.click("TabRow", (12, 0))
+        await board.until(lambda: "Leave this match?" in board.text())
+        assert "leaving it is a loss" in board.text()
+        await board.press("n", "R", "y")
+        await board.until(lambda: "you lose" in board.text())
+        await board.press("E")
+        await board.until(lambda: board.app.current is not None and board.app.current.NAME == "export")
+
+    played(tmp_path, act, config(game="connect-four", rated=True), among_others=True)
+
+
 def test_leaving_the_screen_ends_the_play(tmp_path: Path) -> None:
     async def act(board: Board) -> LocalLink:
         await board.press("4")

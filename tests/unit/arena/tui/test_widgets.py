@@ -11,7 +11,7 @@ from textual.geometry import Region
 
 from arena.live.events import Thoughts
 from arena.live.views import LiveView, MoveView
-from arena.tui.text import clip, fit, join, left, line_width, merge, right, safe
+from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, right, safe
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.charts import EvalChart, LineChart, RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
@@ -331,6 +331,34 @@ def test_text_is_measured_in_cells() -> None:
     assert merge(list("aab"), ["x", "x", "y"]) == (("aa", "x"), ("b", "y"))
     assert join("a", (("b", "x"),)) == (("a", ""), ("b", "x"))
     assert safe("a\x1b[1m\u202eb") == "a[1mb"
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "text"),
+    [
+        (("az", "mcts"), 12, "az v mcts"),
+        (("alpha-p", "mcts"), 13, "al..-p v mcts"),
+        (("mcts", "alpha-p"), 12, "mcts v al..p"),
+        (("mi..x-1", "mi..x-2"), 13, "mi..1 v mi..2"),
+        (("mi..x-1", "mi..x-2"), 12, "mi..1 v m..2"),
+        (("az", "日本語の名前"), 13, "az v 日 ..前"),
+        (("alpha-p", "mcts"), 7, "alp..ts"),
+    ],
+)
+def test_each_name_of_a_pair_is_cut_on_its_own(names: tuple[str, str], width: int, text: str) -> None:
+    assert clip_pair(*names, width) == text
+    assert line_width(((text, ""),)) <= width
+
+
+def test_narrow_boards_tell_both_names() -> None:
+    match = played("connect-four", "4 4", bots=("minimax-deep", "minimax-flat"))
+    board = SmallBoard()
+    board.show(match, 100.0)
+
+    async def look(_: Pilot[None]) -> str:
+        return lines_of(board)[0]
+
+    assert piloted(Host(board), look) == "+- mi..p v mi..t +"
 
 
 def test_thoughts_without_a_board_show_dashes() -> None:
