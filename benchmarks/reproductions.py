@@ -74,7 +74,7 @@ def _rows() -> Mapping[str, list[Row]]:
     ]
     keras = ((FOUR, "article"), (FOUR, "best"), (THREE, "article"), (THREE, "best"), (SIX, "best"))
     alone = [f"alphazero:recipe={recipe},simulations=0" for recipe in ("article-selfplay", "best")]
-    searching = ["alphazero:c_puct=5,recipe=article", "alphazero:recipe=best"]
+    searching = ["alphazero:c_puct=5,endings=0,recipe=article", "alphazero:recipe=best"]
     return {
         "random": [Row(game, "random", "random") for game in (FOUR, THREE, SIX)],
         "keras": [Row(game, f"keras:recipe={recipe}", "random") for game, recipe in keras],
