@@ -276,6 +276,8 @@ def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game,
         terminal.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*cell, *cell))
         terminal.wait_for(answer)
         terminal.press(b"q")
+        terminal.wait_for(b"Leave this match?")
+        terminal.press(b"y")
         assert terminal.ended() == 0
         assert terminal.is_restored()
     finally:
