@@ -104,7 +104,7 @@ async def play_on(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None
     await until(pilot, app, lambda: screen.seen.match is not None and screen.seen.match.ply > begun.ply + 1)
     await pilot.press("u")
     await until(pilot, app, lambda: screen.seen.match is not None and screen.seen.match.number == 2)
-    await pilot.press("escape", "escape")
+    await pilot.press("escape", "escape", "y")
     await until(pilot, app, lambda: isinstance(app.screen, ReplayScreen))
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -199,6 +200,8 @@ def test_an_interrupt_ends_it_and_its_processes(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell lets what it runs in the background ignore interrupts, and this process may be that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - it only sets that
     ) as child:
         assert child.stderr is not None
         assert child.stderr.readline().startswith("ply 0: 1 positions")
