@@ -1,8 +1,11 @@
-"""The curves of a run as one SVG picture: a small chart for each figure."""
+"""The curves of a run as pictures, a small chart for each figure: SVG, and PNG where Pillow is installed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from arena.training import metrics
@@ -13,64 +16,126 @@ if TYPE_CHECKING:
 
     Points = list[tuple[int, float]]
 
-NAME = "curves.svg"
+NAME = "curves"
 _WIDTH, _HEIGHT = 480, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 34, 30
 _MOST = 400
 """Points of a curve; of more, every second, third, … is drawn."""
+_FONT = 12
+_SCALE = 2
+"""Pixels of the PNG for a unit of the SVG."""
+_ANCHORS = {"start": "ls", "end": "rs"}
+"""What SVG and Pillow call the end of a text that stands at its place; its line is the base line."""
 
 
-def draw(folder: Path) -> Path | None:
-    """Draw the curves of a run; None where it has no figures yet."""
+class Stroke(NamedTuple):
+    """A line from point to point."""
+
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    width: float
+
+
+class Label(NamedTuple):
+    """A text, whose start or end stands at a place."""
+
+    x: float
+    y: float
+    anchor: str
+    words: str
+
+
+class Chart(NamedTuple):
+    """What is drawn of one figure."""
+
+    strokes: tuple[Stroke, ...]
+    labels: tuple[Label, ...]
+
+
+def draw(folder: Path) -> None:
+    """Draw the curves of a run into its folder, if it has figures yet."""
     series: dict[str, Points] = {}
     for figure in metrics.read(folder):
         if figure.value is not None:
             series.setdefault(figure.name, []).append((figure.step, figure.value))
     if not series:
-        return None
-    return write_whole(folder / NAME, picture(series).encode())
+        return
+    charts = charts_of(series)
+    write_whole(folder / f"{NAME}.svg", svg(charts).encode())
+    if find_spec("PIL") is not None:
+        write_whole(folder / f"{NAME}.png", png(charts))
 
 
-def picture(series: dict[str, Points]) -> str:
-    """Give the picture; `series` has at least one point for each name."""
-    charts = [_chart(name, points, index * _HEIGHT) for index, (name, points) in enumerate(series.items())]
-    height = _HEIGHT * len(series)
+def charts_of(series: dict[str, Points]) -> list[Chart]:
+    """Give a chart for each figure by its name, one below the other; each has at least one point."""
+    return [_chart(name, points, index * _HEIGHT) for index, (name, points) in enumerate(series.items())]
+
+
+def svg(charts: list[Chart]) -> str:
+    """Give charts as SVG."""
+    height = _HEIGHT * len(charts)
     size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
+    shapes: list[str] = []
+    for chart in charts:
+        for points, colour, width in chart.strokes:
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            shapes.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
+        for x, y, anchor, words in chart.labels:
+            shapes.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>')
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="{_FONT}">',
             f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-            *charts,
+            *shapes,
             "</svg>\n",
         ]
     )
 
 
-def _chart(name: str, points: Points, top: int) -> str:
+def png(charts: list[Chart]) -> bytes:
+    """Give charts as PNG; needs Pillow."""
+    # Only who trains with an extra has it; it brings a font of its own.
+    image: Any = import_module("PIL.Image")
+    drawing: Any = import_module("PIL.ImageDraw")
+    font: Any = import_module("PIL.ImageFont").load_default(_FONT * _SCALE)
+    canvas = image.new("RGB", (_WIDTH * _SCALE, _HEIGHT * _SCALE * len(charts)), "white")
+    pen = drawing.Draw(canvas)
+    for chart in charts:
+        for points, colour, width in chart.strokes:
+            scaled = [(x * _SCALE, y * _SCALE) for x, y in points]
+            pen.line(scaled, fill=colour, width=round(width * _SCALE), joint="curve")
+        for x, y, anchor, words in chart.labels:
+            place = (x * _SCALE, y * _SCALE)
+            pen.text(place, words, fill="black", font=font, anchor=_ANCHORS[anchor])
+    file = io.BytesIO()
+    canvas.save(file, "PNG")
+    return file.getvalue()
+
+
+def _chart(name: str, points: Points, top: int) -> Chart:
     shown = points[:: len(points) // _MOST + 1]
     if shown[-1] != points[-1]:
         shown.append(points[-1])
     steps, values = [step for step, _ in shown], [value for _, value in shown]
     low, high = min(values), max(values)
     right, bottom = _WIDTH - _RIGHT, top + _HEIGHT - _BOTTOM
-    path = " ".join(
-        f"{_between(step, steps[0], steps[-1], _LEFT, right):.1f},"
-        f"{_between(value, low, high, bottom, top + _TOP):.1f}"
+    curve = tuple(
+        (
+            _between(step, steps[0], steps[-1], _LEFT, right),
+            _between(value, low, high, bottom, top + _TOP),
+        )
         for step, value in shown
     )
-    text = [
-        (_LEFT, top + 20, "start", escape(name)),
-        (_LEFT - 6, bottom, "end", f"{low:.4g}"),
-        (_LEFT - 6, top + _TOP + 8, "end", f"{high:.4g}"),
-        (_LEFT, bottom + 16, "start", f"{steps[0]:,}"),
-        (right, bottom + 16, "end", f"step {steps[-1]:,}"),
-    ]
-    return "\n".join(
-        [
-            f'<path d="M{_LEFT},{top + _TOP} V{bottom} H{right}" fill="none" stroke="#888"/>',
-            f'<polyline points="{path}" fill="none" stroke="#1f6feb" stroke-width="1.5"/>',
-            *(f'<text x="{x}" y="{y}" text-anchor="{anchor}">{words}</text>' for x, y, anchor, words in text),
-        ]
+    axes = ((_LEFT, top + _TOP), (_LEFT, bottom), (right, bottom))
+    return Chart(
+        strokes=(Stroke(axes, "#888888", 1), Stroke(curve, "#1f6feb", 1.5)),
+        labels=(
+            Label(_LEFT, top + 20, "start", name),
+            Label(_LEFT - 6, bottom, "end", f"{low:.4g}"),
+            Label(_LEFT - 6, top + _TOP + 8, "end", f"{high:.4g}"),
+            Label(_LEFT, bottom + 16, "start", f"{steps[0]:,}"),
+            Label(right, bottom + 16, "end", f"step {steps[-1]:,}"),
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from arena.cli.training_view import TrainingView
 from arena.errors import ArenaError, ConfigError
@@ -94,11 +95,33 @@ def test_figures_that_are_no_numbers_are_null_and_cut_lines_left_out(tmp_path: P
 
 
 def test_curves_need_figures_and_hold_many(tmp_path: Path) -> None:
-    assert curves.draw(tmp_path) is None
-    picture = curves.picture({"a<b": [(1, 2.0)], "loss": [(step, 1 / step) for step in range(1, 5000)]})
+    curves.draw(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    charts = curves.charts_of({"a<b": [(1, 2.0)], "loss": [(step, 1 / step) for step in range(1, 5000)]})
+    picture = curves.svg(charts)
     assert "a&lt;b" in picture
-    assert picture.count("<polyline") == 2
+    assert picture.count("<polyline") == 4, "axes and a curve each"
     assert "4,999" in picture
+
+
+def test_curves_are_drawn_as_png_too_where_pillow_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with metrics.MetricsFile(tmp_path) as file:
+        for step in range(1, 20):
+            file.add(step, "loss", 1 / step)
+    curves.draw(tmp_path)
+    with Image.open(tmp_path / "curves.png") as picture:
+        assert (picture.format, picture.size) == ("PNG", (960, 400))
+        colours = {colour for _, colour in picture.getcolors(1 << 16) or []}
+    assert {(255, 255, 255), (0x1F, 0x6F, 0xEB), (0x88, 0x88, 0x88), (0, 0, 0)} <= colours
+    for path in tmp_path.glob("curves.*"):
+        path.unlink()
+
+    def absent(name: str) -> None:
+        del name
+
+    monkeypatch.setattr(curves, "find_spec", absent)
+    curves.draw(tmp_path)
+    assert [path.name for path in tmp_path.glob("curves.*")] == ["curves.svg"]
 
 
 def test_provenance_tells_what_the_file_is() -> None:
