@@ -30,7 +30,7 @@ from arena_db.store import Store
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from arena.live.events import Payload
     from arena_plugins import State
@@ -38,20 +38,22 @@ if TYPE_CHECKING:
 NUM_BOTS = 6
 QUIET_S = 0.4
 """Seconds without output after which a screen has come to rest."""
+SETTLED_S = 3.0
+"""Seconds in which a viewer has loaded and shown all that it shows at first."""
 DEADLINE_S = 60.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Screen:
-    """`arena watch` in a terminal of its own, and when it drew."""
+    """The dashboard in a terminal of its own, and when it drew."""
 
-    def __init__(self, db: Path, size: tuple[int, int]) -> None:
+    def __init__(self, db: Path, size: tuple[int, int], *words: str) -> None:
         self._own, other = pty.openpty()
         ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self._draws: list[float] = []
         self.output = b""
         self.began = time.monotonic()
-        command = [sys.executable, "-m", "arena", "watch", "--db", str(db)]
+        command = [sys.executable, "-m", "arena", *(words or ("watch",)), "--db", str(db)]
         env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env)  # noqa: S603 - our own program
         os.close(other)
@@ -81,6 +83,17 @@ class Screen:
                 return found
             time.sleep(0.001)
         return None
+
+    def click(self, column: int, row: int, text: bytes) -> float | None:
+        """Press and release the mouse; give milliseconds until a text is drawn, if it is within a second."""
+        self.output = b""
+        place = (column, row)
+        began = self.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*place, *place))
+        while text not in self.output:
+            if time.monotonic() > began + 1:
+                return None
+            time.sleep(0.001)
+        return 1000 * (time.monotonic() - began)
 
     def rested_after(self, moment: float) -> float:
         """Give when it had drawn all that a moment led to."""
@@ -197,7 +210,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measure of processor time")
     parser.add_argument("--moves", type=int, default=60, help="whose way to the screen is timed")
     parser.add_argument("--matches", type=int, default=100_000, help="of the large store")
-    parser.add_argument("--duel", type=int, default=4000, help="matches of a duel with and without viewers")
+    parser.add_argument("--duel", type=int, default=200_000, help="most matches of a duel of so many seconds")
     parser.add_argument("--rounds", type=int, default=3, help="of such duels")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -210,7 +223,8 @@ def main() -> None:
             "wall_10x2_80x24": wall(folder / "10.db", 10, 2, (80, 24), chosen.seconds),
             "wall_24x10_120x40": wall(folder / "24.db", 24, 10, (120, 40), chosen.seconds),
             "commit_to_paint_ms": commit_to_paint(folder / "one.db", chosen.moves),
-            "match_rate_with_3_viewers": match_rate(folder, chosen.duel, chosen.rounds),
+            "click_to_coin_ms": click_to_coin(folder / "play.db"),
+            "match_rate_with_3_viewers": match_rate(folder, chosen.duel, chosen.seconds / 2, chosen.rounds),
         }
     print(json.dumps(figures))
 
@@ -279,16 +293,40 @@ def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:
             if drawn is not None:
                 took.append(1000 * (drawn - committed))
         screen.close()
-    quantiles = np.quantile(took, [0.5, 0.95])
-    return {"p50": round(float(quantiles[0]), 1), "p95": round(float(quantiles[1]), 1), "moves": len(took)}
+    return _quantiles(took)
 
 
-def match_rate(folder: Path, num_matches: int, rounds: int) -> dict[str, float]:
-    """Give matches per second of two quick bots in this process's workers, alone and with three viewers."""
+def click_to_coin(db: Path) -> dict[str, float]:
+    """Give how long a person's move takes from the click till it and the answer of `random` are drawn."""
+    screen = Screen(db, (80, 24), "play", "random", "--game", "gomoku", "--first", "--isolation", "none")
+    screen.wait_for(b"your move")
+    took: list[float] = []
+    # Every other row and column, so that nobody gets five in a row; where `random` stands nothing comes back.
+    for row in range(0, 15, 2):
+        for column in range(0, 15, 2):
+            screen.rested_after(time.monotonic())
+            found = screen.click(6 + 2 * column, 5 + row, b"your move")
+            took += [] if found is None else [found]
+    screen.close()
+    # The coordinator, a process of its own, is still there.
+    log = db.with_name(f"{db.name}-wal")
+    _wait_until(lambda: not log.exists(), "the coordinator of the play did not end")
+    return _quantiles(took)
+
+
+def _quantiles(took: list[float]) -> dict[str, float]:
+    p50, p95 = np.quantile(took, [0.5, 0.95])
+    return {"p50": round(float(p50), 1), "p95": round(float(p95), 1), "moves": len(took)}
+
+
+def match_rate(folder: Path, num_matches: int, seconds: float, rounds: int) -> dict[str, float]:
+    """Give matches per second of two quick bots in the arena's workers, alone and with three viewers."""
     rates: dict[int, list[float]] = {0: [], 3: []}
     for number in range(rounds):
         for viewers in (0, 3) if number % 2 else (3, 0):
-            rates[viewers].append(_rate(folder / f"duel-{number}-{viewers}.db", num_matches, viewers))
+            rates[viewers].append(
+                _rate(folder / f"duel-{number}-{viewers}.db", num_matches, seconds, viewers)
+            )
     alone, watched = (statistics.median(found) for found in rates.values())
     return {
         "alone_per_s": round(alone),
@@ -297,38 +335,45 @@ def match_rate(folder: Path, num_matches: int, rounds: int) -> dict[str, float]:
     }
 
 
-def _rate(db: Path, num_matches: int, viewers: int) -> float:
+def _rate(db: Path, num_matches: int, seconds: float, viewers: int) -> float:
     words = [
         *("match", "random", "random", "--game", "tic-tac-toe", "--isolation", "none"),
         *("--rounds", str(num_matches // 2), "--concurrency", "1", "--db", str(db), "--score-interval", "0"),
     ]
+    # A file: whoever read the lines as they come would take a third of the rate.
+    told = db.with_suffix(".txt")
     with ExitStack() as stack:
-        process = stack.enter_context(
-            subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "arena", *words],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            )
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "arena", *words],
+            stdout=stack.enter_context(told.open("wb")),
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
-        output = process.stdout
-        if output is None:
-            raise SystemExit("a process without an output")
-        screens: list[Screen] = []
-        began, num_after = 0.0, 0
-        for line in output:
-            if not line.startswith(b"Finished game"):
-                continue
-            if len(screens) < viewers:
-                screens += [Screen(db, (80, 24)) for _ in range(viewers)]
-                for screen in screens:
-                    stack.callback(screen.close)
-            if not began and all(b"LIVE" in screen.output for screen in screens):
-                began = time.monotonic()
-            num_after += bool(began)
-        if not began or process.wait(DEADLINE_S):
+        stack.callback(process.wait, DEADLINE_S)
+        stack.callback(process.terminate)
+        _wait_until(lambda: _num_finished(told) > 0, "the duel did not begin")
+        for screen in [Screen(db, (80, 24)) for _ in range(viewers)]:
+            stack.callback(screen.close)
+            screen.wait_for(b"LIVE")
+        time.sleep(SETTLED_S)
+        before, began = _num_finished(told), time.monotonic()
+        time.sleep(seconds)
+        after, ended = _num_finished(told), time.monotonic()
+        if process.poll() is not None:
             raise SystemExit("the duel was over before it was watched; give more matches")
-        return num_after / (time.monotonic() - began)
+        return (after - before) / (ended - began)
+
+
+def _num_finished(told: Path) -> int:
+    return told.read_bytes().count(b"Finished game")
+
+
+def _wait_until(holds: Callable[[], bool], trouble: str) -> None:
+    end = time.monotonic() + DEADLINE_S
+    while not holds():
+        if time.monotonic() > end:
+            raise SystemExit(trouble)
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

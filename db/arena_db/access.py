@@ -58,11 +58,16 @@ class Access:
 
     def data_version(self) -> int:
         """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
+        with self._looking() as raw:
+            return int(raw.execute("PRAGMA data_version").fetchall()[0][0])
+
+    @contextmanager
+    def _looking(self) -> Generator[Any]:
+        """Give the driver's connection that is held for those who look again and again."""
         with translated(self.path):
             if self._watcher is None:
                 self._watcher = self._engine.raw_connection()
-            connection: Any = self._watcher.driver_connection
-            return int(connection.execute("PRAGMA data_version").fetchall()[0][0])
+            yield self._watcher.driver_connection
 
     @contextmanager
     def _read(self) -> Generator[Connection]:

@@ -238,8 +238,8 @@ class Store(BulkReading):
 
     def events_after(self, seq: int, limit: int = 500, *, tournament: int | None = None) -> EventPage:
         """Return up to `limit` events that came after a number, of one tournament or of all."""
-        with self._read() as connection:
-            return live.page(connection, seq, tournament, limit)
+        with self._looking() as raw:
+            return live.page(raw, self._engine.dialect.name, seq, tournament, limit)
 
     def snapshot(self, tournament: int) -> Snapshot:
         """Return the matches of a tournament that are being played, and where to follow from."""

@@ -163,16 +163,13 @@ def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> 
 def test_a_coordinator_that_was_killed_is_missed_and_replaced(place: Place, started: Launched) -> None:
     watcher = Watcher(place.db)
     until("a match is being played", lambda: watcher.sees(_is_played))
-    terminal = Terminal(place.db, "watch", "--ascii", "--reduce-motion")
-    try:
+    with Terminal(place.db, "watch", "--ascii", "--reduce-motion") as terminal:
         terminal.wait_for(b"LIVE")
         assert b"stalled" not in terminal.output
         os.kill(started.pid, signal.SIGKILL)
         until("it is missed", lambda: watcher.warning() == "no coordinator")
         assert _stalled(watcher.model.view) == {1}
         terminal.wait_for(b" stalled")
-    finally:
-        terminal.close()
     assert started.poll() == -signal.SIGKILL
     place.gate.touch()
     again = start_tournament(["resume"], db=str(place.db))
@@ -254,8 +251,7 @@ def _has(lines: list[str], text: str) -> bool:
 
 def test_a_tournament_outlives_its_dashboard(place: Place) -> None:
     bot = _BUSY.format(folder=place.folder)
-    terminal = Terminal(place.db, "match", *_OPTIONS, *_MORE, "--tui", "--name", "cup", bot, "random")
-    try:
+    with Terminal(place.db, "match", *_OPTIONS, *_MORE, "--tui", "--name", "cup", bot, "random") as terminal:
         logs = place.folder / "home" / "logs" / "started"
         until("it is planned", lambda: any('"begun"' in log.read_text() for log in logs.glob("*.log")))
         place.gate.unlink()
@@ -264,8 +260,6 @@ def test_a_tournament_outlives_its_dashboard(place: Place) -> None:
         assert terminal.ended() == 0
         assert terminal.is_restored()
         assert b"arena watch cup" in terminal.output
-    finally:
-        terminal.close()
         place.gate.touch()
     watcher = Watcher(place.db)
     until("it went on to its end", lambda: watcher.sees(lambda view: view.progress.state == "ended"))

@@ -264,8 +264,7 @@ def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game,
 ) -> None:
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     words = ("play", FIRST_LEGAL, "--game", game, "--ascii", "--reduce-motion")
-    terminal = Terminal(tmp_path / "arena.db", *words)
-    try:
+    with Terminal(tmp_path / "arena.db", *words) as terminal:
         terminal.wait_for(b"your move")
         # Columns and lines of a terminal count from 1.
         terminal.press(b"\x1b[<35;%d;%dM" % cell)
@@ -280,8 +279,6 @@ def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game,
         terminal.press(b"y")
         assert terminal.ended() == 0
         assert terminal.is_restored()
-    finally:
-        terminal.close()
     (match,) = wait_for(lambda: rows(tmp_path))
     assert (match["result"], match["plies"]) == ("*", 2)
     shown = CommandLine(tmp_path).objects("show", match["id"], "--db", tmp_path / "arena.db")

@@ -52,19 +52,15 @@ def test_watch_ends_when_its_terminal_is_gone(terminal: Terminal) -> None:
 
 
 def test_replay_starts_and_quits(db: Path) -> None:
-    terminal = Terminal(db, "replay", "1", "--ascii")
-    try:
+    with Terminal(db, "replay", "1", "--ascii") as terminal:
         terminal.wait_for(b"REPLAY")
         terminal.press(b"q")
         assert terminal.ended() == 0
         assert terminal.is_restored()
-    finally:
-        terminal.close()
 
 
 def test_watch_without_a_store_says_how_to_begin(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path / "none.db", "watch", "--ascii", "--reduce-motion")
-    try:
+    with Terminal(tmp_path / "none.db", "watch", "--ascii", "--reduce-motion") as terminal:
         terminal.wait_for(b"No tournament has been played yet")
         terminal.press(b"7")
         terminal.wait_for(b"no tournament yet; n begins one")
@@ -74,8 +70,6 @@ def test_watch_without_a_store_says_how_to_begin(tmp_path: Path) -> None:
         terminal.press(b"\x11")
         assert terminal.ended() == 0
         assert terminal.is_restored()
-    finally:
-        terminal.close()
 
 
 def test_plain_watch_without_a_tournament_says_how_to_begin(tmp_path: Path) -> None:

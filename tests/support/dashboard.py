@@ -15,8 +15,10 @@ from arena.live.tables import MatchRow, MatrixCell, MatrixView, Point, Series, S
 from arena.live.wall import wall
 from arena.tui.app import ArenaApp
 from arena.tui.look import LookApp
+from arena.tui.screens.app import Dashboard
 from arena.tui.shell.feed import Batch, Health, RecordedFeed
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.start import SCREENS
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.match_pages import Page
@@ -26,6 +28,7 @@ from live_samples import match_events
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from textual.app import App, ComposeResult
     from textual.pilot import Pilot
@@ -293,6 +296,22 @@ def sample_app(feed: Feed | None = None, **options: Any) -> ArenaApp:  # noqa: A
     )
     options = {"glyphs": "ascii", "clock": lambda: float(next(ticks)), "reduce_motion": True, **options}
     return ArenaApp(feed, [LiveLike, Bare, MatchesLike], **options)
+
+
+def running_dashboard(
+    folder: Path, facts: dict[str, object], *, glyphs: GlyphName, theme: str = ""
+) -> Dashboard:
+    """Give the whole dashboard with that running match, at one moment; its store is not there."""
+    return Dashboard(
+        RecordedFeed([Batch(events=RUN_EVENTS, facts=facts)]),
+        SCREENS,
+        store=str(folder / "none.db"),
+        tournament="rr-42",
+        glyphs=glyphs,
+        theme=theme,
+        clock=lambda: 100.0,
+        reduce_motion=True,
+    )
 
 
 def live_screen(app: ArenaApp) -> LiveLike:

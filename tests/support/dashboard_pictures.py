@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from command_line import CommandLine
+from pictures import picture_of
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -53,15 +53,6 @@ SCREENS: Final = (
     ("play", ("1", "p")),
 )
 """Name of the picture, and the keys that lead to it."""
-_FONT: Final = re.compile(r"@font-face \{.*?\}", re.DOTALL)
-_NO_ID: Final = re.compile(r"terminal-\d+-")
-_CLIPS: Final = re.compile(
-    r'<clipPath id="a-line-\d+">.*?</clipPath>| clip-path="url\(#a-line-\d+\)"', re.DOTALL
-)
-"""Every line is cut to its own height, which makes a third of the picture and shows nothing."""
-_CRISP: Final = ' shape-rendering="crispEdges"'
-"""Of every rectangle; said once for all of them."""
-_BLANKS: Final = re.compile(r"<text[^>]*>(?:&#160;)*</text>")
 
 
 def main() -> None:
@@ -126,15 +117,7 @@ async def _settle(app: Dashboard, pilot: Pilot[None]) -> None:
 
 
 def _write(name: str, app: Dashboard) -> None:
-    # The fonts would be loaded from elsewhere; every reader has a monospaced one.
-    picture = _FONT.sub("", app.export_screenshot(title=f"arena: {name}"))
-    for pattern, new in ((_NO_ID, "a-"), (_CLIPS, ""), (_BLANKS, "")):
-        picture = pattern.sub(new, picture)
-    picture = picture.replace(_CRISP, "").replace(
-        "<style>", "<style>rect { shape-rendering: crispEdges; }", 1
-    )
-    picture = "\n".join(line.strip() for line in picture.splitlines() if line.strip())
-    content = (picture + "\n").encode()
+    content = picture_of(app, f"arena: {name}").encode()
     if len(content) > MAX_BYTES:
         sys.exit(f"{name}.svg has {len(content)} bytes, more than {MAX_BYTES}")
     (IMAGES / f"{name}.svg").write_bytes(content)

@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 from fcntl import ioctl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ _ON = {b"\x1b[?1049h": b"\x1b[?1049l", b"\x1b[?1000h": b"\x1b[?1000l", b"\x1b[?2
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 80x24."""
+    """A program in a pseudo-terminal of 80x24; a context manager that ends it."""
 
     def __init__(self, db: Path, *words: str) -> None:
         self._own, other = pty.openpty()
@@ -38,6 +38,12 @@ class Terminal:
             start_new_session=True,
         )
         self.output = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
 
     def wait_for(self, text: bytes) -> None:
         """Read until a text has come."""

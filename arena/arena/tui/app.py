@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena.tui.shell.feed import Feed
     from arena.tui.shell.lines import Part
 
-FRAME_S = 1 / 12
+FRAME_S = 1 / 8
 """Seconds between two frames while a match is on."""
 _CLOCK_S = 1.0
 """Seconds between two looks at health while nothing happens."""
@@ -195,9 +195,11 @@ class ArenaApp(LookApp):
         if message.feed is not None and message.feed is not self._feed:
             return
         self.latest = message.model
+        is_due = self.clock() - self._painted_at >= FRAME_S / 2
         if self._frame_timer is not None:
-            self._frame_timer.resume()
-        if self.clock() - self._painted_at >= FRAME_S:
+            # What is painted now needs no frame of its own soon after: every waking costs.
+            (self._frame_timer.reset if is_due else self._frame_timer.resume)()
+        if is_due:
             self._frame()
 
     def paint(self, *, everything: bool = False) -> None:

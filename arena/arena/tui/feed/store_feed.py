@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena_db.records import LiveEvent, TournamentRecord
     from arena_db.store import Store
 
-_FAST_S: Final = 0.05
+_FAST_S: Final = 0.12
 _SLOW_S: Final = 1.0
 """Seconds between two looks while a match runs, and while none does."""
 _FACTS_S: Final = 2.0

@@ -77,9 +77,9 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
     if match.ply and match.ply <= len(recorded.grades):
         grade = "?" if grade_text(match, recorded) else "ok"
     if match.is_over:
-        return f"{last}    {match.result} {match.termination}    grade {grade}".strip()
+        return f"{last}    {match.result} {match.termination}  grade {grade}".strip()
     side = glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
-    return f"{last}    to move {side}    grade {grade}".strip()
+    return f"{last}    to move {side}  grade {grade}".strip()
 
 
 def grade_text(match: MatchView, recorded: Recorded) -> str:

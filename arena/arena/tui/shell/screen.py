@@ -87,7 +87,7 @@ class ArenaScreen(Screen[None]):
         """Show new data; `change` is what differs from before, None where anything may."""
 
     def tick(self, now: float) -> None:
-        """Let clocks run; called some twelve times a second while a match is on, `now` in UTC seconds."""
+        """Let clocks run; called some eight times a second while a match is on, `now` in UTC seconds."""
 
     def header_parts(self, width: int) -> Sequence[Part] | None:
         """Give the header; None for the usual one of the tournament."""

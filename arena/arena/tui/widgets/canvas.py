@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -137,6 +138,9 @@ class Canvas(Widget):
         strip = Strip(segments).adjust_cell_length(width, self.style_of(""))
         # Of the app: colours that the terminal lacks, NO_COLOR.
         for line_filter in self.get_line_filters():
+            if isinstance(line_filter, ANSIToTruecolor):
+                # On only in themes without such colours, and a tenth of what a frame costs.
+                continue
             if self._behind is None:
                 self._behind = self.background_colors[1]
             strip = strip.apply_filter(line_filter, self._behind)

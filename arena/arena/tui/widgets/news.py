@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -20,6 +21,7 @@ _MIN_LABEL = 3
 _MAX_LABEL = 7
 
 
+@lru_cache(maxsize=256)
 def finished_line(match: FinishedMatch, width: int) -> Line:
     """Say a match that is over: `#312 keras  0-1 az     16`; last come plies, or why it ended early."""
     last = str(match.plies) if match.termination == "rules" else short_termination(match.termination)
@@ -29,6 +31,7 @@ def finished_line(match: FinishedMatch, width: int) -> Line:
     return ((f" {match.id_text} {names[0]} {match.result} {names[1]} {last}", ""),)
 
 
+@lru_cache(maxsize=256)
 def finished_text(match: FinishedMatch) -> str:
     """Say a match that is over with time and reason: `09:34:12 #312 keras 0-1 az (rules, ply 16)`."""
     why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.termination

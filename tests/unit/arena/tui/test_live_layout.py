@@ -8,11 +8,8 @@ import pytest
 from textual.widget import Widget
 
 from arena.live.tables import MatrixCell, MatrixView
-from arena.tui.screens.app import Dashboard
-from arena.tui.shell.feed import Batch, RecordedFeed
-from arena.tui.start import SCREENS
 from arena.tui.widgets.panel import Panel
-from dashboard import NAMES, RUN_EVENTS, piloted, screen_lines, settle, standings
+from dashboard import NAMES, piloted, running_dashboard, screen_lines, settle, standings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,15 +35,7 @@ def _cut(panel: Panel) -> bool:
 @pytest.mark.parametrize("names", [NAMES, MANY])
 def test_nothing_is_cut(tmp_path: Path, size: tuple[int, int], names: tuple[str, ...]) -> None:
     facts: dict[str, object] = {"standings": standings(names), "matrix": _matrix(names)}
-    app = Dashboard(
-        RecordedFeed([Batch(events=RUN_EVENTS, facts=facts)]),
-        SCREENS,
-        store=str(tmp_path / "none.db"),
-        tournament="rr-42",
-        glyphs="ascii",
-        clock=lambda: 100.0,
-        reduce_motion=True,
-    )
+    app = running_dashboard(tmp_path, facts, glyphs="ascii")
 
     async def look(pilot: Pilot[None]) -> None:
         await settle(pilot)

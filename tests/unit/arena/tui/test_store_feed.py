@@ -87,7 +87,7 @@ def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     assert model.view.matches[1].actions == (3, 2, 3)
-    assert feed.interval == 0.05
+    assert feed.interval == 0.12
     running.append_events([live(Move(action=4), ply=4, t=101.0), live(Info(value=0.5), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 3, 4)
