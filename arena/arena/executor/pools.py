@@ -9,10 +9,12 @@ import os
 import select
 import signal
 import sys
+import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arena.executor.channel import Channel
+from arena.executor.parcel import pack, unpack
 from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
+    from arena.executor.parcel import Parcel
     from arena_db.records import LiveEvent, MatchRecord
+
+
+_PATIENCE_S = 10.0
+"""Seconds the workers have to end with their bots."""
 
 
 class Pool(Protocol):
@@ -176,7 +183,9 @@ class LocalPool:
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Hand the batch to a worker; after a worker died every future fails with `BrokenExecutor`."""
         del tick
-        return self._executor.submit(play_batch, list(jobs))
+        future: Future[list[MatchRecord]] = Future()
+        self._executor.submit(_play_batch, list(jobs)).add_done_callback(functools.partial(_arrive, future))
+        return future
 
     def news(self) -> list[Began]:
         """Take what the workers wrote."""
@@ -200,11 +209,7 @@ class LocalPool:
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
         self.stop()
-        self._read()
-        for pid in self._pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
-        self._pids.clear()
+        self._kill()
 
     def rebuild(self) -> None:
         """Start fresh workers in place of the broken ones."""
@@ -214,12 +219,30 @@ class LocalPool:
         self._executor = self._start()
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers, after some seconds by force."""
+        # One that is killed as it waits for a batch takes a lock with it, without which the others never end.
+        is_done = threading.Event()
+        killer = threading.Thread(target=self._kill_late, args=(is_done,), daemon=True)
+        killer.start()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        is_done.set()
+        killer.join()
         self._reader.close()
         self._writer.close()
         if self._channel is not None:
             self._channel.close()
+
+    def _kill_late(self, is_done: threading.Event) -> None:
+        while not is_done.wait(_PATIENCE_S):
+            self._kill()
+
+    def _kill(self) -> None:
+        self._read()
+        # A process that has ended leaves its number to others.
+        for process in multiprocessing.active_children():
+            if process.pid in self._pids:
+                process.kill()
+        self._pids.clear()
 
     def _read(self) -> None:
         while self._has_news():
@@ -227,6 +250,18 @@ class LocalPool:
             self._pids.add(began.worker)
             if began.number:
                 self._told.append(began)
+
+
+def _play_batch(jobs: Sequence[Job]) -> Parcel:
+    return pack(play_batch(jobs))
+
+
+def _arrive(future: Future[list[MatchRecord]], parcel: Future[Parcel]) -> None:
+    """Fulfil `future` with what came from a worker, or with its failure."""
+    try:
+        future.set_result(unpack(parcel.result()))
+    except Exception as error:  # noqa: BLE001 - whoever waits for it must hear of everything
+        future.set_exception(error)
 
 
 def _channel() -> Channel | None:

@@ -38,9 +38,6 @@ BATCH_S = 2.0
 """Seconds until a batch begins no match: long enough to hide what sending costs, short enough to lose."""
 SEEN_S = 0.25
 """The same once a match was slow enough to be watched: who saw its last move waits for its end."""
-MAX_ACTIONS = 2_000
-"""Actions after which a batch begins no match: its records then fit into a pipe at once, so a worker that is
-killed while it sends them leaves all or nothing."""
 INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
 """Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
 _BEGAN = struct.Struct("<qq")
@@ -160,21 +157,20 @@ def _end_with_coordinator() -> None:
 def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[MatchRecord]:
     """Play matches one after the other.
 
-    Fewer records than jobs come back when the run was stopped meanwhile, or when the batch became too large;
+    Fewer records than jobs come back when the run was stopped meanwhile, or when the batch took too long;
     they are those of the first jobs.
     """
     here = control or _control
     if here is None:
         raise RuntimeError("play_batch needs a control outside of a worker process")
     records: list[MatchRecord] = []
-    began, num_actions = time.monotonic(), 0
+    began = time.monotonic()
     ends_at = began + BATCH_S
     for job in jobs:
-        if here.must_stop() or time.monotonic() >= ends_at or num_actions >= MAX_ACTIONS:
+        if here.must_stop() or time.monotonic() >= ends_at:
             break
         here.tell(Began(os.getpid(), job.number))
         records.append(play_job(job, here))
-        num_actions += len(records[-1].actions)
         if here.teller is not None and here.teller.has_told:
             ends_at = min(ends_at, began + SEEN_S)
     return records

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import os
 import signal
 import time
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.executor import pools
 from arena.executor.pools import InlinePool, LocalPool, make_pool, num_cores, num_workers
 from tournaments import TRIO, config
 
@@ -116,6 +118,20 @@ def test_a_dead_worker_breaks_the_pool_until_it_is_rebuilt(
     local.rebuild()
     (tmp_path / "gate").touch()
     assert len(local.submit(jobs, nothing).result(60)) == 2
+
+
+def test_workers_that_do_not_end_are_ended(
+    jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "_PATIENCE_S", 0.2)
+    pool = LocalPool(2, tmp_path)
+    assert len(pool.submit(jobs_of(config(*TRIO))[:1], nothing).result(60)) == 1
+    workers = multiprocessing.active_children()
+    assert len(workers) == 2
+    for worker in workers:
+        os.kill(worker.pid or 0, signal.SIGSTOP)
+    pool.close()
+    assert not any(worker.is_alive() for worker in workers)
 
 
 def test_workers_ignore_the_terminal(jobs_of: JobsOf, local: LocalPool, tmp_path: Path) -> None:
