@@ -34,8 +34,9 @@ This rate and the parabola above it stay within 0.05 of exp(2.7 (x - 1)), the tr
 source found best (TCL-EXP), for a twentieth of its time.
 """
 
-ALPHA, EPSILON, LAMBDA, OPENING = range(4)
-"""What `rates` hold: step size, chance of an exploratory action, trace, chance of random first plies."""
+ALPHA, EPSILON, LAMBDA, OPENING, ALONE = range(5)
+"""What `rates` hold: step size, chance of an exploratory action, trace, chance of random first plies, chance
+that one player alone explores."""
 
 
 class Memory(NamedTuple):
@@ -125,6 +126,12 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
             total += parts[column, 1, entry]
         desk.entries[0, entry] = total
     state, start = opening_length(state, rates[OPENING])
+    greedy_player = -1
+    if rates[ALONE] > 0:
+        state, alone = happens(state, rates[ALONE])
+        state, player = draw(state, 2)
+        if alone:
+            greedy_player = player
     ply = 0
     while True:
         sign = np.float32(1 - 2 * (ply & 1))
@@ -134,6 +141,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
             state, best = _best_action(state, own, opp, ply, layout, parts, memory, desk)
             desk.greedy[ply] = math.tanh(sign * desk.scores[best])
             state, explores = happens(state, rates[EPSILON])
+            explores = explores and ply & 1 != greedy_player
             desk.explored[ply] = explores and action != best
             if not explores:
                 action = best

@@ -46,6 +46,8 @@ class TuplePlan(NamedTuple):
     """Lambda."""
     opening: float
     """Chance that the first 1 to 8 plies of a game are random."""
+    alone: float
+    """Chance that in a game one player alone takes exploratory actions."""
 
     @classmethod
     def read(cls, reader: OptionReader) -> TuplePlan:
@@ -64,6 +66,7 @@ class TuplePlan(NamedTuple):
             epsilon=reader.number("epsilon", 0.1, low=0, high=1),
             trace=reader.number("lambda", 0.8, low=0, high=1),
             opening=reader.number("opening", 0.5, low=0, high=1),
+            alone=reader.number("alone", 0.0, low=0, high=1),
         )
 
 
@@ -93,7 +96,7 @@ class TupleTraining:
         goes_on = self._step < total
         while goes_on:
             alpha = geometric(plan.alpha, plan.alpha_end, self._step, total)
-            rates = np.array([alpha, plan.epsilon, plan.trace, plan.opening], np.float32)
+            rates = np.array([alpha, plan.epsilon, plan.trace, plan.opening, plan.alone], np.float32)
             chance = seeded(seed_of(self._context.seed, self._step))
             learn(layout, self._parts.parts, self._memory, desk, rates, chance, plan.batch, self._results)
             self._step += 1

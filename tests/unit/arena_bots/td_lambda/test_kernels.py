@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CONNECT_FOUR = make("connect-four")
 LAYOUT = cast("Layout", layout_of(CONNECT_FOUR))
-RATES = np.array([0.05, 0.2, 0.8, 0.5], np.float32)
+RATES = np.array([0.05, 0.2, 0.8, 0.5, 0.0], np.float32)
 RESULTS = 5
 
 
@@ -86,6 +86,20 @@ def test_tuples_come_to_foresee_results() -> None:
         tuple_kernels.learn(LAYOUT, parts, memory, desk, RATES, chance_of(step), 1000, results)
         errors.append(results[4] / results[3])
     assert errors[-1] < 0.9 * max(errors)
+
+
+def test_of_two_players_one_alone_explores() -> None:
+    parts, starts = parts_of(draw_tuples(6, 4, 1))
+    chance, explorers = chance_of(2), set[int]()
+    rates = np.array([0.05, 0.9, 0.8, 0.0, 1.0], np.float32)
+    with plain_kernels() as plain:
+        kernels = plain["tuple_kernels"]
+        memory, desk = kernels.new_memory(int(starts[-1])), kernels.new_desk(12)
+        for _ in range(8):
+            _, last, _ = kernels._play(LAYOUT, parts, memory, desk, rates, chance)  # noqa: SLF001 # as below
+            (player,) = {ply % 2 for ply in np.flatnonzero(desk.explored[:last]).tolist()}
+            explorers.add(player)
+    assert explorers == {0, 1}
 
 
 def test_one_update_is_the_formula() -> None:
