@@ -69,12 +69,14 @@ class BulkReading(Access):
         """Return how many matches and actions of each tournament these are."""
         with self._read() as connection:
             conditions = _conditions(connection, chosen)
-            first, last = _range(connection, chosen, conditions)
             sums = select(
                 matches.c.tournament_id,
                 func.count().label("num_matches"),
                 func.sum(func.length(matches.c.actions)).label("num_bytes"),
-            ).where(*conditions, matches.c.id.between(first, last))
+            ).where(*conditions)
+            # Without a range of numbers SQLite walks them by tournament: else it sorts them, actions and all.
+            if chosen.limit is not None:
+                sums = sums.where(matches.c.id.between(*_range(connection, chosen, conditions)))
             counts = connection.execute(sums.group_by(matches.c.tournament_id)).all()
             known = select(tournaments.c.id, tournaments.c.game, tournaments.c.num_actions)
             games = {row.id: row for row in connection.execute(known)}

@@ -66,11 +66,18 @@ def snapshot(connection: Connection, tournament: int) -> Snapshot:
         if event.number is not None and (event.kind == "started" or event.number in of_match):
             _follow(of_match, event.number, event)
     events = [event for found in of_match.values() for event in found]
-    state = select(live_events).where(own, live_events.c.kind == "state", live_events.c.number.is_(None))
-    newest = connection.execute(state.order_by(live_events.c.seq.desc()).limit(1))
-    events += map(_event, newest)
+    state = newest_state(connection, tournament)
+    events += [] if state is None else [state]
     ordered = sorted(events, key=lambda event: event.seq)
     return Snapshot(events=tuple(ordered), seq=last_seq(connection))
+
+
+def newest_state(connection: Connection, tournament: int) -> LiveEvent | None:
+    """Return the last event that tells of the whole run; None before the first."""
+    own = live_events.c.tournament_id == tournament
+    states = select(live_events).where(own, live_events.c.kind == "state", live_events.c.number.is_(None))
+    row = connection.execute(states.order_by(live_events.c.seq.desc()).limit(1)).first()
+    return None if row is None else _event(row)
 
 
 def forget(connection: Connection, tournament: int) -> None:

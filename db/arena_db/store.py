@@ -246,6 +246,11 @@ class Store(BulkReading):
         with self._read() as connection:
             return live.snapshot(connection, tournament)
 
+    def newest_state(self, tournament: int) -> LiveEvent | None:
+        """Return the last event that tells of the whole run; None before the first."""
+        with self._read() as connection:
+            return live.newest_state(connection, tournament)
+
     def save(self, records: Sequence[MatchRecord]) -> int:
         """Store matches with what follows from them, all in one transaction; return how many were new.
 

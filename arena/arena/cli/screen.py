@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 _PANEL = "Screen"
+_M_ARENA_MAX = -8
+"""By this number `mallopt` of glibc knows how many heaps there may be (malloc.h)."""
 _LOOK = (
     click.option(
         "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII alone."
@@ -79,6 +82,17 @@ def run_app(app: Dashboard) -> None:
     Raises:
         Exit: with the status it failed with.
     """
+    _share_one_heap()
     app.run()
     if app.return_code:
         raise click.exceptions.Exit(app.return_code)
+
+
+def _share_one_heap() -> None:
+    """Let all threads of this process allocate from one heap; each of its own would keep what it frees."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # Other libraries than glibc do not have it.
+        with contextlib.suppress(AttributeError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

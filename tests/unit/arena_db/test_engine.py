@@ -33,12 +33,25 @@ def test_the_library_is_safe_where_one_is() -> None:
 
 def test_a_safe_python_needs_no_other_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SAFE_SQLITE", (3, 0, 0))
-    assert find_driver().module.__name__ == "sqlite3"
+    monkeypatch.setattr(engine, "_DRIVERS", ("no_such_library", "sqlite3"))
+    driver = find_driver()
+    assert (driver.module.__name__, driver.single_writer) == ("sqlite3", False)
+
+
+def test_one_safe_library_is_loaded_and_no_other(tmp_path: Path) -> None:
+    script = """
+import sys
+from arena_db import engine
+engine.SAFE_SQLITE = (3, 0, 0)
+name = engine.find_driver().module.__name__
+assert name == "sqlite3" or "sqlite3" not in sys.modules, name
+"""
+    run_child([sys.executable, "-c", script], cwd=tmp_path)
 
 
 @pytest.mark.usefixtures("old_library")
 def test_without_a_safe_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    for names in (("sqlite3", "no_such_library"), ("sqlite3", "pysqlite3.dbapi2")):
+    for names in (("no_such_library", "sqlite3"), ("pysqlite3.dbapi2", "sqlite3")):
         monkeypatch.setattr(engine, "_DRIVERS", names)
         driver = find_driver()
         assert driver.single_writer

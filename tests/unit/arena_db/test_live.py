@@ -102,6 +102,16 @@ def test_a_snapshot_is_of_what_is_being_played(store: Store) -> None:
     assert store.match_of(1, 2, attempt=1) is store.match_of(9, 1) is None
 
 
+def test_the_newest_state_is_that_of_the_run(store: Store) -> None:
+    add_cup(store)
+    assert store.newest_state(1) is None
+    store.append_events([event(1, "started"), event(None, "state"), event(None, "state"), event(1, "state")])
+    newest = store.newest_state(1)
+    assert newest is not None
+    assert (newest.seq, newest.number) == (3, None)
+    assert store.newest_state(2) is None
+
+
 def test_a_viewer_that_may_only_read(store: Store) -> None:
     add_cup(store)
     with Store.open(store.path, read_only=True) as viewer:

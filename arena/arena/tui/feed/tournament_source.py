@@ -192,8 +192,8 @@ def _state(store: Store, record: TournamentRecord) -> State:
     lease = store.lease(record.id)
     if lease is None or not lease.is_alive:
         return "left"
-    told = [event.payload for event in store.snapshot(record.id).events if event.kind == "state"]
-    return "paused" if told and _is_paused(told[-1]) else "running"
+    told = store.newest_state(record.id)
+    return "paused" if told is not None and _is_paused(told.payload) else "running"
 
 
 def _is_paused(payload: str) -> bool:

@@ -10,6 +10,7 @@ from typing_extensions import override
 from arena.tui.look import app_of
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
@@ -168,6 +169,11 @@ class ArenaScreen(Screen[None]):
             event.stop()
             self._apply(event.value)
             self.close_filter()
+
+    def on_screen_suspend(self) -> None:
+        """Keep no paint of what is hidden: a megabyte, with all screens open."""
+        for canvas in self.query(Canvas):
+            canvas.forget_paint()
 
     def on_screen_resume(self) -> None:
         """Show what has come while something else was shown."""

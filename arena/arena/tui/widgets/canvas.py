@@ -97,6 +97,11 @@ class Canvas(Widget):
         if regions:
             self.refresh(*regions)
 
+    def forget_paint(self) -> None:
+        """Keep no painted line; a widget that is shown again paints anew."""
+        self._strips.clear()
+        self._drawn = _NOWHERE
+
     @override
     def render_lines(self, crop: Region) -> list[Strip]:
         # Textual would put frames, padding and links around each line, which a canvas has none of: this is

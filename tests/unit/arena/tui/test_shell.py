@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from typing_extensions import override
@@ -15,6 +15,7 @@ from arena.tui.shell.feed import Batch, Health, RecordedFeed, advance
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.lines import HeaderLine, Part, TabRow, TooSmall
 from arena.tui.text import safe
+from arena.tui.widgets.canvas import Canvas
 from dashboard import RUN_EVENTS, Bare, live_screen, piloted, sample_app, screen_lines, settle
 
 if TYPE_CHECKING:
@@ -39,6 +40,28 @@ def test_what_a_feed_gives_is_shown() -> None:
     assert any("1 az       92.0  1913 104" in line for line in lines)
     assert any("312/600   52%" in line for line in lines)
     assert "? Help" in lines[-1]
+
+
+def _holds_paint(canvas: Any) -> bool:  # noqa: ANN401 # what it keeps is its own affair
+    return bool(canvas._strips)  # noqa: SLF001 # as above
+
+
+def test_a_screen_that_is_left_keeps_nothing_painted_and_comes_back_as_it_was() -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        before, left = screen_lines(app), app.screen
+        assert any(map(_holds_paint, left.query(Canvas)))
+        await pilot.press("2")
+        await settle(pilot)
+        assert app.screen is not left
+        assert not any(map(_holds_paint, left.query(Canvas)))
+        await pilot.press("1")
+        await settle(pilot)
+        assert screen_lines(app) == before
+
+    piloted(app, look)
 
 
 def test_a_batch_is_one_message_and_the_feed_is_closed_at_its_end() -> None:
