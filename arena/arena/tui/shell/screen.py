@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.screen import Screen
+from textual.widget import Widget
 from typing_extensions import override
 
 from arena.tui.look import app_of
@@ -171,9 +172,12 @@ class ArenaScreen(Screen[None]):
             self.close_filter()
 
     def on_screen_suspend(self) -> None:
-        """Keep no paint of what is hidden: a megabyte, with all screens open."""
-        for canvas in self.query(Canvas):
-            canvas.forget_paint()
+        """Keep no paint of what is hidden: some megabytes, with all screens open."""
+        for widget in self.walk_children(Widget):
+            # Lets go of its lines.
+            widget.refresh()
+            if isinstance(widget, Canvas):
+                widget.forget_paint()
 
     def on_screen_resume(self) -> None:
         """Show what has come while something else was shown."""
