@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from sys import intern
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
@@ -14,6 +13,9 @@ Span: TypeAlias = tuple[str, str]
 """Text and the name of its style (`first`, `dim`, …; empty is plain)."""
 Line: TypeAlias = tuple[Span, ...]
 
+_SPANS: Final[dict[Span, Span]] = {}
+"""Of boards: they are few, and each line that is kept would have its own copies of them."""
+_MAX_SPANS = 2000
 _GAP = ".."
 _MAX = 1000
 _AGAINST = " v "
@@ -87,14 +89,20 @@ def join(*parts: Line | str) -> Line:
     return tuple(spans)
 
 
+def _shared(span: Span) -> Span:
+    """Give the first span that was equal to this one."""
+    if len(_SPANS) >= _MAX_SPANS:
+        _SPANS.clear()
+    return _SPANS.setdefault(span, span)
+
+
 def merge(characters: list[str], styles: list[str]) -> Line:
     """Put single characters together, neighbours of one style into one span."""
     spans: list[Span] = []
     begin = 0
     for place in range(1, len(characters) + 1):
         if place == len(characters) or styles[place] != styles[begin]:
-            # The spans of boards are few, and each line that is kept would have its own copies of them.
-            spans.append((intern("".join(characters[begin:place])), styles[begin]))
+            spans.append(_shared(("".join(characters[begin:place]), styles[begin])))
             begin = place
     return tuple(spans)
 
