@@ -23,7 +23,10 @@ _DECODER = msgspec.msgpack.Decoder(list[MatchRecord])
 
 
 def pack(records: Sequence[MatchRecord]) -> Parcel:
-    """Write the records to a temporary file; where there is no room for it, nothing is lost."""
+    """Write the records to a temporary file; where there is no room for it, nothing is lost.
+
+    What was written before the room ended goes with the folder of the run.
+    """
     try:
         with tempfile.NamedTemporaryFile(suffix=".records", delete=False) as file:
             file.write(msgspec.msgpack.encode(records))

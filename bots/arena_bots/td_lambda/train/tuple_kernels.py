@@ -126,6 +126,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
             total += parts[column, 1, entry]
         desk.entries[0, entry] = total
     state, start = opening_length(state, rates[OPENING])
+    # Who alone does not explore comes to know what its best line holds against whatever is played.
     greedy_player = -1
     if rates[ALONE] > 0:
         state, alone = happens(state, rates[ALONE])
