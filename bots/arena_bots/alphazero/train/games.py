@@ -159,17 +159,19 @@ def place(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
 
 
 @kernel
-def replay(
+def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
     actions: NDArray[np.int16],
+    lengths: NDArray[np.int64],
     layout: Layout,
     own: NDArray[np.uint64],
     opp: NDArray[np.uint64],
     last: NDArray[np.uint64],
 ) -> None:
-    """Write the positions before each action of a match; all `[n]`."""
-    mover, other = np.uint64(0), np.uint64(0)
-    stone = np.uint64(0)
-    for ply in range(len(actions)):
-        own[ply], opp[ply], last[ply] = mover, other, stone
-        stone = land(mover | other, actions[ply], layout)
-        mover, other = other, mover | stone
+    """Write the positions before each action of matches; `[matches, plies]`, but `lengths` `[matches]`."""
+    for match in range(len(lengths)):
+        mover, other = np.uint64(0), np.uint64(0)
+        stone = np.uint64(0)
+        for ply in range(lengths[match]):
+            own[match, ply], opp[match, ply], last[match, ply] = mover, other, stone
+            stone = land(mover | other, actions[match, ply], layout)
+            mover, other = other, mover | stone

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena_bots.alphazero.train.games import WON, Samples, replay
+from arena_bots.alphazero.train.games import GOING, WON, Samples, replay
 from arena_plugins.training import TrainingMatch
 
 if TYPE_CHECKING:
@@ -19,36 +19,40 @@ _SPLIT = 0.5
 """Part of a value that is no certain result: half goes to a win, half to a loss."""
 
 
-def reap(lanes: Lanes, lane: int, result: int, layout: Layout, share: float) -> tuple[Samples, TrainingMatch]:
-    """Give what is to be learnt from a match that has ended, and the match.
+def reap(
+    lanes: Lanes, results: NDArray[np.int8], layout: Layout, share: float
+) -> tuple[Samples, list[TrainingMatch]]:
+    """Give what is to be learnt from the matches that have ended, and these; new ones begin in their lanes.
 
     Args:
         lanes: the matches.
-        lane: the one that has ended.
-        result: WON, by who played last, or DRAWN.
+        results: GOING, WON, by who played last, or DRAWN; `[lanes]`.
         layout: the game.
         share: of the result in what positions are said to be worth; the rest is what the search found.
     """
-    length = int(lanes.ply[lane])
-    plies = np.arange(length)
-    outcome = 0 if result != WON else 1 if length % 2 else -1
-    match = TrainingMatch(tuple(lanes.actions[lane, :length].tolist()), outcome)
-    own, opp, last = (np.zeros(length, np.uint64) for _ in range(3))
-    replay(lanes.actions[lane, :length], layout, own, opp, last)
-    results = outcome * (1 - 2 * (plies % 2))
+    ended = np.flatnonzero(results != GOING)
+    lengths, actions = lanes.ply[ended], lanes.actions[ended]
+    outcomes = np.where(results[ended] == WON, np.where(lengths % 2, 1, -1), 0)
+    own, opp, last = (np.zeros(actions.shape, np.uint64) for _ in range(3))
+    replay(actions, lengths, layout, own, opp, last)
+    taken = lanes.searched[ended]
+    plies = np.arange(int(actions.shape[1]))
     # After a random action the result says nothing of what was before it.
-    shares = np.where(plies < lanes.mixed[lane], 0.0, share)
-    chances = _chances(results, lanes.values[lane, :length], shares)
-    taken = lanes.searched[lane, :length]
+    shares = np.where(plies < lanes.mixed[ended, None], 0.0, share)
+    sides = outcomes[:, None] * (1 - 2 * (plies % 2))
     samples = Samples(
         own[taken],
         opp[taken],
         last[taken],
-        lanes.policies[lane, :length][taken],
-        lanes.weights[lane, :length][taken],
-        chances[taken],
+        lanes.policies[ended][taken],
+        lanes.weights[ended][taken],
+        _chances(sides[taken], lanes.values[ended][taken], shares[taken]),
     )
-    return samples, match
+    for array in (lanes.own, lanes.opp, lanes.last, lanes.ply, lanes.mixed):
+        array[ended] = 0
+    lanes.searched[ended] = False
+    rows = zip(actions.tolist(), lengths.tolist(), outcomes.tolist(), strict=True)
+    return samples, [TrainingMatch(tuple(row[:length]), outcome) for row, length, outcome in rows]
 
 
 def _chances(
@@ -59,10 +63,3 @@ def _chances(
     bounded = np.clip(values, -1, 1)
     found = np.stack([_SPLIT * (1 + bounded), np.zeros_like(bounded), _SPLIT * (1 - bounded)], axis=1)
     return (shares[:, None] * exact + (1 - shares[:, None]) * found).astype(np.float32)
-
-
-def restart(lanes: Lanes, lane: int) -> None:
-    """Begin a new match in a lane."""
-    for array in (lanes.own, lanes.opp, lanes.last, lanes.ply, lanes.mixed):
-        array[lane] = 0
-    lanes.searched[lane] = False

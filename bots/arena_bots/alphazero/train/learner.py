@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import io
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from arena_bots.alphazero.train.nets import PolicyValueNet, expected, new_net
 from arena_bots.alphazero.train.torch_net import halves, spread_channels
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -56,6 +58,7 @@ class Learner:
         self._mean = copy.deepcopy(self.net)
         kind = torch.optim.Adam if plan.schedule == "kl" else torch.optim.AdamW
         self._optimiser = kind(self.net.parameters(), lr=plan.rate, weight_decay=plan.decay)
+        self._queue = torch.cuda.Stream(self._device, priority=-1) if device == "cuda" else None
         self._multiplier = 1.0
         self._updates = 0
 
@@ -68,6 +71,16 @@ class Learner:
     def rate(self) -> float:
         """The step size."""
         return float(self._optimiser.param_groups[0]["lr"])
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Learn in a queue of the device's own meanwhile: what players ask of it is not waited for."""
+        if self._queue is None:
+            yield
+            return
+        with torch.cuda.stream(self._queue):
+            yield
+        self._queue.synchronize()
 
     def learn(self, batch: Batch, progress: float) -> Losses:
         """Make an update; `progress` is the share of the training that is done."""
@@ -117,7 +130,8 @@ class Learner:
         self._optimiser.step()
         logs = logs.detach()
         entropy = -(logs.exp() * logs).sum(dim=1).mean()
-        return Losses(float(policy_loss.detach()), float(value_loss.detach()), float(entropy)), logs
+        told = torch.stack([policy_loss.detach(), value_loss.detach(), entropy])
+        return Losses._make(told.tolist()), logs
 
     def _value_loss(self, value: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
         if self.net.design.wdl:

@@ -64,9 +64,9 @@ class Plan(NamedTuple):
     lanes: int
     """Matches at once, over all players."""
     processes: int
-    """Players; 1 plays in the process that learns."""
+    """Players, each in a process of its own; with 1 the process that learns plays, too."""
     threads: int
-    """For the trees of a player."""
+    """Players in that process, each in a thread of its own."""
     device: str
     """`cpu`, or `cuda` to play and learn on a graphics processor."""
     trunk: str
@@ -78,6 +78,11 @@ class Plan(NamedTuple):
     window: Window
     learn: LearnPlan
     tests: Measuring
+
+    @property
+    def players(self) -> int:
+        """How many share the lanes."""
+        return max(self.processes, self.threads)
 
     def fitted(self, game: Game) -> Plan:
         """Give the plan without what is too much for a game: long endings, openings beyond half a match."""
@@ -96,7 +101,7 @@ class Plan(NamedTuple):
         """
         plan = cls(
             steps=reader.integer("steps", 200, low=1, high=_MOST),
-            lanes=reader.integer("lanes", 128, low=1, high=1 << 16),
+            lanes=reader.integer("lanes", 128, low=1, high=1 << 20),
             processes=reader.integer("processes", 1, low=1, high=256),
             threads=reader.integer("threads", 1, low=1, high=256),
             device=reader.choice("device", "cpu", ("cpu", "cuda")),
@@ -113,9 +118,12 @@ class Plan(NamedTuple):
             raise OptionError(
                 f"the trainer alphazero: net={plan.trunk} is neither article nor BLOCKSxFILTERS, as in 4x48"
             )
-        if plan.lanes % plan.processes:
+        if min(plan.processes, plan.threads) > 1:
+            raise OptionError("the trainer alphazero: players are processes or threads; give one of the two")
+        if plan.lanes % plan.players:
+            name = "processes" if plan.processes > 1 else "threads"
             raise OptionError(
-                f"the trainer alphazero: lanes={plan.lanes} cannot be shared among processes={plan.processes}"
+                f"the trainer alphazero: lanes={plan.lanes} cannot be shared among {name}={plan.players}"
             )
         if plan.device != "cpu" and plan.processes > 1:
             raise OptionError("the trainer alphazero: with device=cuda one process plays; give processes=1")
@@ -129,6 +137,7 @@ def _play(reader: OptionReader) -> PlayPlan:
         simulations=simulations,
         small=reader.integer("small", min(16, simulations), low=1, high=10**5),
         full_share=reader.number("full_share", 0.25, low=0.01, high=1),
+        together=reader.flag("together", default=False),
         considered=reader.integer("considered", 16, low=2, high=64),
         c_puct=reader.number("c_puct", 1.5, low=0, high=100),
         noise=reader.number("noise", 0.25, low=0, high=1),

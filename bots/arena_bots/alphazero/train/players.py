@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
@@ -38,11 +39,11 @@ class Player(Protocol):
 
 
 def new_player(game: Game, net: Net, plan: Plan) -> Player:
-    """Make the player that a plan asks for, with its share of the lanes."""
-    lanes = plan.lanes // plan.processes
+    """Make one of the players that a plan asks for, with its share of the lanes."""
+    lanes = plan.lanes // plan.players
     if plan.play.search == "table":
         return TablePlay(game, plan.play, lanes)
-    return SelfPlay(game, net, plan.play, lanes, threads=plan.threads)
+    return SelfPlay(game, net, plan.play, lanes)
 
 
 def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
@@ -57,31 +58,40 @@ class Players:
         self._game = game
         self._plan = plan
         self._seed = seed
-        self._own: Player | None = None
+        self._own: list[Player] = []
+        self._threads = ThreadPoolExecutor(plan.threads)
         self._others: list[tuple[SpawnProcess, Connection]] = []
         self.lanes = new_lanes(plan.lanes, game.num_actions, game.max_length)
         if plan.processes > 1:
             self._others = [_start(str(spec_of(game)), plan) for _ in range(plan.processes)]
 
-    def go_on(self, model: bytes, net: Net | None, step: int) -> Harvest:
+    def go_on(self, net: Net | bytes, step: int) -> Harvest:
         """Play a while by a net.
 
         Args:
-            model: the net as it plays.
-            net: a faster form of the same for this process; None makes one of `model`.
+            net: the file of it, or, for players of this process, a net that any thread may ask.
             step: of the training; it decides chance.
 
         Raises:
             ArenaError: a player has failed.
         """
         if not self._others:
-            net = net or OnnxNet(model, self._game)
-            self._own = self._own or new_player(self._game, net, self._plan)
-            return self._own.go_on(net, self.lanes, rng_of(self._seed, step, 0))
+            return self._play(OnnxNet(net, self._game) if isinstance(net, bytes) else net, step)
         for number, (_process, pipe) in enumerate(self._others):
             part = part_of(self.lanes, number, len(self._others))
-            pipe.send((model, part, self._seed, step, number))
+            pipe.send((net, part, self._seed, step, number))
         return joined([self._take(number) for number in range(len(self._others))])
+
+    def _play(self, net: Net, step: int) -> Harvest:
+        """Play in this process, each player in a thread: time goes to kernels and the net, not to Python."""
+        count = self._plan.threads
+        self._own = self._own or [new_player(self._game, net, self._plan) for _ in range(count)]
+
+        def part(number: int) -> Harvest:
+            own = part_of(self.lanes, number, count)
+            return self._own[number].go_on(net, own, rng_of(self._seed, step, number))
+
+        return joined(list(self._threads.map(part, range(count))))
 
     def _take(self, number: int) -> Harvest:
         process, pipe = self._others[number]
@@ -98,7 +108,8 @@ class Players:
         return harvest
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes and threads."""
+        self._threads.shutdown()
         for process, pipe in self._others:
             pipe.close()
             process.join(5)

@@ -17,7 +17,7 @@ from arena_bots.alphazero.train.games import (
     no_samples,
     place,
 )
-from arena_bots.alphazero.train.harvest import reap, restart
+from arena_bots.alphazero.train.harvest import reap
 from arena_bots.search.lockstep.forest import NOWHERE, WIN, Rule
 from arena_bots.search.lockstep.halving import schedules
 from arena_bots.search.lockstep.search import LockstepSearch, Settings
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.3
 """Of the Dirichlet noise."""
-_LANES_BITS = 15
-"""Logarithm of the positions whose judgement a player remembers until the net changes."""
+_LEAST_MEMORY_BITS, _LANE_MEMORY_BITS = 15, 4
+"""Logarithms of the positions whose judgement a player remembers until the net changes: at least, a lane."""
 
 
 class PlayPlan(NamedTuple):
@@ -66,12 +66,14 @@ class PlayPlan(NamedTuple):
     """Of each match in a step of training; a table plays whole matches."""
     scales: tuple[float, float, float, float] = (1.0, 2.0, 1.0, 0.5)
     """Of value, prior, noise and age in the formula of a table."""
+    together: bool = False
+    """Whether all matches search fully in the same moves of a step, at least one, to fill batches."""
 
 
 class SelfPlay:
     """Plays matches against itself, by a net."""
 
-    def __init__(self, game: Game, net: Net, plan: PlayPlan, lanes: int, *, threads: int = 1) -> None:
+    def __init__(self, game: Game, net: Net, plan: PlayPlan, lanes: int) -> None:
         layout = layout_of(game)
         if layout is None:
             raise ValueError(f"there are no kernels for {game.name} of this size")
@@ -88,8 +90,7 @@ class SelfPlay:
                 lanes,
                 nodes=nodes,
                 ending_cells=plan.ending_cells,
-                memory_bits=_LANES_BITS,
-                threads=threads,
+                memory_bits=max(_LEAST_MEMORY_BITS, lanes.bit_length() + _LANE_MEMORY_BITS),
             ),
         )
         self.lanes = new_lanes(lanes, layout.num_actions, game.max_length)
@@ -102,10 +103,11 @@ class SelfPlay:
         samples = [no_samples(self._layout.num_actions)]
         matches: list[TrainingMatch] = []
         kept = np.zeros(len(lanes.own), np.bool_)
-        for _ in range(self._plan.moves):
+        shared = self._shared_budgets(rng)
+        for move in range(self._plan.moves):
             kept &= ~self._stray(rng)
             self._search.plant(lanes.own, lanes.opp, lanes.last, ~kept)
-            actions = self._think(rng)
+            actions = self._think(rng, shared[move] if shared else None)
             kept = self._search.advance(actions) if not self._is_gumbel else np.zeros_like(kept)
             kept &= ~self._move(actions, samples, matches)
         return Harvest(gathered(samples), matches, self._search.num_asked - asked)
@@ -140,10 +142,20 @@ class SelfPlay:
             strayed |= going
         return strayed
 
-    def _think(self, rng: np.random.Generator) -> NDArray[np.int32]:
+    def _shared_budgets(self, rng: np.random.Generator) -> list[bool] | None:
+        """Draw in which moves all matches search fully; None where each match draws for itself."""
+        plan = self._plan
+        if not plan.together:
+            return None
+        drawn = rng.permutation(plan.moves) < max(1, round(plan.moves * plan.full_share))
+        return [bool(is_full) for is_full in drawn]
+
+    def _think(self, rng: np.random.Generator, shared: bool | None) -> NDArray[np.int32]:  # noqa: FBT001 # no flag: a draw
         """Search in all lanes, note what was found, and give the actions to play."""
         lanes, rows = self.lanes, np.arange(len(self.lanes.own))
-        is_full = rng.random(len(rows)) < self._plan.full_share
+        is_full = np.full(len(rows), shared)
+        if shared is None:
+            is_full = rng.random(len(rows)) < self._plan.full_share
         found, actions = self._halved(rng, is_full) if self._is_gumbel else self._visited(rng)
         policy = found.policy
         if not self._is_gumbel:
@@ -209,9 +221,7 @@ class SelfPlay:
         results = np.zeros(len(rows), np.int8)
         place(lanes.own, lanes.opp, lanes.last, self._layout, actions, results)
         lanes.ply[:] += 1
-        for lane in np.flatnonzero(results != GOING).tolist():
-            some, match = reap(lanes, lane, int(results[lane]), self._layout, self._plan.result_share)
-            samples.append(some)
-            matches.append(match)
-            restart(lanes, lane)
+        some, ended = reap(lanes, results, self._layout, self._plan.result_share)
+        samples.append(some)
+        matches += ended
         return results != GOING

@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.games.kernels.layout import layout_of, rules_of
 from arena_bots.alphazero.train.games import GOING, Harvest, gathered, no_samples, place
-from arena_bots.alphazero.train.harvest import reap, restart
+from arena_bots.alphazero.train.harvest import reap
 from arena_bots.alphazero.train.tables import Table, fill, find, new_rollouts, new_table, prune, walk
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, gather, new_memory, scatter
 from arena_bots.search.lockstep.forest import new_leaves
@@ -110,12 +110,10 @@ class TablePlay:
         lanes.ply[is_going] += 1
         results = np.zeros(len(is_going), np.int8)
         place(lanes.own, lanes.opp, lanes.last, self._layout, actions, results)
-        for lane in np.flatnonzero(results != GOING).tolist():
-            some, match = reap(lanes, lane, int(results[lane]), self._layout, self._plan.result_share)
-            samples.append(some)
-            matches.append(match)
-            restart(lanes, lane)
-            is_going[lane] = False
+        some, ended = reap(lanes, results, self._layout, self._plan.result_share)
+        samples.append(some)
+        matches += ended
+        is_going[results != GOING] = False
 
     def _forget(self, table: Table) -> None:
         table.own.fill(np.uint64(2**64 - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,8 +67,7 @@ class Training:
         numbers, total = self._numbers, self._plan.steps
         goes_on = numbers["step"] < total
         while goes_on:
-            harvest = self._play()
-            losses = self._learn(harvest)
+            harvest, losses = self._play_and_learn()
             numbers["step"] += 1
             self._tell(harvest, losses)
             every = self._plan.tests.every
@@ -76,27 +76,40 @@ class Training:
             goes_on = self._context.tick(numbers["step"], total, self._snapshot) and numbers["step"] < total
         return Trained(self._final(), ".onnx", self._facts())
 
-    def _play(self) -> Harvest:
-        harvest = self._players.go_on(self._model(), self._quick_net(), self._numbers["step"])
+    def _play_and_learn(self) -> tuple[Harvest, list[Losses]]:
+        """Play a while and learn from it; beside a graphics processor both at once, from what was before."""
+        net, step = self._quickest_net(), self._numbers["step"]
+        if self._plan.device == "cpu":
+            harvest = self._players.go_on(net, step)
+            self._take(harvest)
+            return harvest, self._learn()
+        with ThreadPoolExecutor(1) as beside:
+            playing = beside.submit(self._players.go_on, net, step)
+            with self._learner.alone():
+                losses = self._learn()
+            harvest = playing.result()
+        self._take(harvest)
+        return harvest, losses
+
+    def _quickest_net(self) -> TorchNet | bytes:
+        """Give the net in the form that plays fastest here, which may be its file."""
+        design, device = self._learner.net.design, self._plan.device
+        is_half = halves(device)
+        if device != "cpu" or (design.width >= _WIDE and is_half and self._plan.processes == 1):
+            return TorchNet(self._learner.player, device, is_half=is_half)
+        return self._model()
+
+    def _take(self, harvest: Harvest) -> None:
+        """Keep what was played; so much is owed to learning now."""
         self._buffer.add(harvest.samples)
         self._context.store(harvest.matches)
         self._numbers["matches"] += len(harvest.matches)
         self._numbers["asked"] += harvest.asked
-        return harvest
+        self._numbers["owed"] += round(len(harvest.samples.own) * self._plan.learn.reuse)
 
-    def _quick_net(self) -> TorchNet | None:
-        """Give the net as it plays fastest here; None where that is the file."""
-        design, device = self._learner.net.design, self._plan.device
-        is_half = halves(device)
-        is_quick = design.width >= _WIDE and is_half and self._plan.processes == 1
-        return (
-            TorchNet(self._learner.player, device, is_half=is_half) if device != "cpu" or is_quick else None
-        )
-
-    def _learn(self, harvest: Harvest) -> list[Losses]:
+    def _learn(self) -> list[Losses]:
         """Learn as often as the new positions ask for; what is less than a batch is owed to the next step."""
         plan, numbers = self._plan.learn, self._numbers
-        numbers["owed"] += round(len(harvest.samples.own) * plan.reuse)
         rng = rng_of(self._context.seed, numbers["step"], _LEARNER)
         progress = numbers["step"] / self._plan.steps
         losses: list[Losses] = []

@@ -69,10 +69,8 @@ def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
     active: NDArray[np.bool_],
     ending_cells: Int,
     scratch: NDArray[np.uint64],
-    start: Int,
-    end: Int,
 ) -> None:
-    """Go down the trees of the active lanes from `start` to `end`, up to a new leaf or one that is proven.
+    """Go down the trees of the active lanes, up to a new leaf or one that is proven.
 
     Args:
         forest: the trees; leaves are added where there is room.
@@ -83,11 +81,9 @@ def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
         active: lanes to do; `[lanes]`.
         ending_cells: with so many empty cells or fewer a leaf is solved.
         scratch: room for the solver; `[FRAMES, 4]`.
-        start: the first lane.
-        end: the lane after the last one.
     """
     room = forest.own.shape[1]
-    for lane in range(start, end):
+    for lane in range(len(active)):
         leaves.waits[lane] = False
         leaves.depth[lane] = 0
         if not active[lane]:
@@ -139,9 +135,9 @@ def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
 
 
 @kernel
-def grow(forest: Forest, leaves: Leaves, layout: Layout, start: Int, end: Int) -> None:
+def grow(forest: Forest, leaves: Leaves, layout: Layout) -> None:
     """Give leaves their priors, and take what they are worth up to the roots."""
-    for lane in range(start, end):
+    for lane in range(len(leaves.node)):
         node = np.int64(leaves.node[lane])
         if leaves.waits[lane] and node != NOWHERE:
             forest.worth[lane, node] = leaves.worth[lane]

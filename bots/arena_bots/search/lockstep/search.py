@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,8 +48,6 @@ class Settings(NamedTuple):
     """With so many empty cells or fewer a leaf is solved to the end; see `most_endings`."""
     memory_bits: int = 12
     """Logarithm of the number of positions whose judgement is remembered."""
-    threads: int = 1
-    """For the trees; the net has its own."""
 
 
 class Searched(NamedTuple):
@@ -87,9 +84,8 @@ class LockstepSearch:
         self._planes = np.zeros((lanes, net.planes, game.shape[0] * game.shape[1]), np.float32)
         self._shape = game.shape
         self._net = net
-        self._scratch = np.zeros((settings.threads, FRAMES, 4), np.uint64)
+        self._scratch = np.zeros((FRAMES, 4), np.uint64)
         self._moved = np.zeros(settings.nodes, np.int32)
-        self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
         self.num_asked = 0
         """Positions the net has judged."""
 
@@ -121,7 +117,7 @@ class LockstepSearch:
             chosen = np.ones(len(own), np.bool_)
         plant(self.forest, self._leaves, self._layout, own, opp, last, chosen)
         self._judge()
-        grow(self.forest, self._leaves, self._layout, 0, len(own))
+        grow(self.forest, self._leaves, self._layout)
 
     def advance(self, moves: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Keep what lies below each lane's move; tell where there was something to keep. `[lanes]`."""
@@ -138,7 +134,7 @@ class LockstepSearch:
             firsts = np.full(len(active), NOWHERE, np.int32)
         self._descend(firsts, active)
         self._judge()
-        grow(self.forest, self._leaves, self._layout, 0, len(active))
+        grow(self.forest, self._leaves, self._layout)
 
     def halve(self, gumbel: NDArray[np.float32], wanted: NDArray[np.int32]) -> NDArray[np.int32]:
         """Choose root actions by sequential halving; see `selecting.halve`."""
@@ -170,26 +166,16 @@ class LockstepSearch:
 
     def _descend(self, firsts: NDArray[np.int32], active: NDArray[np.bool_]) -> None:
         settings = self._settings
-        bounds = np.linspace(0, len(active), settings.threads + 1).astype(int).tolist()
-
-        def part(number: int) -> None:
-            descend(
-                self.forest,
-                self._leaves,
-                self._layout,
-                settings.rule,
-                firsts,
-                active,
-                min(settings.ending_cells, PLAIN_ENDINGS),
-                self._scratch[number],
-                bounds[number],
-                bounds[number + 1],
-            )
-
-        if self._pool is None:
-            part(0)
-        else:
-            list(self._pool.map(part, range(settings.threads)))
+        descend(
+            self.forest,
+            self._leaves,
+            self._layout,
+            settings.rule,
+            firsts,
+            active,
+            min(settings.ending_cells, PLAIN_ENDINGS),
+            self._scratch,
+        )
         if self._solver is not None:
             self._solve(self._solver)
 

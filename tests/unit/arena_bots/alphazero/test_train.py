@@ -26,7 +26,7 @@ SMALL = {
         " rival_matches=4 test_simulations=2 opponent=random window_most=500 window_least=50"
     ),
     "gpu": (
-        "device=cpu threads=1 net=1x4 lanes=4 moves=12 simulations=6 small=3 batch=16 steps=3 test_every=0"
+        "device=cpu threads=2 net=1x4 lanes=4 moves=12 simulations=6 small=3 batch=16 steps=3 test_every=0"
         " window_most=500 window_least=50"
     ),
     "article": (
@@ -93,10 +93,13 @@ def test_its_weights_are_entered(arena: CommandLine, runs: Path, recipe: str) ->
     assert "train-r-1" in str(arena.objects("show", "train-r-1"))
 
 
-def test_several_players_play_as_the_same_ones_again(arena: CommandLine, runs: Path) -> None:
-    for name in ("one", "two"):
-        arena(*words("gpu", "processes=2", "--name", name))
-    assert (runs / "one" / "weights.onnx").read_bytes() == (runs / "two" / "weights.onnx").read_bytes()
+def test_players_in_processes_and_in_threads_play_the_same(arena: CommandLine, runs: Path) -> None:
+    in_threads = words("gpu")
+    in_processes = ["processes=2" if word == "threads=2" else word for word in in_threads]
+    for name, call in (("one", in_processes), ("two", in_processes), ("three", in_threads)):
+        arena(*call, *(["threads=1"] if call is in_processes else []), "--name", name)
+    one, two, three = ((runs / name / "weights.onnx").read_bytes() for name in ("one", "two", "three"))
+    assert one == two == three
 
 
 @pytest.mark.parametrize(
@@ -104,6 +107,8 @@ def test_several_players_play_as_the_same_ones_again(arena: CommandLine, runs: P
     [
         (("net=4by48",), "net=4by48 is neither article nor BLOCKSxFILTERS"),
         (("lanes=5", "processes=2"), "lanes=5 cannot be shared among processes=2"),
+        (("lanes=5", "threads=2"), "lanes=5 cannot be shared among threads=2"),
+        (("processes=2", "threads=2"), "players are processes or threads; give one of the two"),
         (("device=cuda", "processes=2", "lanes=4"), "with device=cuda one process plays"),
         (("search=uct",), "search=uct is not one of gumbel, puct, table"),
         (("simulation=5",), 'has no option "simulation"; did you mean "simulations"?'),

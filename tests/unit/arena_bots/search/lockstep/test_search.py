@@ -137,16 +137,6 @@ def test_the_net_is_asked_once_for_a_position() -> None:
     assert search.num_asked > asked
 
 
-def test_threads_change_nothing() -> None:
-    game = make("connect-four")
-    states = random_states(game, 9, seed=1)
-    one, three = (planted("connect-four", states, GUMBEL, threads=number) for number in (1, 3))
-    for _ in range(40):
-        one.step(one.is_open)
-        three.step(three.is_open)
-    assert (one.results().visits == three.results().visits).all()
-
-
 @pytest.mark.parametrize(
     ("spec", "cells"),
     [("connect-four", 12), ("connect-four", 20), ("gomoku:k=4,size=6", 12), ("tic-tac-toe", 12)],
