@@ -23,6 +23,7 @@ from arena_bots.alphazero.network import OnnxNet
 from arena_bots.alphazero.train.nets import Design, Shape, new_net
 from arena_bots.alphazero.train.onnx_file import to_onnx
 from arena_bots.alphazero.train.players import rng_of
+from arena_bots.alphazero.train.quantise import quantised
 from arena_bots.alphazero.train.selfplay import PlayPlan, SelfPlay
 from arena_bots.alphazero.train.torch_net import TorchNet
 from arena_plugins import load_game
@@ -61,9 +62,10 @@ def main() -> None:
     made = new_net(
         Design(chosen.net, chosen.net != "article"), Shape(planes, *game.shape, game.num_actions), 1
     )
-    onnx = OnnxNet(to_onnx(made, str(spec_of(game))), game)
+    model = to_onnx(made, str(spec_of(game)))
+    onnx = OnnxNet(model, game)
     eager = TorchNet(made, "cpu", is_half=False)
-    nets: dict[str, Net] = {"onnx": onnx, "torch": eager}
+    nets: dict[str, Net] = {"onnx": onnx, "int8": OnnxNet(quantised(model), game), "torch": eager}
     sides: dict[str, Callable[[], int]] = {}
     for batch in BATCHES:
         sides |= {f"{name}_{batch}": evaluator(net, game, batch) for name, net in nets.items()}
@@ -76,6 +78,7 @@ def main() -> None:
         alone.append("alpha_zero_general")
     turns = [{name: rate(side) for name, side in sides.items()} for _ in range(chosen.rounds)]
     ratios = {str(batch): (f"onnx_{batch}", f"torch_{batch}") for batch in BATCHES}
+    ratios |= {f"int8_{batch}": (f"int8_{batch}", f"torch_{batch}") for batch in BATCHES}
     for ours in ("selfplay", "selfplay_gumbel"):
         ratios |= {ours if peer == alone[0] else f"{ours}_to_{peer}": (ours, peer) for peer in alone}
     figures: dict[str, object] = {

@@ -84,15 +84,16 @@ def _solver(ply: int, asked: float | None) -> Row:
     )
 
 
-def _net(batch: int, asked: float) -> Row:
+def _net(batch: int, asked: float, *, whole: bool = False) -> Row:
+    ours = "int8" if whole else "onnx"
     return Row(
-        f"net/{batch}",
-        f"evaluations of the paper's net, {batch} at once",
+        f"net/{'int8/' * whole}{batch}",
+        f"evaluations of the paper's net{' in whole numbers' * whole}, {batch} at once",
         "positions/s",
-        Figure("net_speed.py", f"per_cpu_s.onnx_{batch}"),
+        Figure("net_speed.py", f"per_cpu_s.{ours}_{batch}"),
         "PyTorch, eager",
         Figure("net_speed.py", f"per_cpu_s.torch_{batch}"),
-        Figure("net_speed.py", f"ratio.{batch}"),
+        Figure("net_speed.py", f"ratio.{'int8_' * whole}{batch}"),
         asked,
     )
 
@@ -229,6 +230,8 @@ ROWS = (
     ),
     _net(1, 4.5),
     _net(64, 2),
+    _net(1, 8, whole=True),
+    _net(64, 6, whole=True),
     *_selfplay("selfplay", "self-play in lockstep, 100 simulations a move", 8),
     *_selfplay("selfplay_gumbel", "self-play in lockstep as it is trained with", 25),
     Row(

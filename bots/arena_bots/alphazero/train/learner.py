@@ -72,6 +72,11 @@ class Learner:
         """The step size."""
         return float(self._optimiser.param_groups[0]["lr"])
 
+    @property
+    def device(self) -> str:
+        """What computes, for the provenance."""
+        return "cpu" if self._queue is None else torch.cuda.get_device_name(self._device)
+
     @contextmanager
     def alone(self) -> Generator[None]:
         """Learn in a queue of the device's own meanwhile: what players ask of it is not waited for."""

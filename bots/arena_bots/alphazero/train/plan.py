@@ -69,6 +69,8 @@ class Plan(NamedTuple):
     """Players in that process, each in a thread of its own."""
     device: str
     """`cpu`, or `cuda` to play and learn on a graphics processor."""
+    overlap: bool
+    """Whether it learns while it plays, from what was played before; else in turns."""
     trunk: str
     wdl: bool
     planes: int
@@ -105,6 +107,7 @@ class Plan(NamedTuple):
             processes=reader.integer("processes", 1, low=1, high=256),
             threads=reader.integer("threads", 1, low=1, high=256),
             device=reader.choice("device", "cpu", ("cpu", "cuda")),
+            overlap=reader.flag("overlap", default=False),
             trunk=reader.text("net", "3x32"),
             wdl=reader.flag("wdl", default=True),
             planes=reader.integer("planes", 3, low=2, high=4),

@@ -103,6 +103,7 @@ class TorchNet:
         self.planes = net.shape.planes
         self._device = torch.device(device)
         self._type = torch.bfloat16 if is_half else torch.float32
+        self._layout = torch.channels_last if is_half else torch.preserve_format
         plain = deployed(net)
         ready = _Judging(_fused(plain) if device == "cuda" else plain).to(self._device, self._type).eval()
         if is_half:
@@ -112,6 +113,6 @@ class TorchNet:
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""
         with torch.inference_mode():
-            boards = torch.from_numpy(planes).to(self._device, self._type, memory_format=torch.channels_last)
+            boards = torch.from_numpy(planes).to(self._device, self._type, memory_format=self._layout)
             answers = self._judge(boards).cpu().numpy()
         return answers[:, :-1].copy(), answers[:, -1].copy()

@@ -77,9 +77,9 @@ class Training:
         return Trained(self._final(), ".onnx", self._facts())
 
     def _play_and_learn(self) -> tuple[Harvest, list[Losses]]:
-        """Play a while and learn from it; beside a graphics processor both at once, from what was before."""
+        """Play a while and learn from it, or do both at once, and learn from what was played before."""
         net, step = self._quickest_net(), self._numbers["step"]
-        if self._plan.device == "cpu":
+        if not self._plan.overlap:
             harvest = self._players.go_on(net, step)
             self._take(harvest)
             return harvest, self._learn()
@@ -153,6 +153,7 @@ class Training:
             "evaluations": self._numbers["asked"],
             "net": self._plan.trunk,
             "parameters": sum(weight.numel() for weight in self._learner.net.parameters()),
+            "device": self._learner.device,
         }
 
     def _snapshot(self) -> Checkpoint:

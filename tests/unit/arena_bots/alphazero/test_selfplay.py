@@ -54,6 +54,15 @@ def test_without_chance_matches_are_searched_from_the_first_move() -> None:
     assert player.lanes.searched[:, 0].all()
 
 
+def test_all_matches_search_fully_together() -> None:
+    player, _ = played("connect-four", together="on", full_share=0.25, moves=4)
+    full = player.lanes.weights[:, :4]
+    assert (full == full[0]).all()
+    assert full[0].sum() == 1
+    apart, _ = played("connect-four", full_share=0.25, moves=4)
+    assert (apart.lanes.weights[:, :4].std(axis=0) > 0).all()
+
+
 def test_long_endings_are_proven_without_the_net() -> None:
     asked: list[int] = []
     for endings in (0, 20):

@@ -1,0 +1,46 @@
+"""Nets in whole numbers: nearly the same answers, in half the bytes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arena_bots.alphazero.bot import WEIGHTS, make_bot
+from arena_bots.alphazero.network import OnnxNet
+from arena_bots.alphazero.train import quantise
+from arena_plugins.contract import Limit
+from game_samples import make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NETS = [
+    ("connect-four-article-selfplay", "connect-four"),
+    ("gomoku-k4-size6-article", "gomoku:k=4,size=6"),
+    ("tic-tac-toe-best", "tic-tac-toe"),
+]
+
+
+@pytest.mark.parametrize(("name", "spec"), NETS)
+def test_it_says_nearly_the_same(name: str, spec: str) -> None:
+    game, model = make(spec), (WEIGHTS / f"{name}.onnx").read_bytes()
+    small = quantise.quantised(model)
+    assert small == quantise.quantised(model), "the seed decides all"
+    whole, exact = OnnxNet(small, game), OnnxNet(model, game)
+    boards = np.random.default_rng(1).integers(0, 2, (200, whole.planes, *game.shape)).astype(np.float32)
+    for told, wanted in zip(whole(boards), exact(boards), strict=True):
+        assert np.abs(told - wanted).mean() < 0.2 * wanted.std()
+        assert (told != wanted).any()
+
+
+def test_the_file_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, out = WEIGHTS / "gomoku-k4-size6-best.onnx", tmp_path / "small.onnx"
+    monkeypatch.setattr(sys, "argv", ["quantise", str(file), str(out)])
+    quantise.main()
+    assert out.stat().st_size < 0.7 * file.stat().st_size
+    game = make("gomoku:k=4,size=6")
+    bot = make_bot(game, 1, {"weights": str(out), "simulations": "4"})
+    assert bot.play(game.initial_state(), Limit()).action in range(game.num_actions)
