@@ -83,7 +83,7 @@ class Players:
         return joined([self._take(number) for number in range(len(self._others))])
 
     def _play(self, net: Net, step: int) -> Harvest:
-        """Play in this process, each player in a thread: time goes to kernels and the net, not to Python."""
+        """Play in this process, several players in threads: time goes to kernels and the net."""
         count = self._plan.threads
         self._own = self._own or [new_player(self._game, net, self._plan) for _ in range(count)]
 
@@ -91,7 +91,8 @@ class Players:
             own = part_of(self.lanes, number, count)
             return self._own[number].go_on(net, own, rng_of(self._seed, step, number))
 
-        return joined(list(self._threads.map(part, range(count))))
+        # Alone it plays in this thread, which Ctrl-C interrupts at once.
+        return part(0) if count == 1 else joined(list(self._threads.map(part, range(count))))
 
     def _take(self, number: int) -> Harvest:
         process, pipe = self._others[number]

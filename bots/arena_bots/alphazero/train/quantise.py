@@ -26,12 +26,14 @@ from typing_extensions import override
 
 from arena.games.kernels.layout import layout_of
 from arena.games.notation import spec_of
-from arena_bots.alphazero.network import GAME, OnnxNet
+from arena_bots.alphazero.network import GAME, MAX_BYTES, OnnxNet
 from arena_bots.alphazero.train.buffer import Painter
 from arena_bots.alphazero.train.plan import Plan
 from arena_bots.alphazero.train.selfplay import SelfPlay
+from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_game
 from arena_plugins.spec import OptionReader
+from arena_plugins.weights import load_onnx
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -51,8 +53,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)
     chosen = parser.parse_args()
-    content = quantised(chosen.file.read_bytes())
-    chosen.out.write_bytes(content)
+    try:
+        content = quantised(load_onnx(chosen.file, max_bytes=MAX_BYTES))
+        chosen.out.write_bytes(content)
+    except (OSError, PluginError) as error:
+        parser.error(str(error))
     print(f"{chosen.out}: {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}")  # noqa: T201 # a command
 
 
@@ -62,9 +67,14 @@ def quantised(model: bytes, seed: int = 1) -> bytes:
     Activations have 8 bits and a range that is measured over positions of self-play. Weights have 7, and a
     range for each filter: processors that lack the newest instructions add products in 16 bits, which
     products of 8 and 8 bits overflow.
+
+    Raises:
+        PluginError: it is no such net, or in whole numbers already.
     """
     plain = _widened(onnx.load_from_string(model))
-    game = load_game({entry.key: entry.value for entry in plain.metadata_props}[GAME])
+    if any(node.op_type.startswith("QLinear") for node in plain.graph.node):
+        raise PluginError("this net is in whole numbers already")
+    game = load_game({entry.key: entry.value for entry in plain.metadata_props}.get(GAME, ""))
     with TemporaryDirectory() as folder:
         before, after = Path(folder, "before.onnx"), Path(folder, "after.onnx")
         onnx.save(plain, before)

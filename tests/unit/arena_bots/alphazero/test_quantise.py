@@ -44,3 +44,26 @@ def test_the_file_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     game = make("gomoku:k=4,size=6")
     bot = make_bot(game, 1, {"weights": str(out), "simulations": "4"})
     assert bot.play(game.initial_state(), Limit()).action in range(game.num_actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("alphazero/weights/missing", "missing.onnx"),
+        ("alphazero/weights/connect-four-best", "this net is in whole numbers already"),
+        ("keras_wdl/weights/connect-four-best", "the net was trained for"),
+    ],
+)
+def test_other_files_are_refused(
+    name: str,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = WEIGHTS.parent.parent / f"{name}.onnx"
+    monkeypatch.setattr(sys, "argv", ["quantise", str(file), str(tmp_path / "small.onnx")])
+    with pytest.raises(SystemExit):
+        quantise.main()
+    assert complaint in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
