@@ -1,4 +1,4 @@
-"""Makes a net compute in whole numbers of 8 bits: half the size, and three times as fast on most processors.
+"""Makes a net compute in whole numbers of 8 bits: half the size, and faster where processors multiply such.
 
     python -m arena_bots.alphazero.train.quantise FILE OUT
 
@@ -49,7 +49,7 @@ _PLAY = {"simulations": "16", "full_share": "1", "opening_plies": "24", "moves":
 
 def main() -> None:
     """Read one file, write the other."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)
     chosen = parser.parse_args()
