@@ -1,0 +1,153 @@
+"""Collects the files of a competitor within bounds: path in its content to file of this machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAX_BYTES = 2 << 30
+MAX_FILES = 20_000
+"""Files and folders together."""
+MAX_DEPTH = 32
+"""Folders above a file."""
+_SKIPPED = frozenset(
+    {
+        *("__pycache__", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
+    }
+)
+"""Folders that tools write: their contents change without the bot."""
+_VENV = "pyvenv.cfg"
+_WAY_OUT = "name a smaller folder, or only the files the bot needs"
+
+
+class Collection:
+    """The files of one competitor by their path in its content."""
+
+    def __init__(self, what: str) -> None:
+        """Begin without files; `what` names the competitor in messages."""
+        self.what = what
+        self.files: dict[str, Path] = {}
+        """Path in the content, with `/` between its parts, to the file it is copied from."""
+        self.needs: dict[str, str] = {}
+        """Distributions the files belong to or use, with their versions."""
+        self.roots: tuple[str, ...] = ()
+        """Folders of the content that come first on the `sys.path` of the bot."""
+        self._bytes: Counter[str] = Counter()
+        self._entries: Counter[str] = Counter()
+
+    def add_file(self, path: str, source: Path) -> None:
+        """Add a file; a link stands for the file it names. A path that is taken keeps its first file.
+
+        Raises:
+            PluginError: it is missing, unreadable or no regular file, or a bound is exceeded.
+        """
+        self._add(path, Path(os.path.realpath(source)))
+
+    def add_tree(self, prefix: str, folder: Path, *, keeps: Callable[[str], bool] = lambda _: True) -> None:
+        """Add all files below a folder, without version control, virtual environments and caches of tools.
+
+        A link is copied as what it names, which must lie in `folder` too.
+
+        Args:
+            prefix: path of the folder in the content; empty for the content itself.
+            folder: where the files lie.
+            keeps: told each path relative to `folder`; False leaves that file or folder out.
+
+        Raises:
+            PluginError: a file is unreadable, a device or a link that leads out, or a bound is exceeded.
+        """
+        inside = Path(os.path.realpath(folder))
+        waiting = [("", inside)]
+        while waiting:
+            below, place = waiting.pop()
+            for entry in self._children(place):
+                path = f"{below}{entry.name}"
+                source = self._within(entry, inside) if entry.is_symlink() else Path(entry.path)
+                if not keeps(path):
+                    continue
+                name = str(PurePosixPath(prefix, path))
+                if source.is_dir():
+                    if entry.name not in _SKIPPED and not (source / _VENV).is_file():
+                        self._count(name, 0)
+                        waiting.append((f"{path}/", source))
+                elif not _is_compiled(source):
+                    self._add(name, source)
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path of the content is one of its files, or a folder of one."""
+        return path in self.files or any(file.startswith(f"{path}/") for file in self.files)
+
+    def _children(self, folder: Path) -> Iterator[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                yield from sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise unreadable(self.what, folder, error) from error
+
+    def _within(self, link: os.DirEntry[str], inside: Path) -> Path:
+        target = Path(os.path.realpath(link.path))
+        if not target.is_relative_to(inside):
+            raise PluginError(
+                f"{self.what}: {link.path} is a link that leads out of {inside}, to {target}; "
+                "put a copy of the file in its place"
+            )
+        return target
+
+    def _add(self, path: str, source: Path) -> None:
+        if path in self.files:
+            return
+        try:
+            found = source.lstat()
+        except OSError as error:
+            raise unreadable(self.what, source, error) from error
+        if not stat.S_ISREG(found.st_mode):
+            raise PluginError(f"{self.what}: {source} is neither a file nor a folder; leave it out")
+        try:
+            path.encode()
+        except UnicodeEncodeError as error:
+            raise PluginError(f"{self.what}: the name {source!a} is not UTF-8; rename the file") from error
+        self._count(path, found.st_size)
+        self.files[path] = source
+
+    def _count(self, path: str, size: int) -> None:
+        top = "/".join(path.split("/")[:2])
+        self._entries[top] += 1
+        self._bytes[top] += size
+        if path.count("/") > MAX_DEPTH:
+            raise PluginError(
+                f"{self.what} has folders more than {MAX_DEPTH} deep, as {path[:200]}; {_WAY_OUT}"
+            )
+        if self._entries.total() > MAX_FILES:
+            largest, number = self._entries.most_common(1)[0]
+            raise PluginError(
+                f"{self.what} has more than {MAX_FILES:,} files and folders, {number:,} of them in "
+                f"{largest}; {_WAY_OUT}"
+            )
+        if self._bytes.total() > MAX_BYTES:
+            largest, number = self._bytes.most_common(1)[0]
+            raise PluginError(
+                f"{self.what} has more than {MAX_BYTES >> 30} GiB, {number / (1 << 30):.2f} GiB of it in "
+                f"{largest}; {_WAY_OUT}"
+            )
+
+
+def unreadable(what: str, path: Path, error: OSError) -> PluginError:
+    """Make the error for a file of a competitor that cannot be read."""
+    return PluginError(
+        f"{what}: {path} cannot be read ({error.strerror}), so its identity is unknown; "
+        "restore the file or its permissions, or install the bot again"
+    )
+
+
+def _is_compiled(file: Path) -> bool:
+    """Tell whether a file is Python's compiled form of one that lies beside it."""
+    return file.suffix == ".pyc" and file.with_suffix(".py").exists()

@@ -1,0 +1,130 @@
+"""Reads the files of a collection: hashes them and, into a folder, writes exactly what was hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.content.collect import MAX_BYTES, unreadable
+from arena.content.manifest import FileEntry, Inventory
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from arena.content.collect import Collection
+
+MTIME_S = 946_684_800
+"""Modification time of every copy, 2000-01-01 UTC: compiled code is kept by the time of its source."""
+_FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
+"""Modes of copies; any user may read them, because a root arena's bots are other users."""
+_CHUNK = 1 << 20
+_OPEN = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+def hash_collection(collection: Collection, *, remembers: bool = False) -> Inventory:
+    """Hash the files of a collection where they lie.
+
+    Args:
+        collection: the files.
+        remembers: take the hash of a file this process has hashed before if its status is unchanged. For
+            views that ask again and again; whatever is played must be read.
+
+    Raises:
+        PluginError: a file cannot be read, is no regular file, or all together are too large.
+    """
+    left = MAX_BYTES
+    entries: list[FileEntry] = []
+    for path, source in sorted(collection.files.items()):
+        try:
+            entry = _remembered(path, source) if remembers else _read(path, source, None, left)
+        except OSError as error:
+            raise unreadable(collection.what, source, error) from error
+        left -= entry.size
+        entries.append(entry)
+    return Inventory(files=tuple(entries), needs=collection.needs)
+
+
+def copy_collection(collection: Collection, folder: Path) -> Inventory:
+    """Copy the files of a collection into an empty folder and hash the bytes that are written.
+
+    The copies are read-only and have a fixed modification time; so do the folders, but not `folder` itself.
+
+    Raises:
+        PluginError: a source cannot be read, is no regular file, or all together are too large.
+        OSError: the folder cannot be written.
+    """
+    left = MAX_BYTES
+    entries: list[FileEntry] = []
+    for path, source in sorted(collection.files.items()):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        entry = _copy_one(collection.what, path, source, target, left)
+        left -= entry.size
+        entries.append(entry)
+    for parent, _, _ in os.walk(folder, topdown=False):
+        if Path(parent) != folder:
+            seal_folder(Path(parent))
+    return Inventory(files=tuple(entries), needs=collection.needs)
+
+
+def seal_folder(folder: Path) -> None:
+    """Make a folder read-only, with the modification time of all copies."""
+    os.utime(folder, (MTIME_S, MTIME_S))
+    folder.chmod(_FOLDER)
+
+
+def _copy_one(what: str, path: str, source: Path, target: Path, left: int) -> FileEntry:
+    try:
+        opened = os.open(source, _OPEN)
+    except OSError as error:
+        raise unreadable(what, source, error) from error
+    try:
+        writer = os.open(target, _CREATE, 0o600)
+        try:
+            entry = _read(path, source, writer, left, opened=opened)
+            os.utime(target, (MTIME_S, MTIME_S))
+            target.chmod(_PROGRAM if entry.is_executable else _FILE)
+        finally:
+            os.close(writer)
+    finally:
+        os.close(opened)
+    return entry
+
+
+def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int | None = None) -> FileEntry:
+    """Read a file to its end, hash it, and write it to a descriptor if there is one."""
+    reader = os.open(source, _OPEN) if opened is None else opened
+    try:
+        status = os.fstat(reader)
+        if not stat.S_ISREG(status.st_mode):
+            raise PluginError(f"{source} is no longer a regular file; restore it, or leave it out")
+        digest, size = hashlib.sha256(), 0
+        while chunk := os.read(reader, _CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            if size > left:
+                raise PluginError(f"{source} grew past {MAX_BYTES >> 30} GiB in all; leave it out")
+            while writer is not None and chunk:
+                chunk = chunk[os.write(writer, chunk) :]
+    finally:
+        if opened is None:
+            os.close(reader)
+    return FileEntry(path, bool(status.st_mode & 0o111), size, digest.hexdigest())
+
+
+def _remembered(path: str, source: Path) -> FileEntry:
+    found = source.lstat()
+    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
+    return _remembered_entry(path, source, *state)
+
+
+@lru_cache(maxsize=1 << 14)
+def _remembered_entry(path: str, source: Path, *state: int) -> FileEntry:
+    del state
+    return _read(path, source, None, MAX_BYTES)

@@ -1,0 +1,198 @@
+"""Collects the code of a plugin: a bundled bot, a wheel on the shelf, a package of the environment."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from importlib.machinery import PathFinder
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from arena.content.editable import imported_modules, linked_folders, mapped_modules
+from arena.errors import PluginError
+from arena_plugins.command import host_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.metadata import Distribution
+
+    from arena.content.collect import Collection
+    from arena_plugins.entries import Entry
+
+OURS = "bot-arena"
+"""The distribution of the arena itself."""
+LIB = "lib"
+"""The folder of a content that comes first on the `sys.path` of its bot."""
+_ADAPTERS = "arena_bots.adapters"
+_OUR_PACKAGES = frozenset({"arena", "arena_plugins", "arena_bots", "arena_db"})
+_INSTALLER = frozenset(
+    {"RECORD", "RECORD.jws", "RECORD.p7s", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
+)
+"""Files beside the metadata of a distribution that tell how and from where it was installed."""
+_GROUPS = "arena."
+"""How the names of our groups of entry points begin."""
+_SITE = frozenset({"site-packages", "dist-packages"})
+_SUFFIXES = (".py", ".pyc", ".so", ".pyd")
+
+
+def collect_package(collection: Collection, entry: Entry) -> None:
+    """Add the code of a bot to its collection.
+
+    Raises:
+        PluginError: a file of it cannot be read, or a bound is exceeded.
+    """
+    module = entry.value.partition(":")[0]
+    collection.roots = (LIB,)
+    if entry.folder:
+        _add_shelved(collection, Path(entry.folder))
+    elif entry.distribution == OURS:
+        # An adapter consists of little; the bundled bots share their search trees.
+        _add_module(
+            collection, _ADAPTERS if module.startswith(f"{_ADAPTERS}.") else "arena_bots", host_path()
+        )
+    else:
+        _add_installed(collection, entry)
+
+
+def is_installed(path: str) -> bool:
+    """Tell whether a file of a distribution is one that pip or an editable install made for this machine."""
+    parts = PurePosixPath(path).parts
+    name = parts[-1]
+    is_ours = ".." in parts or path.startswith("/") or "__pycache__" in parts
+    in_metadata = len(parts) == 2 and parts[0].endswith((".dist-info", ".egg-info"))  # noqa: PLR2004
+    return (
+        is_ours
+        or name.endswith(".pth")
+        or name.startswith("__editable__")
+        or (in_metadata and name in _INSTALLER)
+    )
+
+
+def _add_shelved(collection: Collection, lib: Path) -> None:
+    scripts = "bin"
+    collection.add_tree(LIB, lib, keeps=lambda path: path != scripts and not is_installed(path))
+    for distribution in importlib.metadata.distributions(path=[str(lib)]):
+        _add_needs(collection, distribution)
+
+
+def _add_installed(collection: Collection, entry: Entry) -> None:
+    """Add the recorded files of a distribution, and modules that lie elsewhere and are linked to."""
+    try:
+        distribution = importlib.metadata.distribution(entry.distribution)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise PluginError(
+            f"{entry.distribution}, which offers {entry.name}, is not installed any more; install it again"
+        ) from error
+    _add_needs(collection, distribution)
+    recorded = _recorded(distribution)
+    site = Path(str(distribution.locate_file("")))
+    for path in recorded:
+        if not is_installed(path) and (site / path).exists() and not _has_source(site / path):
+            collection.add_file(f"{LIB}/{path}", site / path)
+    editable = [site / path for path in recorded if path.endswith((".pth", ".py")) and "/" not in path]
+    for name, place in mapped_modules(editable).items():
+        _add_place(collection, name.replace(".", "/"), place)
+    folders = [*linked_folders(editable), *host_path()]
+    for module in _top_modules(distribution, entry):
+        _add_module(collection, module, folders)
+
+
+def _recorded(distribution: Distribution) -> list[str]:
+    if distribution.read_text("RECORD") is None:
+        return []
+    return [file.as_posix() for file in distribution.files or ()]
+
+
+def _has_source(file: Path) -> bool:
+    return file.suffix == ".pyc" and file.with_suffix(".py").exists()
+
+
+def _top_modules(distribution: Distribution, entry: Entry) -> list[str]:
+    """Return the modules of a distribution that are known by name: those of its plugins, and its own list."""
+    modules = [entry.value.partition(":")[0]]
+    points = distribution.entry_points
+    modules += [point.value.partition(":")[0] for point in points if point.group.startswith(_GROUPS)]
+    modules += (distribution.read_text("top_level.txt") or "").split()
+    return list(dict.fromkeys(module.strip() for module in modules if module.strip()))
+
+
+def _add_needs(collection: Collection, distribution: Distribution) -> None:
+    """Note the versions of a distribution and of installed ones it requires, without the arena's."""
+    for line in distribution.requires or ():
+        try:
+            wanted = Requirement(line)
+            if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+                continue
+            version = importlib.metadata.version(wanted.name)
+        except (InvalidRequirement, importlib.metadata.PackageNotFoundError):
+            continue
+        if canonicalize_name(wanted.name) != OURS:
+            collection.needs.setdefault(str(canonicalize_name(wanted.name)), version)
+    name = str(distribution.metadata["Name"])
+    collection.needs[str(canonicalize_name(name))] = distribution.version
+
+
+def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> None:
+    """Add the outermost package that a module is in, or the module, from the first folder that has it.
+
+    What it imports from a folder that is no site-packages belongs to the bot too.
+    """
+    parts = module.split(".")
+    if module == _ADAPTERS:
+        _add_adapters(collection, folders)
+        return
+    if any(collection.covers(f"{LIB}/{'/'.join(parts[:1])}{suffix}") for suffix in ("", *_SUFFIXES)):
+        return
+    for name, place in _find(parts, folders):
+        _add_place(collection, name, place)
+        if place.parent.name not in _SITE and "/" not in name:
+            known = [str(place.parent)]
+            for other in imported_modules(place, place.parent):
+                if other not in _OUR_PACKAGES:
+                    _add_module(collection, other, known)
+
+
+def _add_adapters(collection: Collection, folders: Sequence[str]) -> None:
+    for _, place in _find([_ADAPTERS.partition(".")[0]], folders):
+        collection.add_tree(
+            f"{LIB}/{place.name}",
+            place,
+            keeps=lambda path: path in {"__init__.py", "adapters"} or path.startswith("adapters/"),
+        )
+
+
+def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Find where the outermost regular package or module of a dotted name lies, as an import would.
+
+    Yields:
+        The name as a path, and the folder or file; several for a namespace that is spread over folders.
+    """
+    places = list(folders)
+    for number, part in enumerate(parts, start=1):
+        # By its last part alone: with a dot it would look for an imported parent.
+        spec = PathFinder.find_spec(part, places)
+        if spec is None:
+            return
+        name = "/".join(parts[:number])
+        if spec.origin is not None and spec.submodule_search_locations is None:
+            yield name, Path(spec.origin)
+            return
+        places = list(spec.submodule_search_locations or ())
+        if spec.origin is not None or number == len(parts) or len(places) == 1:
+            yield from ((name, Path(place)) for place in places)
+            return
+
+
+def _add_place(collection: Collection, name: str, place: Path) -> None:
+    """Add a package (a folder) or a module (a file, whose suffix may be left out)."""
+    if place.is_dir():
+        collection.add_tree(f"{LIB}/{name}", place)
+        return
+    files = [place, *(place.with_name(f"{place.name}{suffix}") for suffix in _SUFFIXES)]
+    for file in files:
+        if file.is_file():
+            ending = file.name.partition(".")[2]
+            collection.add_file(f"{LIB}/{name}.{ending}", file)
+            return

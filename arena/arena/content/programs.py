@@ -1,0 +1,111 @@
+"""Tells what of a command is the bot's own, and copied, from a runtime of this machine such as `node`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena_plugins.program import CMD, is_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.content.collect import Collection
+
+FOLDER = "folder"
+"""The option of programs that names a folder with all they need; words of the command are relative to it."""
+_RUNTIME = re.compile(
+    r"(python|pypy|node|nodejs|deno|bun|java|dotnet|mono|wine|wine64|ruby|perl|php|lua|luajit|julia|Rscript|guile"
+    r"|racket|sbcl|ghc|runghc|swipl|tclsh|erl|escript|elixir|scala|kotlin|groovy|qemu-\w+|env|sh|bash|dash|zsh"
+    r"|ksh|fish|busybox)(-?[0-9][0-9.]*)?(\.exe)?\Z"
+)
+"""Programs that run other programs."""
+_SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
+
+
+class Placed(NamedTuple):
+    """Where the words of a command are found once its files are copied."""
+
+    copies: dict[int, str]
+    """Number of a word to its path in the content."""
+    runtime: str = ""
+    """The program that is this machine's, by its path; empty if the first word is the bot's own."""
+
+
+def place_words(collection: Collection, words: Sequence[str], folder: Path | None) -> Placed:
+    """Add the files and folders a command names to its collection.
+
+    Args:
+        collection: takes them.
+        words: program and arguments.
+        folder: what the words are relative to and which is copied as a whole; None for the working folder of
+            this process, of which only what is named is copied.
+
+    Raises:
+        PluginError: a file cannot be read, or a bound is exceeded.
+    """
+    base = Path.cwd() if folder is None else folder
+    if folder is not None:
+        collection.add_tree(FOLDER, folder)
+    named = {number: place for number, word in enumerate(words) if (place := _named(base, word)) is not None}
+    first = named.get(0)
+    found = None if first is not None else _on_path(words[0]) if words else None
+    program = first or found
+    runtime = ""
+    if program is not None and _is_runtime(program, has_more=any(number > 0 for number in named)):
+        runtime = str(program)
+        named.pop(0, None)
+    elif found is not None:
+        named[0] = found
+    copies = {number: _place(collection, number, place, folder) for number, place in sorted(named.items())}
+    return Placed(copies, runtime)
+
+
+def _named(base: Path, word: str) -> Path | None:
+    """Return the file or folder a word names; None if it names none, as an option does."""
+    if not word or word.startswith("-"):
+        return None
+    place = Path(os.path.abspath(base / word)) if len(word) < os.pathconf("/", "PC_PATH_MAX") else None  # noqa: PTH100 - behind a link a program may be another one
+    if place is None or "\0" in word:
+        return None
+    return place if is_file(str(place)) or place.is_dir() else None
+
+
+def _on_path(word: str) -> Path | None:
+    """Return the program of a name without folders; None if there is none."""
+    found = None if "/" in word or "\0" in word else shutil.which(word)
+    return None if found is None else Path(found).absolute()
+
+
+def _is_runtime(program: Path, *, has_more: bool) -> bool:
+    """Tell whether a program is one of this machine that runs the bot's files.
+
+    Interpreters are known by name. Of other programs those of the system are runtimes where the bot has files
+    for them; an engine of one's own is the bot itself, with or without a file beside it.
+    """
+    if _RUNTIME.match(program.name):
+        real = Path(os.path.realpath(program))
+        is_env = (program.parent.parent / "pyvenv.cfg").is_file()
+        return is_env or not has_more or bool(_RUNTIME.match(real.name)) or _is_system(real)
+    return has_more and _is_system(program)
+
+
+def _is_system(program: Path) -> bool:
+    return any(program.is_relative_to(place) for place in _SYSTEM)
+
+
+def _place(collection: Collection, number: int, place: Path, folder: Path | None) -> str:
+    """Add what one word names and return its path in the content."""
+    if folder is not None and place.is_relative_to(folder):
+        return str(PurePosixPath(FOLDER, place.relative_to(folder).as_posix()))
+    path = f"{CMD}/{place.name}"
+    if collection.covers(path) and collection.files.get(path) != Path(os.path.realpath(place)):
+        path = f"{CMD}/{number}/{place.name}"
+    if place.is_dir():
+        collection.add_tree(path, place)
+    else:
+        collection.add_file(path, place)
+    return path
