@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 # A busy machine is no failure of the code under test.
 settings.register_profile("arena", deadline=None)
 settings.load_profile("arena")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is entered in a folder of the tests, not in the home of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARENA_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,16 +1,21 @@
-"""Competitors: from a spec on the command line to a bot with an identity, read from metadata alone."""
+"""Competitors: from a spec on the command line to a bot with an identity, of which nothing is loaded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Mapping
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.content import store
+from arena.content.collect import Collection
+from arena.content.options import NamedFiles, place_options, with_files
+from arena.content.packages import OURS, collect_package
+from arena.content.programs import FOLDER as PROGRAM_FOLDER
 from arena.errors import ConfigError, OptionError
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import list_bots, verify
@@ -18,23 +23,28 @@ from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
 from arena_plugins.entries import BOTS, pick
-from arena_plugins.program import CMD, is_file, split_command
+from arena_plugins.program import CMD, EXEC, is_file, split_command
 from arena_plugins.spec import OptionReader, Spec
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.content.store import Content
     from arena_plugins.entries import Entry
 
-_OURS = "bot-arena"
 _ADAPTERS = ".adapters."
 """In the entry of every bundled bot that runs foreign code."""
 _WHEEL = ".whl"
 """Among the files of a bot, the wheel it was installed from; no option can be called that."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 _PROCFS = "procfs"
-_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS)
+_NAME = "name"
+_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _NAME)
 """Options of every bot that are the arena's affair, and unknown to the bot."""
+_MAX_NAME = 64
+_DIGITS = 8
+"""Digits of a hash that people read."""
 
 
 class Competitor(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +60,19 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     """The folder on the shelf it was installed into; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
-    """What its hook is given: the options of the spec without those that are the arena's affair."""
+    """What its hook is given, with the files as `record.spec` names them: see `options_at`."""
+    copies: Mapping[str, str] = {}
+    """Paths in the content of the files that options name, by option; of a command by `cmd 0`, `cmd 1`."""
+    runtime: str = ""
+    """The program of this machine that runs its command, by its path; empty if it brings its own."""
+    roots: tuple[str, ...] = ()
+    """Folders of its content that come first on its `sys.path`."""
+    content: str = ""
+    """SHA-256 in hex of its files; empty for a person."""
+    place: str = ""
+    """The folder its content is kept in; empty where it was only hashed."""
+    state: str = ""
+    """The status of the files in `place` when they had the hash `content`."""
     limit: TimeControl | None
     """Its own limit, or None for the tournament's."""
     procfs: bool = False
@@ -59,52 +81,91 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_foreign(self) -> bool:
         """Whether its code came with neither the arena nor a bot of it: other distributions, and adapters."""
-        return self.record.distribution != _OURS or _ADAPTERS in self.entry
+        return self.record.distribution != OURS or _ADAPTERS in self.entry
+
+    def options_at(self, root: str) -> dict[str, str]:
+        """Return its options for a process in which its content lies at `root`."""
+        shown = {key: f"{root}/{path}" for key, path in self.copies.items()}
+        if self.runtime:
+            shown[f"{CMD} 0"] = self.runtime
+        given = with_files(self.options, shown)
+        return self._for_hook(given)
+
+    def options_here(self) -> dict[str, str]:
+        """Return its options with files where they lie on this machine, for a bot in this process."""
+        return self._for_hook(Spec.parse(self.spec).options)
+
+    def _for_hook(self, options: Mapping[str, str]) -> dict[str, str]:
+        # An adapter is told whole paths, so the folder its program lies in is no affair of its own.
+        hidden = (*_OUR_KEYS, PROGRAM_FOLDER) if _ADAPTERS in self.entry else _OUR_KEYS
+        return {key: value for key, value in options.items() if key not in hidden}
 
 
-def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> list[Competitor]:
-    """Find the bots of some specs, without loading any of them.
+def resolve(
+    texts: Sequence[str], *, margin_ms: int, twins: bool = False, keep: bool = True
+) -> list[Competitor]:
+    """Find the bots of some specs and hash their files, without loading any of them.
 
-    Of bots with one label (twins, or two files of one name) the second is called `A_2`.
+    Of different bots with one label each gets its version, and the first digits of its content where that is
+    the same too; the second of two twins is called `A_2`.
 
     Args:
         texts: specs in seat order.
         margin_ms: the margin of limits that a spec sets for its bot.
         twins: whether one bot may stand there twice.
+        keep: whether contents are copied, which bots are started from; without it none can be started.
 
     Raises:
-        PluginError: an unknown bot, one whose installed files were changed, or a malformed spec.
-        OptionError: a limit in a spec is no number.
-        ConfigError: one bot twice, without `twins`, or a limit that cannot be.
+        PluginError: an unknown bot, one whose installed files were changed, a file that cannot be read, or a
+            malformed spec.
+        OptionError: an option of the arena's own has no meaning.
+        ConfigError: one bot twice, without `twins`, two of one name, or a limit that cannot be.
+        StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
-    labels: list[str] = []
     listing = list_bots()
     for text in texts:
         spec = Spec.parse(text)
-        competitor = _resolve_one(spec, pick(listing, BOTS, spec.name), margin_ms)
+        competitor = _resolve_one(spec, pick(listing, BOTS, spec.name), margin_ms, keep=keep)
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
             )
-        labels.append(competitor.label)
-        count = labels.count(competitor.label)
-        if count > 1:
-            competitor = msgspec.structs.replace(competitor, label=f"{competitor.label}_{count}")
         found.append(competitor)
-    return found
+    return _told_apart(found)
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
-    """Give a bot under the record by which a store knows it; None if it is another one by now.
+    """Return a bot under the record by which a store knows it; None if it is another one by now.
 
-    Stores of earlier versions know bots without the weights they bring along.
+    Stores of earlier versions know bots without their code, and older ones without the weights they bring.
     """
     if bot.record.identity == was.identity:
         return bot
-    hashes = {name: sha for name, sha in files_of(bot.record).items() if not name.startswith(FOLDER)}
-    before = _identity(bot.record.spec, bot.record.distribution, bot.record.version, hashes)
-    return msgspec.structs.replace(bot, record=was) if before == was.identity else None
+    if was.content:
+        return None
+    spec, files = _hashed_before(Spec.parse(bot.spec))
+    files |= {key: sha for key, sha in files_of(bot.record).items() if key.startswith((FOLDER, _WHEEL))}
+    named = {key: sha for key, sha in files.items() if not key.startswith(FOLDER)}
+    for hashes in (files, named):
+        if _identity_before(spec, bot.record.distribution, bot.record.version, hashes) == was.identity:
+            return msgspec.structs.replace(bot, record=was)
+    return None
+
+
+def entered(was: BotRecord, label: str) -> Competitor | None:
+    """Return a competitor as it was entered, from its kept content; None if that is no longer kept."""
+    data = store.read_entered(was.identity)
+    if data is None or not was.content:
+        return None
+    try:
+        bot = msgspec.json.decode(data, type=Competitor)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
+    content = store.find_content(bot.content)
+    if content is None or bot.content != was.content:
+        return None
+    return msgspec.structs.replace(bot, record=was, label=label, place=content.folder, state=content.state)
 
 
 def files_of(record: BotRecord) -> dict[str, str]:
@@ -112,62 +173,153 @@ def files_of(record: BotRecord) -> dict[str, str]:
     return msgspec.json.decode(record.files or "{}", type=dict[str, str])
 
 
-def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
-    files = _files(spec.options)
-    hashes = {key: hash_file(path) for key, path in files.items()}
-    if entry.folder:
-        hashes[_WHEEL] = verify(entry).sha256
-    else:
-        hashes |= shipped_weights(entry.value, spec.options)
+def short(content: str) -> str:
+    """Return the digits of a hash that people read."""
+    return content[:_DIGITS]
+
+
+def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Competitor:
+    options = {key: value for key, value in spec.options.items() if key != _NAME}
+    collection, named, content = _content_of(spec, entry, keep=keep)
+    hashes = {file.path: file.sha256 for file in content.inventory.files}
+    files = {key: hashes[path] for key, path in named.copies.items() if path in hashes}
     # A file is known by its content: where it lies is no part of the identity.
-    content = Spec(spec.name, _with_files(spec.options, {key: path.name for key, path in files.items()}))
-    absolute = Spec(spec.name, _with_files(spec.options, {key: str(path) for key, path in files.items()}))
+    shown = Spec(spec.name, with_files(options, _names(named)))
+    absolute = Spec(spec.name, with_files(spec.options, {key: str(at) for key, at in named.sources.items()}))
+    relative = with_files(options, _names(named) | named.copies)
     record = BotRecord(
-        identity=_identity(str(content), entry.distribution, entry.version, hashes),
+        identity=_identity(spec.name, entry.value, relative, content.hash),
         name=spec.name,
-        spec=str(content),
+        spec=str(shown),
         distribution=entry.distribution,
         version=entry.version,
-        files=json.dumps(hashes, sort_keys=True),
+        files=json.dumps(files | _shipped(entry, spec.options), sort_keys=True),
+        content=content.hash,
     )
-    return Competitor(
-        label=str(content),
+    competitor = Competitor(
+        label=_given_name(spec) or str(shown),
         record=record,
         spec=str(absolute),
         entry=entry.value,
         folder=entry.folder,
-        options={key: value for key, value in absolute.options.items() if key not in _OUR_KEYS},
+        options={key: value for key, value in shown.options.items() if key not in _OUR_KEYS},
+        copies=named.copies,
+        runtime=named.runtime,
+        roots=collection.roots,
+        content=content.hash,
+        place=content.folder,
+        state=content.state,
         limit=_own_limit(spec, margin_ms),
         procfs=_may_read_proc(spec),
     )
+    if keep:
+        store.write_entered(record.identity, msgspec.json.encode(competitor))
+    return competitor
 
 
-def _identity(spec: str, distribution: str, version: str, hashes: Mapping[str, str]) -> str:
-    content = json.dumps([spec, distribution, version, hashes], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+def _content_of(spec: Spec, entry: Entry, *, keep: bool) -> tuple[Collection, NamedFiles, Content]:
+    """Collect and hash the files of a bot.
+
+    Raises:
+        PluginError: a file cannot be read, or a bound is exceeded.
+        StoreError: they cannot be kept.
+    """
+    collection = Collection(spec.name)
+    # A program of the bot `exec` is started in place of a host, so no code of an adapter takes part.
+    if spec.name != EXEC:
+        collect_package(collection, entry)
+    may_name_files = {key: value for key, value in spec.options.items() if key not in _OUR_KEYS}
+    named = place_options(collection, may_name_files, has_program=_ADAPTERS in entry.value)
+    return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 
-def _files(options: Mapping[str, str]) -> dict[str, Path]:
-    """Give the files that options name, by the option; those in a command as `cmd 0`, `cmd 1`."""
+def _names(named: NamedFiles) -> dict[str, str]:
+    return {key: path.name for key, path in named.sources.items()}
+
+
+def _identity(name: str, entry: str, options: Mapping[str, str], content: str) -> str:
+    canonical = json.dumps([name, entry, dict(options), content], sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _shipped(entry: Entry, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the hash of the wheel a bot was installed from, or of the weights it brings along.
+
+    Raises:
+        PluginError: the files of the wheel were changed, or weights cannot be read.
+    """
+    return {_WHEEL: verify(entry).sha256} if entry.folder else shipped_weights(entry.value, options)
+
+
+def _given_name(spec: Spec) -> str:
+    """Read the option `name`, what people call the bot; empty where it has none.
+
+    Raises:
+        OptionError: it is empty, too long, or more than a line of text.
+    """
+    name = spec.options.get(_NAME)
+    if name is None:
+        return ""
+    if not name or clean_text(name, _MAX_NAME) != name or name != name.strip():
+        raise OptionError(
+            f"{spec.name}: name={clean_text(name, _MAX_NAME)} cannot be a name; write 1 to {_MAX_NAME} "
+            "characters in one line"
+        )
+    return name
+
+
+def _told_apart(bots: Sequence[Competitor]) -> list[Competitor]:
+    """Give different bots of one label their versions and, if these are one too, digits of their contents.
+
+    Raises:
+        ConfigError: two bots were given one name.
+    """
+    found = list(bots)
+    for suffix in (_version_suffix, _content_suffix):
+        owners: dict[str, set[str]] = {}
+        for bot in found:
+            owners.setdefault(bot.label, set()).add(bot.record.identity)
+        for i, bot in enumerate(found):
+            if len(owners[bot.label]) > 1:
+                if _NAME in Spec.parse(bot.spec).options:
+                    raise ConfigError(f"two bots are called {bot.label}; give each another name=")
+                found[i] = msgspec.structs.replace(bot, label=suffix(bot))
+    taken: set[str] = set()
+    for i, bot in enumerate(found):
+        numbered = (f"{bot.label}_{number}" for number in count(2))
+        label = next(label for label in (bot.label, *islice(numbered, len(found))) if label not in taken)
+        taken.add(label)
+        found[i] = msgspec.structs.replace(bot, label=label)
+    return found
+
+
+def _version_suffix(bot: Competitor) -> str:
+    name, colon, options = bot.label.partition(":")
+    return bot.label if "@" in name else f"{name}@{bot.record.version}{colon}{options}"
+
+
+def _content_suffix(bot: Competitor) -> str:
+    name, colon, options = bot.label.partition(":")
+    return f"{name}+{short(bot.content)}{colon}{options}"
+
+
+def _hashed_before(spec: Spec) -> tuple[str, dict[str, str]]:
+    """Return the spec and the hashes of the files it names as identities had them before code was hashed."""
+    options = {key: value for key, value in spec.options.items() if key != _NAME}
     files: dict[str, Path] = {}
     for key, value in options.items():
         if key == CMD:
-            # Not resolved: behind a link a program may be another one.
             words = enumerate(split_command(value))
-            files |= {f"{key} {i}": Path(word).absolute() for i, word in words if is_file(word)}
-        # A number is one, even where a file is called 5.
+            files |= {f"{key} {i}": Path(word) for i, word in words if is_file(word)}
         elif key not in _OUR_KEYS and not value.replace(".", "", 1).isdecimal() and is_file(value):
-            files[key] = Path(value).resolve()
-    return files
+            files[key] = Path(value)
+    shown = Spec(spec.name, with_files(options, {key: path.name for key, path in files.items()}))
+    return str(shown), {key: hash_file(path) for key, path in files.items()}
 
 
-def _with_files(options: Mapping[str, str], shown: Mapping[str, str]) -> dict[str, str]:
-    """Give `options` with each file as it is shown."""
-    given = {key: shown.get(key, value) for key, value in options.items()}
-    if any(key.startswith(f"{CMD} ") for key in shown):
-        words = split_command(options[CMD])
-        given[CMD] = shlex.join(shown.get(f"{CMD} {i}", word) for i, word in enumerate(words))
-    return given
+def _identity_before(spec: str, distribution: str, version: str, hashes: Mapping[str, str]) -> str:
+    content = json.dumps([spec, distribution, version, hashes], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _may_read_proc(spec: Spec) -> bool:

@@ -132,8 +132,11 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     match = _Match(game, seats, setup, hooks, stalls_count=stalls_count)
     try:
         return match.result(match.play())
-    except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
+    except Exception as error:  # noqa: BLE001 - a bug of the arena must cost this match only
         fault: Detail = {"traceback": traceback.format_exc()}
+        if isinstance(error, ArenaError):
+            # It was foreseen, and says what to do.
+            fault = {"cause": str(error)}
         match.close()
         return match.result(_Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
     except BaseException:

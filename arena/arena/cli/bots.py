@@ -55,7 +55,7 @@ def info(bot: str, *, form: str) -> None:
     from arena.cli.output import emit_one, say
     from arena.entrants import resolve
 
-    competitor = resolve([bot], margin_ms=0)[0]
+    competitor = resolve([bot], margin_ms=0, keep=False)[0]
     limit = None if competitor.limit is None else str(competitor.limit)
     row = {**bot_object(competitor.record), "entry": competitor.entry, "limit": limit}
     row["folder"] = competitor.folder or None
@@ -97,7 +97,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     if bot is None:
         _try_arena(game, only)
         return
-    competitor = resolve([bot], margin_ms=0)[0]
+    competitor = resolve([bot], margin_ms=0, keep=False)[0]
     failed = 0
     checks = run_kit(bot, game, seconds)
     keep(summary(bot, competitor.record.identity, game, time.time(), checks))

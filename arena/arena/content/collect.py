@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,8 @@ _SKIPPED = frozenset(
     }
 )
 """Folders that tools write: their contents change without the bot."""
+_LITTER = re.compile(r"\.DS_Store|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
+"""Files that editors and file managers leave."""
 _VENV = "pyvenv.cfg"
 _WAY_OUT = "name a smaller folder, or only the files the bot needs"
 
@@ -79,7 +82,7 @@ class Collection:
                     if entry.name not in _SKIPPED and not (source / _VENV).is_file():
                         self._count(name, 0)
                         waiting.append((f"{path}/", source))
-                elif not _is_compiled(source):
+                elif not (_is_compiled(source) or _LITTER.fullmatch(entry.name)):
                     self._add(name, source)
 
     def covers(self, path: str) -> bool:

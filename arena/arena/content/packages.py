@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from arena.content.editable import imported_modules, linked_folders, mapped_modules
-from arena.errors import PluginError
 from arena_plugins.command import host_path
+from arena_plugins.entries import BOTS, GAMES, offers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,6 +57,22 @@ def collect_package(collection: Collection, entry: Entry) -> None:
         _add_installed(collection, entry)
 
 
+def linked_bots() -> frozenset[str]:
+    """Return the folders that editable installs of bots add to `sys.path`, those with a game left out."""
+    return _linked_bots(tuple(host_path()))
+
+
+@lru_cache(maxsize=8)
+def _linked_bots(path: tuple[str, ...]) -> frozenset[str]:
+    games = {entry.distribution for entry in offers(GAMES, path)}
+    names = {entry.distribution for entry in offers(BOTS, path)} - games - {OURS}
+    found: set[str] = set()
+    for distribution in (importlib.metadata.distribution(name) for name in names):
+        site = Path(str(distribution.locate_file("")))
+        found |= set(linked_folders(site / file for file in _recorded(distribution)))
+    return frozenset(found)
+
+
 def is_installed(path: str) -> bool:
     """Tell whether a file of a distribution is one that pip or an editable install made for this machine."""
     parts = PurePosixPath(path).parts
@@ -81,10 +98,9 @@ def _add_installed(collection: Collection, entry: Entry) -> None:
     """Add the recorded files of a distribution, and modules that lie elsewhere and are linked to."""
     try:
         distribution = importlib.metadata.distribution(entry.distribution)
-    except importlib.metadata.PackageNotFoundError as error:
-        raise PluginError(
-            f"{entry.distribution}, which offers {entry.name}, is not installed any more; install it again"
-        ) from error
+    except importlib.metadata.PackageNotFoundError:
+        _add_module(collection, entry.value.partition(":")[0], host_path())
+        return
     _add_needs(collection, distribution)
     recorded = _recorded(distribution)
     site = Path(str(distribution.locate_file("")))

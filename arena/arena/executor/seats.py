@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections import OrderedDict
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from arena.entrants import files_of
+from arena.content.packages import linked_bots
+from arena.content.store import stamp_used, state_of
+from arena.entrants import short
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
 from arena.sandbox.readable import Readable, bot_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
-from arena.shelf.shipped import FOLDER
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_entry
-from arena_plugins.program import CMD, EXEC, command_words, exec_command
+from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from arena.entrants import Competitor
     from arena.executor.cores import Core
     from arena.referee.seats import Seat
@@ -90,7 +85,8 @@ def make_seat(
 
     Raises:
         OptionError: `exec` has no program.
-        PluginError: the bot cannot be loaded into this process, or must not.
+        PluginError: the bot cannot be loaded into this process, or must not; its content or the program that
+            runs it is not there.
     """
     record = competitor.record
     if tier is Tier.T0:
@@ -98,19 +94,21 @@ def make_seat(
             raise PluginError(f"{record.name} was installed apart and runs in no process of the arena")
         plugin = load_entry(BOTS, record.name, competitor.entry)
         return InProcessSeat(
-            lambda game, seed: plugin.make_bot(game, seed, competitor.options),
+            lambda game, seed: plugin.make_bot(game, seed, competitor.options_here()),
             name=record.name,
             version=record.version,
         )
-    command = _command(competitor, game_name)
-    readable, engine = Readable(()).with_program(command), None
-    if record.name != EXEC:
-        if CMD not in competitor.options:
-            program_cores = None
-        readable = bot_files(competitor.entry, competitor.folder, competitor.options.values())
-        if CMD in competitor.options:
-            engine = command_words(record.name, competitor.options)
-            readable = readable.with_program(engine)
+    setup = start_of(competitor, content_root(competitor, tier))
+    command = setup.program or host_command(
+        sys.executable,
+        entry=competitor.entry,
+        name=record.name,
+        version=record.version,
+        options=setup.options,
+        games={game_name: _game_entry(game_name)},
+        path=setup.path,
+    )
+    is_program = setup.program is not None or setup.engine is not None
     return HostedSeat(
         command,
         name=record.name,
@@ -119,67 +117,96 @@ def make_seat(
         resources=Resources(
             procfs=competitor.procfs, compiled=compiled_folder(competitor), keeps_compiled=keeps_compiled
         ),
-        readable=readable,
-        engine=engine,
-        cores=program_cores,
+        readable=setup.readable,
+        engine=setup.engine,
+        cores=program_cores if is_program else None,
+        before_start=lambda: check_content(competitor),
     )
+
+
+class BotStart(NamedTuple):
+    """How the processes of a bot are started."""
+
+    options: dict[str, str]
+    """What its hook is given."""
+    path: list[str]
+    """The `sys.path` of its host, after the standard library."""
+    program: list[str] | None
+    """The program that takes the place of a host, with its arguments; None where there is a host."""
+    engine: list[str] | None
+    """The program that is started beside the host, with its arguments."""
+    readable: Readable
+    """What they may read."""
+
+
+def content_root(competitor: Competitor, tier: Tier) -> str:
+    """Return the folder in which the processes of a bot find its content.
+
+    Raises:
+        PluginError: it is not kept.
+    """
+    del tier  # every tier shows the folders of this machine under their own names
+    if not competitor.place:
+        raise PluginError(f"{competitor.label} has no content to start from; enter it again")
+    return competitor.place
+
+
+def start_of(competitor: Competitor, root: str) -> BotStart:
+    """Return how the processes of a bot are started, in a match as in its check.
+
+    Args:
+        competitor: the bot.
+        root: where its content lies for them.
+
+    Raises:
+        OptionError: it has no program, and needs one.
+        PluginError: the program of this machine that runs it is not there.
+    """
+    name, options = competitor.record.name, competitor.options_at(root)
+    if competitor.runtime and not is_file(competitor.runtime):
+        raise PluginError(
+            f"{competitor.label} is run by {competitor.runtime}, which is not there; install it, or name "
+            "another program in cmd"
+        )
+    if name == EXEC:
+        program = exec_command(options)
+        return BotStart(options, [], program, None, Readable((root,)).with_program(program))
+    path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
+    # No module of any bot is read where it is installed.
+    readable = bot_readable("", shared_path(), [root])
+    engine = command_words(name, options) if CMD in options else None
+    if engine is not None:
+        readable = readable.with_program(engine)
+    return BotStart(options, path, None, engine, readable)
+
+
+def check_content(competitor: Competitor) -> None:
+    """See that the content of a bot has not been changed since it was hashed, and note that it is used.
+
+    Raises:
+        PluginError: it has been changed, or removed.
+    """
+    if state_of(competitor.place) != competitor.state:
+        raise PluginError(
+            f"content {short(competitor.content)} of {competitor.label} in {competitor.place} was changed "
+            "or removed while it was played; resume the tournament, which restores it from where it came"
+        )
+    stamp_used(competitor.content)
 
 
 def compiled_folder(competitor: Competitor) -> str:
     """Give the folder of what a bot's code compiled; no other bot's code gets to write there."""
-    record = competitor.record
     # A program is named by its command, of which not every word need be a file.
     program = competitor.options.get(CMD, "")
-    source = "" if competitor.folder else _source_hash(competitor.entry)
-    # Other weights of its own are other numbers, for the same code.
-    named = {name: sha for name, sha in files_of(record).items() if not name.startswith(FOLDER)}
-    files = json.dumps(named, sort_keys=True)
-    return str(folder_for(record.name, record.distribution, record.version, files, program, source))
+    return str(folder_for(competitor.record.name, competitor.content, competitor.place, program))
 
 
-@cache
-def _source_hash(entry: str) -> str:
-    """Give a hash of the module or package that an entry point names, which may be edited where it lies."""
-    parts, found = entry.partition(":")[0].split("."), hashlib.sha256()
-    for folder in host_path():
-        place = Path(folder, *parts)
-        for file in (*sorted(place.rglob("*.py")), place.with_suffix(".py")):
-            with suppress(OSError):
-                found.update(f"{file} {file.stat().st_size}\n".encode() + file.read_bytes())
-    return found.hexdigest()
+def shared_path() -> list[str]:
+    """Return the part of `sys.path` that all hosts have: the arena's, without folders of editable bots.
 
-
-def bot_path(folder: str) -> list[str]:
-    """Give the `sys.path` of a bot's host: its folder, if it was installed apart, then the arena's."""
-    return [folder, *host_path()] if folder else host_path()
-
-
-def bot_files(entry: str, folder: str, files: Iterable[str] = ()) -> Readable:
-    """Give what the host of a bot may read: the arena's libraries, its own code, and no other bot's.
-
-    Args:
-        entry: the bot's entry point.
-        folder: where it was installed apart; empty if it was not.
-        files: more files, such as its options name.
+    These hold code that is no part of any content, and would be imported unhashed.
     """
-    if not folder:
-        return bot_readable(entry, host_path(), files)
-    # Whatever its entry point names, no module of another bot is its own.
-    return bot_readable("", host_path(), (*files, folder))
-
-
-def _command(competitor: Competitor, game_name: str) -> list[str]:
-    if competitor.record.name == EXEC:
-        return exec_command(competitor.options)
-    return host_command(
-        sys.executable,
-        entry=competitor.entry,
-        name=competitor.record.name,
-        version=competitor.record.version,
-        options=competitor.options,
-        games={game_name: _game_entry(game_name)},
-        path=bot_path(competitor.folder),
-    )
+    return [folder for folder in host_path() if folder not in linked_bots()]
 
 
 @cache

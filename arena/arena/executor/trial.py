@@ -1,52 +1,66 @@
-"""Bots on trial: does one load, does one keep the contract? Always in a process of its own.
-
-One that was installed apart is tried in the sandbox, with the path and the files its host has.
-"""
+"""Bots on trial: does one load, does one keep the contract? As in a match: same files, tier, limits."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.content.collect import Collection
+from arena.content.packages import collect_package
+from arena.content.store import keep_content
 from arena.entrants import resolve
-from arena.errors import ConfigError
-from arena.executor.fenced import Done, run_fenced
-from arena.executor.seats import bot_files, bot_path
+from arena.errors import ArenaError
+from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
+from arena.executor.preflight import describe_fault, preflight
+from arena.executor.program_trial import check_program
+from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.readable import bot_readable
 from arena.sandbox.resources import Resources
+from arena_plugins import Termination, load_game
 from arena_plugins.command import Start
 from arena_plugins.conformance import Check
 from arena_plugins.entries import GAMES, find
-from arena_plugins.program import CMD, command_words
+from arena_plugins.program import EXEC
 from arena_plugins.spec import Spec
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.entrants import Competitor
+    from arena.referee.seats import Fault
     from arena_plugins.entries import Entry
 
 _LOAD_S = 60.0
 _KIT_S = 600.0
+_INIT_S = 60.0
+"""Seconds a bot may take to start, as in a tournament without `--init-time`."""
 _LOAD = "import sys; from arena_plugins.manager import load_entry; load_entry(*sys.argv[1:])"
 _KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"
 _PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
 """Goes first where `site` is skipped."""
+_NOT_STARTED = frozenset(
+    {Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL, Termination.OOM}
+)
+_STARTS = "It starts and answers as in a match"
 
 
 def load_status(group: str, entry: Entry) -> str:
-    """Load a plugin in a fresh process; give `ok`, or why it does not load."""
-    arguments = [group, entry.name, entry.value]
+    """Load a plugin in the sandbox; return `ok`, or why it does not load."""
     try:
-        if entry.folder:
-            with workspace():
-                readable = bot_files("", entry.folder)
-                done = run_fenced(_python(_LOAD, arguments, entry.folder), readable, _LOAD_S)
-        else:
-            done = _run([sys.executable, "-c", _LOAD, *arguments], _LOAD_S)
-    except ConfigError as error:
+        collection = Collection(entry.name)
+        collect_package(collection, entry)
+        place = keep_content(collection).folder
+        path = [*(f"{place}/{root}" for root in collection.roots), *shared_path()]
+        readable = bot_readable("", shared_path(), [place])
+        with workspace():
+            arguments = [group, entry.name, entry.value]
+            done = run_fenced(_python(_LOAD, arguments, path), readable, _LOAD_S)
+    except ArenaError as error:
         return f"not tried: {error}"
     if done.code is None:
         return f"does not load within {_LOAD_S:g} s"
@@ -54,62 +68,61 @@ def load_status(group: str, entry: Entry) -> str:
 
 
 def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
-    """Run the conformance kit on a bot in a fresh process; its death is a failed check.
+    """Start a bot as the preflight of a match does, then run the conformance kit on it, in the same sandbox.
+
+    What a match would refuse is the failed first check, in the words of the match. A process that dies is a
+    failed check too.
 
     Raises:
-        PluginError: there is no such bot.
+        PluginError: there is no such bot, or a file of it cannot be read.
         OptionError: its command cannot be read.
-        ConfigError: it was installed apart, and this system has no sandbox.
+        ConfigError: this system has no sandbox.
     """
     competitor = resolve([bot], margin_ms=0)[0]
-    if competitor.folder:
-        done = _run_kit_apart(competitor, game, seconds)
+    tier = strongest_usual_tier()
+    limit = TimeControl.parse(None, None, None)
+    fault = preflight(competitor, load_game(game), limit, tier=tier, init_s=_INIT_S)
+    if fault is not None and fault.termination in _NOT_STARTED:
+        return [_refused(fault)]
+    if competitor.record.name == EXEC:
+        checks = check_program(competitor, load_game(game), tier, seconds=seconds, init_s=_INIT_S)
     else:
-        done = _run([sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)], _KIT_S)
-    if done.code is None:
-        return [_broken(0, f"no end within {_KIT_S:g} s")]
-    return _checks(done)
+        done = _run_kit(competitor, game, seconds)
+        checks = [_broken(0, f"no end within {_KIT_S:g} s")] if done.code is None else _checks(done)
+    return checks if fault is None else [_refused(fault), *checks[1:]]
 
 
-def _run(command: list[str], seconds: float) -> Done:
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603 - our own code
-    except subprocess.TimeoutExpired:
-        return Done(None, b"", b"")
-    return Done(done.returncode, done.stdout, done.stderr)
+def _refused(fault: Fault) -> Check:
+    return Check(1, _STARTS, passed=False, detail=describe_fault(fault))
 
 
-def _run_kit_apart(competitor: Competitor, game: str, seconds: float) -> Done:
+def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
     """Run the kit in the sandbox, with the engine that a match would start beside the bot."""
-    arguments = [_start_of(competitor, game), game, str(seconds)]
-    readable = bot_files("", competitor.folder, competitor.options.values())
-    engine = None
-    if CMD in competitor.options:
-        engine = command_words(competitor.record.name, competitor.options)
-        readable = readable.with_program(engine)
+    setup = start_of(competitor, content_root(competitor, strongest_usual_tier()))
+    arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
     with workspace():
         return run_fenced(
-            _python(_KIT, arguments, competitor.folder),
-            readable,
+            _python(_KIT, arguments, setup.path),
+            setup.readable,
             _KIT_S,
             resources=Resources(procfs=competitor.procfs),
-            engine=engine,
+            engine=setup.engine,
         )
 
 
-def _python(code: str, arguments: list[str], folder: str) -> list[str]:
-    """Give the command that runs code as the host of a bot that was installed apart is run."""
-    path = msgspec.json.encode(bot_path(folder)).decode()
-    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, path, *arguments]
+def _python(code: str, arguments: list[str], path: Sequence[str]) -> list[str]:
+    """Return the command that runs code as the host of a bot is run, with this `sys.path`."""
+    entries = msgspec.json.encode(path).decode()
+    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments]
 
 
-def _start_of(competitor: Competitor, game: str) -> str:
+def _start_of(competitor: Competitor, options: dict[str, str], game: str) -> str:
     name = Spec.parse(game).name
     start = Start(
         entry=competitor.entry,
         name=competitor.record.name,
         version=competitor.record.version,
-        options=dict(competitor.options),
+        options=options,
         games={name: find(GAMES, name).value},
         path=[],
     )

@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arena.errors import ArenaError
 from arena.executor.channel import send
 from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
@@ -189,6 +190,8 @@ def play_job(job: Job, control: Control) -> MatchRecord:
             control.seats.of(job.second, game.name, job.tier),
         )
         adjudicate = cached_adjudicator(job.game, job.adjudicate)
+    except ArenaError as error:
+        return void_record(job, Termination.ARENA_ERROR, str(error))
     except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
         return void_record(job, Termination.ARENA_ERROR, traceback.format_exc())
     setup = MatchSetup(

@@ -114,8 +114,12 @@ def play_config(values: Mapping[str, object]) -> PlayConfig:
         raise ConfigError(f"these options make no play: {error}") from error
 
 
-def make_play(config: PlayConfig) -> PlayPlan:
+def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     """Find game and bots of a play and check its options; nothing is stored and no bot is started.
+
+    Args:
+        config: what is played.
+        bot: the bot as it was entered; None to find it by its spec.
 
     Raises:
         ConfigError: it cannot be played as it is written.
@@ -130,7 +134,8 @@ def make_play(config: PlayConfig) -> PlayPlan:
         raise ConfigError("--rated and --hint exclude each other: in a rated match nobody gives hints")
     bot_control = TimeControl.parse(config.clock, config.st, config.nodes)
     person_control = TimeControl.parse(config.clock, None if config.clock else MOVE_S, None)
-    (bot,) = resolve([config.bot], margin_ms=bot_control.margin_ms)
+    if bot is None:
+        (bot,) = resolve([config.bot], margin_ms=bot_control.margin_ms)
     if bot.label == PERSON:
         bot = msgspec.structs.replace(bot, label=f"{PERSON}_2")
     hinter = resolve([config.hint], margin_ms=bot_control.margin_ms)[0] if config.hint else None

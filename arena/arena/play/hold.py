@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from arena.entrants import as_entered
 from arena.errors import ArenaError, ConfigError, OptionError
 from arena.executor.preflight import describe_fault, is_refused_option
 from arena.executor.seats import make_seat
@@ -15,9 +14,9 @@ from arena.play.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
 from arena.play.sitting import Sitting, Table, close_quietly, planned_match
 from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
-from arena.referee.timecontrol import TimeControl
+from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.tournament.lease import Lease
-from arena.tournament.plan import choose_tier, pool_name
+from arena.tournament.plan import choose_tier, pool_name, restore_competitor
 from arena.tournament.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.records import Entrant, NewTournament
@@ -75,12 +74,12 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     """
     if tournament.type != "play":
         raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
-    plan = make_play(parse_play(tournament.config, f"the stored configuration of {tournament.name}"))
+    config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
     was = store.entrants(tournament.id)[BOT_SEAT]
-    bot = as_entered(plan.bot, was.bot)
-    if bot is None:
-        raise ConfigError(f"{was.label} has changed since {tournament.name} began; begin a new play with it")
-    plan = plan._replace(bot=bot)
+    bot = restore_competitor(
+        config.bot, was, tournament.name, margin_ms=MARGIN_MS, in_place=config.isolation == "none"
+    )
+    plan = make_play(config, bot)
     unplayed = store.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
     with _ready(plan) as (tier, bot):

@@ -23,7 +23,7 @@ from arena_plugins.contract import Termination
 from arena_plugins.wire import Go, Limits, MatchOver, Quit, Resign
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
@@ -74,6 +74,7 @@ class HostedSeat:
         readable: Readable | None = None,
         engine: Sequence[str] | None = None,
         cores: Collection[int] | None = None,
+        before_start: Callable[[], None] | None = None,
     ) -> None:
         """Make a seat; nothing is started yet.
 
@@ -87,6 +88,7 @@ class HostedSeat:
             readable: what it may read from T2 on; None for all that this interpreter can import.
             engine: a program that is started beside it, and its arguments.
             cores: those it may run on; None for those of this process.
+            before_start: called before each start of a process; what it raises, `start` raises.
         """
         self.name = name
         self.version = version
@@ -98,6 +100,7 @@ class HostedSeat:
         self._readable = readable
         self._engine = engine
         self._cores = cores
+        self._before_start = before_start
         self._resources = resources or Resources()
         self._limits = Limits(
             memory_bytes=self._resources.memory_bytes, scratch_bytes=self._resources.scratch_bytes
@@ -221,6 +224,8 @@ class HostedSeat:
         self._drop(connection, grace_s)
 
     def _spawn(self) -> Connection:
+        if self._before_start is not None:
+            self._before_start()
         with _on_cores(self._cores):
             process = spawn(
                 self._command, self.tier, self._resources, readable=self._readable, engine=self._engine

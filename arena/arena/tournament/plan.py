@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.analysis import ADJUDICATION_NODES, has_solver
-from arena.entrants import Competitor, as_entered, resolve
-from arena.errors import ArenaError, ConfigError
+from arena.entrants import Competitor, as_entered, entered, resolve, short
+from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.job import Job
 from arena.match import match_seed
 from arena.pairing.openings import OpeningPlan, make_openings
@@ -39,6 +39,8 @@ class Plan(NamedTuple):
     tier: Tier
     matches: list[PlannedMatch]
     warnings: list[str]
+    notes: tuple[str, ...] = ()
+    """What is worth a line on the screen and no warning."""
 
 
 def make_plan(config: TournamentConfig) -> Plan:
@@ -186,16 +188,18 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             f"arena play --attach {tournament.name} goes on with it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
-    competitors: list[Competitor] = []
-    for now, was in zip(_competitors(config), store.entrants(tournament.id), strict=True):
-        competitor = as_entered(now, was.bot)
-        if competitor is None:
-            raise ConfigError(
-                f"{was.label} has changed since {tournament.name} began: it was {was.bot.distribution} "
-                f"{was.bot.version}, now {now.record.version}, or its weights or a file it names differ; "
-                "bring the old one back, or hold a new tournament"
-            )
-        competitors.append(competitor)
+    competitors = [
+        restore_competitor(
+            text,
+            was,
+            tournament.name,
+            margin_ms=config.timemargin,
+            in_place=config.isolation == "none",
+        )
+        for text, was in zip(config.bots, store.entrants(tournament.id), strict=True)
+    ]
+    unhashed = [bot.label for bot in competitors if not bot.record.content]
+    note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
     game = load_game(tournament.game)
     return Plan(
         config,
@@ -205,7 +209,44 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         choose_tier(config.isolation, config.require_tier, competitors),
         store.planned(tournament.id),
         [],
+        (note,) if unhashed else (),
     )
+
+
+def restore_competitor(
+    text: str, was: Entrant, tournament: str, *, margin_ms: int, in_place: bool = False
+) -> Competitor:
+    """Return a competitor as it was entered, whatever has become of its files since.
+
+    Args:
+        text: its spec, with the files it names by absolute paths.
+        was: how it was entered.
+        tournament: the name of the tournament it was entered in.
+        margin_ms: the margin of limits that its spec sets.
+        in_place: whether it is to run in this process, from where it is installed; then it must be unchanged.
+
+    Raises:
+        ConfigError: its content is not kept any more, and its files have changed.
+        PluginError: the same, and its files are gone.
+    """
+    competitor = None if in_place else entered(was.bot, was.label)
+    if competitor is not None:
+        return competitor
+    way_out = "bring the old one back, or hold a new tournament"
+    try:
+        (now,) = resolve([text], margin_ms=margin_ms)
+    except PluginError as error:
+        raise PluginError(f"{was.label} of {tournament} cannot be found again: {error}; {way_out}") from error
+    competitor = as_entered(now, was.bot)
+    if competitor is None:
+        before = (
+            f"content {short(was.bot.content)}, now" if was.bot.content else "code that was not hashed; now"
+        )
+        raise ConfigError(
+            f"{was.label} has changed since {tournament} began: it was {was.bot.distribution} "
+            f"{was.bot.version}, now {now.record.version}, with {before} {short(now.content)}; {way_out}"
+        )
+    return msgspec.structs.replace(competitor, label=was.label)
 
 
 def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:

@@ -37,7 +37,7 @@ def entrants_of(first: str, second: str) -> tuple[Entrant, Entrant]:
     Raises:
         PluginError: there is no such bot, or a spec is malformed.
     """
-    found = resolve([first, second], margin_ms=_MARGIN_MS, twins=True)
+    found = resolve([first, second], margin_ms=_MARGIN_MS, twins=True, keep=False)
     a, b = (Entrant(seat=i, label=bot.label, bot=bot.record, limit="") for i, bot in enumerate(found))
     return a, b
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from arena.executor.seats import bot_files, bot_path
+from arena.executor.seats import shared_path
 from arena.referee.hosted import HostedSeat
+from arena.sandbox.readable import bot_readable
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command
 from arena_plugins.entries import GAMES, find
@@ -171,7 +172,7 @@ def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: s
         version="1",
         options={},
         games={game.name: find(GAMES, game.name).value},
-        path=bot_path(str(folder)),
+        path=[str(folder), *shared_path()],
     )
     return HostedSeat(
         command,
@@ -179,5 +180,5 @@ def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: s
         version="1",
         tier=tier,
         resources=Resources(memory_bytes=row.memory_bytes),
-        readable=bot_files(_MODULE, str(folder)),
+        readable=bot_readable("", shared_path(), [str(folder)]),
     )

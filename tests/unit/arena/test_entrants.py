@@ -113,8 +113,9 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "agent.py").write_text(name)
     bots = resolve([f"strange:folder={tmp_path / name / 'agent.py'}" for name in "abc"], margin_ms=0)
-    label = "strange:folder=agent.py"
-    assert [bot.label for bot in bots] == [label, f"{label}_2", f"{label}_3"]
+    assert [bot.label for bot in bots] == [f"strange@1.0+{bot.content[:8]}:folder=agent.py" for bot in bots]
+    assert len({bot.label for bot in bots}) == 3
+    assert bots[0].record.spec == bots[1].record.spec == "strange:folder=agent.py"
 
 
 def test_a_command_is_known_by_the_files_in_it(tmp_path: Path) -> None:
@@ -125,5 +126,7 @@ def test_a_command_is_known_by_the_files_in_it(tmp_path: Path) -> None:
     a, b, c = (one(command) for command in commands)
     assert a.record == b.record != c.record
     assert a.label == "strange:cmd=engine --level 5"
-    assert a.options == {"cmd": f"{tmp_path / 'a' / 'engine'} --level 5"}
+    assert a.options_at("/bot") == {"cmd": "/bot/cmd/engine --level 5"}
+    assert a.options_here() == {"cmd": f"{tmp_path / 'a' / 'engine'} --level 5"}
+    assert Path(a.place, "cmd", "engine").read_text() == "one"
     assert one(a.spec) == a

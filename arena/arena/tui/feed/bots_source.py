@@ -128,7 +128,7 @@ def _checks() -> dict[str, tuple[CheckView, ...]]:
 
 def _is_outdated(checked: Checked) -> bool:
     try:
-        return resolve([checked.bot], margin_ms=0)[0].record.identity != checked.identity
+        return resolve([checked.bot], margin_ms=0, keep=False)[0].record.identity != checked.identity
     except (ArenaError, OSError):
         return True
 

@@ -55,7 +55,7 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
 
     config = config_of(form)
     game = load_game(config.game)
-    bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
+    bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match", keep=False)
     limit = _limit(config)
     one_round = make_schedule(
         config.type, len(bots), rounds=1, games=config.games, seeds=config.seeds, openings=[()]

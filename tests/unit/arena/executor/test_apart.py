@@ -13,7 +13,7 @@ from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor import trial
 from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
-from arena.executor.seats import bot_files, bot_path, make_seat
+from arena.executor.seats import make_seat, shared_path, start_of
 from arena.executor.trial import load_status, run_kit
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl
@@ -35,7 +35,7 @@ NOSY = (
 import json, os, sys
 import numpy, nosy_inner
 own = os.path.dirname(__file__)
-other = own.replace("nosy", "good")
+other = GOOD
 def seen(path):
     try:
         return len(os.listdir(path))
@@ -43,7 +43,7 @@ def seen(path):
         return type(error).__name__
 comes_first = sys.path.index(own) < sys.path.index(os.path.dirname(os.path.dirname(numpy.__file__)))
 is_own = os.path.dirname(nosy_inner.__file__) == own
-facts = [comes_first, is_own, other in sys.path, seen(own) > 3]
+facts = [comes_first, is_own, other in sys.path, seen(own) == 3]
 raise RuntimeError(json.dumps([*facts, seen(other), os.getpid()]))
 """
 )
@@ -58,15 +58,20 @@ def asked(action):
     return int(os.read(reader, 100))
 """
 )
-LIAR = """
-import os
-for fd in range(3, 10):
-    try:
-        os.write(fd, b'[1, "x"')
-    except OSError:
-        pass
-os._exit(3)
+LIAR = (
+    BOT
+    + """
+import os, sys
+if "arena_plugins.host" not in sys.modules:
+    for fd in range(3, 10):
+        try:
+            os.write(fd, b'[1, "x"')
+        except OSError:
+            pass
+    os._exit(3)
 """
+)
+"""It behaves in a match."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +81,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_HOME", str(folder / "home"))
         for name, module in (("good", BOT), ("driver", DRIVER), ("nosy", NOSY), ("liar", LIAR)):
-            files = {f"{name}.py": module, f"{name}_inner.py": "", "evil.pth": "import no_such_module\n"}
+            good = "" if name == "good" else f"{resolve(['good'], margin_ms=0)[0].place}/lib"
+            source = module.replace("GOOD", repr(good))
+            files = {f"{name}.py": source, f"{name}_inner.py": "", "evil.pth": "import no_such_module\n"}
             install(str(make_wheel(folder, name, {name: name}, files)))
     return folder / "home"
 
@@ -110,17 +117,20 @@ def test_it_runs_in_no_process_of_the_arena(good: Competitor) -> None:
 
 
 def test_its_path_and_files(good: Competitor, shelf: Path) -> None:
-    lib = str(shelf / "good" / "lib")
-    assert good.folder == lib
-    assert bot_path(lib) == [lib, *host_path()]
-    assert bot_path("") == host_path()
-    readable = bot_files("good", lib, [str(shelf)])
-    assert os.path.realpath(lib) in readable.paths
+    assert good.folder == str(shelf / "good" / "lib")
+    setup = start_of(good, good.place)
+    assert setup.path == [f"{good.place}/lib", *shared_path()]
+    assert Path(good.place, "lib", "good.py").read_text() == BOT
+    assert os.path.realpath(good.place) in setup.readable.paths
+    assert not any(Path(path).is_relative_to(shelf) for path in setup.readable.paths)
     everybody = python_readable(tuple(host_path()))
-    assert not any(Path(path).is_relative_to(shelf) for path in everybody.paths)
+    assert not any(Path(path).is_relative_to(shelf.parent) for path in everybody.paths)
     ours = next(path for path in sys.path if Path(path, "arena_bots").is_dir())
-    assert str(Path(ours, "arena_bots", "random.py")) not in bot_files("arena_bots.random", lib).paths
-    assert str(Path(ours, "arena_bots", "random.py")) in bot_files("arena_bots.random", "").paths
+    (bundled,) = resolve(["random"], margin_ms=0)
+    for bot in (good, bundled):
+        paths = start_of(bot, bot.place).readable.paths
+        assert str(Path(ours, "arena_bots", "random.py")) not in paths
+    assert Path(bundled.place, "lib", "arena_bots", "random.py").is_file()
 
 
 def test_what_it_sees_while_it_loads() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -11,14 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from arena.entrants import Competitor
+from arena.entrants import Competitor, resolve
 from arena.executor.preflight import preflight
 from arena.executor.seats import compiled_folder, make_seat
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
-from arena_db.records import BotRecord
 from arena_plugins.manager import load_game
 
 GAME = load_game("tic-tac-toe")
@@ -49,11 +47,12 @@ def competitor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Competitor:
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "doubler.py").write_text(PLUGIN)
+    info = modules / "doubler-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: doubler\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[arena.bots]\ndoubler = doubler\n")
     monkeypatch.setattr(sys, "path", [str(modules), *sys.path])
-    record = BotRecord(
-        identity="x", name="doubler", spec="doubler", distribution="doubler", version="1", files="{}"
-    )
-    return Competitor(label="doubler", record=record, spec="doubler", entry="doubler", options={}, limit=None)
+    return resolve(["doubler"], margin_ms=0)[0]
 
 
 def said(competitor: Competitor, tier: Tier) -> str | None:
@@ -78,13 +77,10 @@ def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
         return msgspec.structs.replace(competitor, record=dataclasses.replace(competitor.record, **changes))
 
     others = [
-        of(version="2"),
-        of(distribution="other"),
         of(name="other"),
-        of(files=json.dumps({"file": "0" * 64})),
         msgspec.structs.replace(competitor, options={"cmd": "python -m another"}),
-        msgspec.structs.replace(competitor, entry="arena_bots.random"),
-        msgspec.structs.replace(competitor, folder="/shelf/doubler/lib"),
+        msgspec.structs.replace(competitor, content="0" * 64),
+        msgspec.structs.replace(competitor, place="/elsewhere"),
     ]
-    assert len({compiled_folder(other) for other in [competitor, *others]}) == 8
+    assert len({compiled_folder(other) for other in [competitor, *others]}) == 5
     assert compiled_folder(of(identity="y", spec="doubler:depth=3")) == compiled_folder(competitor)

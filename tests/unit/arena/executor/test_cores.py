@@ -36,7 +36,7 @@ sys.stdin.read()
 """
 ALLOWED = sorted(os.sched_getaffinity(0))
 FIRST = ALLOWED[:1]
-HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
+PLUGINS = Path(arena_plugins.__file__).parent
 GAME = load_game("tic-tac-toe")
 
 
@@ -90,8 +90,8 @@ class Settled(Core):
 
 @pytest.mark.parametrize("roam", [True, False])
 def test_only_bots_that_are_programs_roam(roam: bool) -> None:  # noqa: FBT001 - a case
-    program = shlex.join([sys.executable, HOSTILE, "good", "1"])
-    competitors = resolve(["random", f'exec:cmd="{program}"'], margin_ms=50)
+    program = shlex.join([sys.executable, "hostile/__main__.py", "good", "1"])
+    competitors = resolve(["random", f'exec:cmd="{program}",folder={PLUGINS}'], margin_ms=50)
     seats = WarmSeats(Settled(programs_roam=roam))
     control = TimeControl.parse(None, 30, None)
     cores: list[list[int]] = []

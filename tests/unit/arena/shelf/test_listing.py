@@ -104,12 +104,19 @@ def test_every_change_of_files_changes_their_hash(tmp_path: Path) -> None:
     assert changed()
 
 
-def test_the_wheel_is_part_of_the_identity(my_bots: Path) -> None:
+def test_the_files_of_a_wheel_are_the_identity_and_its_hash_is_on_record(my_bots: Path) -> None:
     left, again, options = resolve(["left", "left", "left:a=1"], margin_ms=0, twins=True)
     assert left.record == again.record != options.record
     assert left.folder == str(my_bots / "lib")
     record = my_bots / "install.toml"
-    sha256 = verify(find_bot("left")).sha256
+    sha256, hashed = verify(find_bot("left")).sha256, verify(find_bot("left")).files
     assert left.record.files == f'{{".whl": "{sha256}"}}'
     record.write_text(record.read_text().replace(sha256, "0" * 64))
+    (other,) = resolve(["left"], margin_ms=0)
+    # Another archive of the same files is the same bot.
+    assert other.record.identity == left.record.identity
+    assert other.record.files == f'{{".whl": "{"0" * 64}"}}'
+    module = next((my_bots / "lib").glob("*.py"))
+    module.write_text(module.read_text() + "# edited\n")
+    record.write_text(record.read_text().replace(hashed, hash_files(my_bots / "lib")))
     assert resolve(["left"], margin_ms=0)[0].record.identity != left.record.identity

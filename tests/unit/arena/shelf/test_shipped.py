@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -8,13 +9,11 @@ import pytest
 
 from arena.entrants import as_entered, resolve
 from arena.errors import PluginError
-from arena.executor.seats import compiled_folder
 from arena.shelf.shipped import shipped_weights
+from arena_db.records import BotRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from arena_db.records import BotRecord
 
 INDEX = """
 option = "level"
@@ -65,16 +64,26 @@ def test_weights_belong_to_a_bot_and_nothing_is_imported(package: Path) -> None:
     assert record("learner") == before
 
 
-def test_what_is_not_played_with_does_not_count(package: Path) -> None:
+def test_what_tools_leave_beside_does_not_count(package: Path) -> None:
     before = record("learner")
-    for name in ("strong.provenance.toml", ".strong.npz.swp", "__pycache__/x.pyc", "../other.npz"):
+    for name in (".strong.npz.swp", "__pycache__/x.pyc", "strong.npz~", ".DS_Store"):
         path = package / "weights" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("whatever")
-    assert record("learner") == before
-    (package / "weights" / "deeper").mkdir()
-    (package / "weights" / "deeper" / "more.bin").write_text("more")
-    assert "weights/deeper/more.bin" in record("learner").files
+    assert record("learner").identity == before.identity
+
+
+def test_every_other_file_of_a_package_is_its_content(package: Path) -> None:
+    """A bot may read any of its files, so every one of them tells it from another bot."""
+    found = [record("learner")]
+    for name in ("strong.provenance.toml", "../other.npz", "deeper/more.bin"):
+        path = package / "weights" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("whatever")
+        found.append(record("learner"))
+    assert len({each.identity for each in found}) == 4
+    assert "weights/deeper/more.bin" in found[-1].files
+    assert "provenance" not in found[-1].files
 
 
 def test_an_index_says_which_weights_a_spec_plays_with(package: Path, tmp_path: Path) -> None:
@@ -93,7 +102,7 @@ def test_an_index_says_which_weights_a_spec_plays_with(package: Path, tmp_path: 
     before = [record(spec) for spec in (*specs, f"learner:weights={mine}")]
     (package / "weights" / "weak.npz").write_text("trained again")
     after = [record(spec) for spec in (*specs, f"learner:weights={mine}")]
-    changed = [one.identity != other.identity for one, other in zip(before, after, strict=True)]
+    changed = [one.files != other.files for one, other in zip(before, after, strict=True)]
     assert changed == [False, False, True, True, False]
     assert "weights/" not in after[-1].files
 
@@ -138,24 +147,31 @@ def test_bundled_bots_are_known_by_their_weights() -> None:
     assert shipped_weights("arena_bots.mcts", {}) == {}
 
 
-def test_an_older_store_knows_a_bot_without_its_weights(package: Path) -> None:
+def test_an_older_store_knows_a_bot_without_its_code(package: Path) -> None:
+    """Identities of before are those that this formula gave, which is written out here once more."""
     now = resolve(["learner:level=weak"], margin_ms=0)[0]
-    for path in (package / "weights").glob("*.npz"):
-        path.unlink()
-    was = record("learner:level=weak")
-    assert was.files == "{}"
+    hashes = dict(json.loads(now.record.files))
+    was = before_code_was_hashed("learner:level=weak", hashes)
     assert as_entered(now, now.record) is now
-    entered = as_entered(now, was)
-    assert entered is not None
-    assert (entered.record, entered.spec) == (was, now.spec)
-    assert as_entered(now, record("learner")) is None
+    for older in (was, before_code_was_hashed("learner:level=weak", {})):
+        entered = as_entered(now, older)
+        assert entered is not None
+        assert (entered.record, entered.spec, entered.place) == (older, now.spec, now.place)
+    assert as_entered(now, before_code_was_hashed("learner", hashes)) is None
+    assert (
+        as_entered(now, before_code_was_hashed("learner:level=weak", {"weights/weak.npz": "0" * 64})) is None
+    )
     (package / "weights" / "weak.npz").write_text("trained again")
-    assert as_entered(now, record("learner:level=weak")) is None
+    assert as_entered(resolve(["learner:level=weak"], margin_ms=0)[0], was) is None
 
 
-def test_new_weights_need_no_new_compiled_code(package: Path) -> None:
-    before = resolve(["learner"], margin_ms=0)[0]
-    (package / "weights" / "weak.npz").write_text("trained again")
-    after = resolve(["learner"], margin_ms=0)[0]
-    assert before != after
-    assert compiled_folder(before) == compiled_folder(after)
+def before_code_was_hashed(spec: str, hashes: dict[str, str]) -> BotRecord:
+    text = json.dumps([spec, "learner", "1.0", hashes], sort_keys=True)
+    return BotRecord(
+        identity=hashlib.sha256(text.encode()).hexdigest(),
+        name="learner",
+        spec=spec,
+        distribution="learner",
+        version="1.0",
+        files=json.dumps(hashes),
+    )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-import arena.entrants
+import arena.tournament.plan
 import strange_bots
-from arena.entrants import resolve
+from arena.content.store import prune
+from arena.entrants import Competitor, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.match import match_seed
 from arena.sandbox.tier import Tier
@@ -17,9 +21,10 @@ from arena.tournament.plan import enlarge, make_jobs, make_plan, pool_name, rest
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from arena.tournament.config import TournamentConfig
+    from arena_db.records import BotRecord
 
     Begin = Callable[[TournamentConfig], Sitting]
 
@@ -73,18 +78,64 @@ def test_a_bot_that_changed_is_refused(begin: Begin, tmp_path: Path, monkeypatch
 def test_a_plan_of_an_older_arena_goes_on_under_its_own_records(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_weights(_entry: str, _options: Mapping[str, str]) -> Mapping[str, str]:
-        """Know bots as they were known, without the weights they bring along."""
-        return {}
+    def known_before(record: BotRecord) -> BotRecord:
+        """Know bots as they were known, without their code and the weights they bring along."""
+        text = json.dumps([record.spec, record.distribution, record.version, {}], sort_keys=True)
+        identity = hashlib.sha256(text.encode()).hexdigest()
+        return dataclasses.replace(record, identity=identity, files="{}", content="")
+
+    resolved = resolve(["td-lambda", "random"], margin_ms=50)
+    older = [msgspec.structs.replace(bot, record=known_before(bot.record)) for bot in resolved]
+
+    def resolved_before(_specs: object, **_options: object) -> list[Competitor]:
+        return older
 
     with monkeypatch.context() as patch:
-        patch.setattr(arena.entrants, "shipped_weights", no_weights)
+        patch.setattr(arena.tournament.plan, "resolve", resolved_before)
         sitting = begin(config("td-lambda", "random"))
-    (was, _) = (entrant.bot for entrant in sitting.store.entrants(sitting.tournament.id))
-    assert was.files == "{}"
+    was = [entrant.bot for entrant in sitting.store.entrants(sitting.tournament.id)]
+    assert [bot.content for bot in was] == ["", ""]
     restored = restore_plan(sitting.store, sitting.tournament)
-    assert restored.competitors[0].record == was
-    assert resolve(["td-lambda"], margin_ms=0)[0].record != was
+    assert [bot.record for bot in restored.competitors] == was
+    assert restored.notes == (
+        "td-lambda, random: code was not hashed when rr-1 began, so it may have changed",
+    )
+    assert resolve(["td-lambda"], margin_ms=0)[0].record != was[0]
+
+
+HOSTED = {"isolation": "T1"}
+
+
+def test_what_was_entered_is_played_whatever_has_become_of_its_files(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting = begin(config("random", "strange", **HOSTED))
+    was = sitting.plan.competitors
+    strange_bots.install(monkeypatch, tmp_path / "newer", "2.0")
+    assert restore_plan(sitting.store, sitting.tournament).competitors == was
+    shutil.rmtree(tmp_path / "newer")
+    shutil.rmtree(tmp_path / "site")
+    assert restore_plan(sitting.store, sitting.tournament).competitors == was
+
+
+def test_what_is_not_kept_any_more_must_be_as_it_was(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting = begin(config("random", "strange", **HOSTED))
+    was = sitting.plan.competitors
+    prune(unused_s=0)
+    again = restore_plan(sitting.store, sitting.tournament).competitors
+    assert [bot.record for bot in again] == [bot.record for bot in was]
+    assert all(Path(bot.place).is_dir() for bot in again)
+    prune(unused_s=0)
+    changed = r"has changed since rr-1 began: .*content [0-9a-f]{8}, now [0-9a-f]{8}; bring the old one back"
+    with monkeypatch.context() as patch:
+        strange_bots.install(patch, tmp_path / "newer", "2.0")
+        with pytest.raises(ConfigError, match=changed):
+            restore_plan(sitting.store, sitting.tournament)
+    shutil.rmtree(tmp_path / "site")
+    with pytest.raises(PluginError, match=r"strange of rr-1 cannot be found again: no bot \"strange\""):
+        restore_plan(sitting.store, sitting.tournament)
 
 
 def test_a_bot_that_is_gone_is_refused(begin: Begin, tmp_path: Path) -> None:
@@ -103,7 +154,7 @@ def test_files_are_found_from_any_folder(
     sitting = begin(config("random", "strange:folder=weights.bin"))
     monkeypatch.chdir(tmp_path)
     restored = restore_plan(sitting.store, sitting.tournament)
-    assert restored.competitors[1].options == {"folder": str(tmp_path / "here" / "weights.bin")}
+    assert restored.competitors[1].options_here() == {"folder": str(tmp_path / "here" / "weights.bin")}
     assert restored.competitors[1].label == "strange:folder=weights.bin"
     (tmp_path / "here" / "weights.bin").write_bytes(b"two")
     with pytest.raises(ConfigError, match=r"strange:folder=weights\.bin has changed since rr-1 began"):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -179,7 +180,8 @@ def test_files_in_a_command_are_known_by_their_content(
     monkeypatch.chdir(tmp_path / "my bots")
     there = resolve(["exec:cmd=sh -e bot.sh"], margin_ms=0)[0]
     assert there.label == there.record.spec == "exec:cmd=sh -e bot.sh"
-    assert exec_command(there.options) == ["sh", "-e", str(tmp_path / "my bots" / "bot.sh")]
+    assert exec_command(there.options_here()) == ["sh", "-e", str(tmp_path / "my bots" / "bot.sh")]
+    assert exec_command(there.options_at("/bot")) == [shutil.which("sh"), "-e", "/bot/cmd/bot.sh"]
     here = resolve([f"exec:cmd=sh -e {tmp_path}/here/bot.sh"], margin_ms=0)[0]
     assert here.record.identity == there.record.identity
     assert resolve([there.spec], margin_ms=0)[0] == there

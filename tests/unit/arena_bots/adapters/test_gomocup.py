@@ -185,9 +185,12 @@ def test_what_cannot_be_an_engine_is_refused() -> None:
         load_bot("gomocup:comand=x", GAME, seed=1)
 
 
-def test_it_plays_matches(told: Told, play: Play) -> None:
+def test_it_plays_matches(told: Told, play: Play, tmp_path: Path) -> None:
     results = play(f"gomocup:cmd={told.cmd()}", game="gomoku", matches=2, opening=(112, 113))
-    results += play("random", f"gomocup:cmd={told.cmd(end='cr')}", "gomoku:exact=on,size=9", opening=(40,))
+    # A file that is there already would be a part of the bot, which nobody can write to.
+    (tmp_path / "other").mkdir()
+    other = Told(tmp_path / "other").cmd(end="cr")
+    results += play("random", f"gomocup:cmd={other}", "gomoku:exact=on,size=9", opening=(40,))
     assert [result.termination for result in results] == [Termination.RULES] * 3
     assert all(result.fault is None for result in results)
 

@@ -1,0 +1,119 @@
+"""The files that the options of a spec name: added to a content, and written into the options again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.content.programs import FOLDER, place_words
+from arena.errors import OptionError
+from arena_plugins.program import CMD, is_file, split_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.content.collect import Collection
+
+_OPTIONS = "options"
+"""The folder of a content that holds the files of options."""
+
+
+class NamedFiles(NamedTuple):
+    """The files and folders that options name, by the option; those in a command as `cmd 0`, `cmd 1`."""
+
+    sources: dict[str, Path]
+    """Absolute paths on this machine."""
+    copies: dict[str, str]
+    """Paths in the content."""
+    runtime: str = ""
+    """The program of this machine that runs the command, by its path; empty if the bot brings its own."""
+
+
+def place_options(collection: Collection, options: Mapping[str, str], *, has_program: bool) -> NamedFiles:
+    """Add the files and folders that options name to a collection.
+
+    Args:
+        collection: takes them.
+        options: those of the spec that may name files.
+        has_program: whether the bot is an adapter, for which the option `folder` names a folder with all that
+            the program needs; other options then are relative to it.
+
+    Raises:
+        OptionError: `folder` names no folder, or the quotes of a command are not closed.
+        PluginError: a file cannot be read, or a bound is exceeded.
+    """
+    folder = _program_folder(options) if has_program else None
+    base = Path.cwd() if folder is None else folder
+    found = NamedFiles({}, {})
+    for key, value in options.items():
+        if key == CMD:
+            words = split_command(value)
+            placed = place_words(collection, words, folder)
+            found = found._replace(runtime=placed.runtime)
+            if placed.runtime and "/" in words[0]:
+                found.sources[f"{CMD} 0"] = Path(placed.runtime)
+            for number, path in placed.copies.items():
+                found.copies[f"{CMD} {number}"] = path
+                # A program that was found by PATH is found so again.
+                if (place := base / words[number]).exists():
+                    found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays one
+        elif folder is not None and key == FOLDER:
+            found.sources[key], found.copies[key] = folder, FOLDER
+        elif (place := _named(base, value)) is not None:
+            found.sources[key], found.copies[key] = place, _place(collection, key, place, folder)
+    if folder is not None and CMD not in options:
+        collection.add_tree(FOLDER, folder)
+    return found
+
+
+def with_files(options: Mapping[str, str], shown: Mapping[str, str]) -> dict[str, str]:
+    """Return `options` with each file as `shown` has it, by the keys of `NamedFiles`."""
+    given = {key: shown.get(key, value) for key, value in options.items()}
+    if any(key.startswith(f"{CMD} ") for key in shown):
+        words = split_command(options[CMD])
+        given[CMD] = shlex.join(shown.get(f"{CMD} {i}", word) for i, word in enumerate(words))
+    return given
+
+
+def _program_folder(options: Mapping[str, str]) -> Path | None:
+    text = options.get(FOLDER)
+    if text is None:
+        return None
+    folder = Path(os.path.abspath(text))  # noqa: PTH100 - a link stays one
+    if not text or not folder.is_dir():
+        raise OptionError(f"folder={text} names no folder; give the one that holds the program and its files")
+    return folder
+
+
+def _named(base: Path, value: str) -> Path | None:
+    """Return the file or folder that the value of an option names; None if it names none.
+
+    A number is one, even where a file is called 5. A folder needs a `/`: one that lies in the working folder
+    by chance must not take the place of a word.
+    """
+    if not value or value.replace(".", "", 1).isdecimal():
+        return None
+    if is_file(str(base / value)) or ("/" in value and _is_folder(base / value)):
+        return Path(os.path.realpath(base / value))
+    return None
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False  # too long for a name, or with a NUL
+
+
+def _place(collection: Collection, key: str, place: Path, folder: Path | None) -> str:
+    real = None if folder is None else Path(os.path.realpath(folder))
+    if real is not None and place.is_relative_to(real):
+        return f"{FOLDER}/{place.relative_to(real).as_posix()}"
+    path = f"{_OPTIONS}/{key}/{place.name}"
+    if place.is_dir():
+        collection.add_tree(path, place)
+    else:
+        collection.add_file(path, place)
+    return path

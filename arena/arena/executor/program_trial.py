@@ -1,0 +1,114 @@
+"""The conformance kit for programs that speak arena-bot/1: each bot of the kit is a seat of a match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.executor.preflight import describe_fault, is_refused_option
+from arena.executor.seats import make_seat
+from arena.executor.workspace import workspace
+from arena.referee.clock import GameClock
+from arena.referee.seats import Answer, Fault, SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena_plugins import BotError, OptionError, PlayResult
+from arena_plugins.conformance import check_bot
+from arena_plugins.program import exec_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.entrants import Competitor
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_plugins import Game, Limit, State
+    from arena_plugins.conformance import Check
+
+_MAX_SEATS = 3
+"""Programs that run at once; no check asks more than two bots in turns."""
+_MARGIN_MS = 60_000
+"""By which an answer may be late: here the kit judges the time, not the referee."""
+
+
+class SeatedBot:
+    """A bot of the kit that asks the program in a seat."""
+
+    def __init__(self, seat: Seat, game: Game, seed: int, init_s: float) -> None:
+        """Start the program.
+
+        Raises:
+            OptionError: it refuses an option.
+            BotError: it does not start.
+        """
+        self._seat = seat
+        self._game = game
+        self._seed = seed
+        self._init_s = init_s
+        self._announced = (0, TimeControl.parse(None, None, None))
+        self._start()
+        self.deterministic = seat.deterministic
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        """Return the program's answer.
+
+        Raises:
+            BotError: it gave none that a match would accept.
+        """
+        seconds = None if limit.seconds is None else max(limit.seconds, 0.001)
+        control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_MARGIN_MS)
+        if (state.current_player, control) != self._announced:
+            self._announced = (state.current_player, control)
+            self._start()
+        answer = self._seat.ask(state, 0, GameClock((control, control)))
+        if isinstance(answer, Fault):
+            raise BotError(describe_fault(answer))
+        if not isinstance(answer, Answer):
+            return PlayResult(state.legal_actions[0], resign=True)
+        said = answer.thoughts
+        return PlayResult(
+            answer.action, value=said.value, policy=said.policy, visits=said.visits, nodes=said.nodes
+        )
+
+    def _start(self) -> None:
+        player, control = self._announced
+        setup = SeatSetup(
+            match="check",
+            game=self._game,
+            player=player,
+            seed=self._seed,
+            control=control,
+            init_s=self._init_s,
+        )
+        fault = self._seat.start(setup)
+        if fault is not None and is_refused_option(fault):
+            raise OptionError(str(fault.detail.get("cause")).partition(": ")[2])
+        if fault is not None:
+            raise BotError(describe_fault(fault))
+
+
+def check_program(
+    competitor: Competitor, game: Game, tier: Tier, *, seconds: float, init_s: float
+) -> list[Check]:
+    """Run the conformance kit on a program, each of its bots in a seat as a match has it.
+
+    Args:
+        competitor: a bot that is nothing but a program.
+        game: what it is to play.
+        tier: how it is kept apart.
+        seconds: for one answer.
+        init_s: seconds it may take to start.
+    """
+    seats: list[Seat] = []
+
+    def make(game: Game, seed: int, options: Mapping[str, str]) -> SeatedBot:
+        exec_command(options)
+        while len(seats) >= _MAX_SEATS:
+            seats.pop(0).close()
+        seats.append(make_seat(competitor, game.name, tier))
+        return SeatedBot(seats[-1], game, seed, init_s)
+
+    with workspace():
+        try:
+            return check_bot(make, game, options=competitor.options_at(competitor.place), seconds=seconds)
+        finally:
+            for seat in seats:
+                seat.close()
