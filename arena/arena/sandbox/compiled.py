@@ -56,10 +56,14 @@ def take(folder: Path, into: Path) -> None:
         os.utime(folder)
 
 
-def keep(cache: Path, folder: Path) -> None:
+def keep(cache: Path | int, folder: Path) -> None:
     """Keep what a process that has ended left; nothing of one that left more than is allowed.
 
     Whatever it left: links, pipes, other files and folders in folders are passed over.
+
+    Args:
+        cache: what it left, a path or a descriptor.
+        folder: where it is kept.
     """
     with suppress(OSError):
         found = _read(cache)
@@ -79,7 +83,7 @@ def keep(cache: Path, folder: Path) -> None:
         _prune(folder.parent)
 
 
-def _read(folder: Path) -> dict[str, bytes]:
+def _read(folder: Path | int) -> dict[str, bytes]:
     """Give numba's files in the folders of a folder by `folder/name`; none of too many, or too large ones."""
     found: dict[str, bytes] = {}
     left = MAX_BYTES
@@ -94,7 +98,7 @@ def _read(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
+def _files(folder: Path | int) -> Iterator[tuple[str, int]]:
     """Give the files with an open descriptor of each; a bot may have put anything where they should be."""
     for path, descriptor in _open_all(folder, _OPEN_FOLDER, stat.S_IFDIR):
         for name, file in _open_all(descriptor, _OPEN, stat.S_IFREG):

@@ -62,16 +62,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_tier() -> Tier:
-    """Give the strongest tier up to T2 that is granted here; the first call on a machine runs the attacks.
-
-    T3 is for those who ask for it: two more processes per bot, and no more attacks blocked.
-    """
-    tiers = [tier for tier in tiers_to_try() if tier <= Tier.T2]
-    return next((tier for tier in tiers if grade(tier).is_granted), Tier.T0)
-
-
-def strongest_tier() -> Tier:
-    """Give the strongest tier that is granted here."""
+    """Return the strongest tier that is granted here; the first call on a machine runs the attacks."""
     return next((tier for tier in tiers_to_try() if grade(tier).is_granted), Tier.T0)
 
 

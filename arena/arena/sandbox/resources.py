@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
-
-if TYPE_CHECKING:
-    from arena.sandbox.scratch import Scratch
 
 _ONE_THREAD = (
     "MKL_NUM_THREADS",
@@ -28,6 +24,8 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """Address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
     scratch_bytes: int = 1 << 26
     """The largest file."""
+    scratch_entries: int = 4096
+    """Files and folders in its scratch folder."""
     open_files: int = 256
     """File descriptors."""
     tasks: int = 128
@@ -53,15 +51,19 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def environment(scratch: Scratch) -> dict[str, str]:
-    """Give all the environment variables of a bot process."""
-    home = str(scratch.home)
+def environment(home: str, cache: str) -> dict[str, str]:
+    """Return all the environment variables of a bot process.
+
+    Args:
+        home: its scratch folder, as it sees it.
+        cache: its folder for compiled code, as it sees it.
+    """
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "HOME": home,
         "TMPDIR": home,
         "PYTHONHASHSEED": "0",
-        "NUMBA_CACHE_DIR": str(scratch.cache),
+        "NUMBA_CACHE_DIR": cache,
         **dict.fromkeys(_ONE_THREAD, "1"),
     }
