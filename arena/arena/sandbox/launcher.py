@@ -117,7 +117,7 @@ def _lock_in(recipe: Recipe) -> None:
         from arena.sandbox.launch import landlock, seccomp
 
         landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
-        seccomp.restrict(os.uname().machine)
+        seccomp.restrict(os.uname().machine, recipe.get("allow", []))
 
 
 def _refuse(message: str, error: Exception) -> "NoReturn":

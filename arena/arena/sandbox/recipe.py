@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
+from arena.sandbox.launch.calls import ALLOWABLE
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.users import unused_user
@@ -57,6 +58,7 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
         entries += _open_files(readable, resources, scratch)
     if tier is Tier.T3:
         entries += [("namespaces", str(resources.scratch_bytes)), ("write", _SHM)]
+        entries += [("allow", name) for name in ALLOWABLE]
     entries += [("command", part) for part in command]
     entries += [("engine", part) for part in engine or ()]
     return entries, user
