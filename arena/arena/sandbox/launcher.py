@@ -221,7 +221,7 @@ def _lock_in(recipe: Recipe) -> None:
 
         if "read" in recipe:
             landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
-        seccomp.restrict(os.uname().machine)
+        seccomp.restrict(os.uname().machine, recipe.get("allow", []))
 
 
 def _refuse(message: str) -> "NoReturn":

@@ -22,9 +22,11 @@ SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+    # Who may write to it can map it shared, which is shared memory without a file: it counts for no process.
+    "/dev/zero",
 )
 """What programs need of the system: libraries, time zones, the kind and number of processors."""
-DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
+DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom")
 _SITE = frozenset({"site-packages", "dist-packages"})
 _LONGEST_FIRST_LINE = 256
 """Bytes Linux reads of it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
 from arena.sandbox.container import container_entries
+from arena.sandbox.launch.calls import ALLOWABLE
 from arena.sandbox.launch.view import COMPILED, SCRATCH
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
 from arena.sandbox.resources import environment
@@ -103,8 +104,9 @@ def _container(readable: Readable, resources: Resources, scratch: Scratch) -> En
 
 def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_container: bool) -> Entries:
     if in_container:
-        # All that is there was put there for the bot.
+        # All that is there was put there for the bot, or cannot be changed.
         files = [("read", "/"), ("write", SCRATCH)]
+        calls = [("allow", name) for name in ALLOWABLE]
     else:
         system = [*SYSTEM, "/proc"] if resources.procfs else SYSTEM
         files = [
@@ -112,8 +114,6 @@ def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_con
             *(("names", path) for path in readable.names),
             *(("write", str(path)) for path in (scratch.home, scratch.cache)),
         ]
-    return (
-        [("locks", ""), *files, *(("device", path) for path in DEVICES)]
-        if landlock_abi()
-        else [("locks", "")]
-    )
+        calls: Entries = []
+    landlock = [*files, *(("device", path) for path in DEVICES)] if landlock_abi() else []
+    return [("locks", ""), *landlock, *calls]
