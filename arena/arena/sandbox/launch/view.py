@@ -6,7 +6,7 @@ It is built in a mount namespace of its own. Numbers: linux/mount.h.
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import stat
 from typing import TYPE_CHECKING
 
 from arena.sandbox.launch.kernel import mount, pivot_root, restrict_mounts
@@ -51,9 +51,8 @@ def enter(recipe: Recipe, user: int) -> int:
     for source, target in zip(recipe["from"], recipe["to"], strict=True):
         _bind(source, base + target)
     for target, place in zip(recipe.get("link", ()), recipe.get("at", ()), strict=True):
-        link = Path(base + place)
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(target)
+        os.makedirs(os.path.dirname(base + place), exist_ok=True)
+        os.symlink(target, base + place)
     for place in recipe.get("hide", ()):
         _hide(base, place)
     # One call for the root and all that is bound below it; it can only take rights away.
@@ -71,32 +70,36 @@ def enter(recipe: Recipe, user: int) -> int:
 
 def _make_places(base: str) -> None:
     for folder in ("/dev", "/proc", SCRATCH, _EMPTY_FOLDER):
-        Path(base + folder).mkdir(mode=0o755)
+        os.mkdir(base + folder, 0o755)
     for file in (_EMPTY_FILE, *DEVICES):
-        Path(base + file).touch()
+        _touch(base + file)
     for name, target in _DEVICE_LINKS.items():
-        Path(f"{base}/dev/{name}").symlink_to(target)
+        os.symlink(target, f"{base}/dev/{name}")
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
 def _bind(source: str, target: str) -> None:
     """Show a host file or folder; one that does not exist is passed over."""
-    place = Path(target)
     try:
-        is_folder = Path(source).is_dir()
-        if is_folder:
-            place.mkdir(parents=True, exist_ok=True)
+        if stat.S_ISDIR(os.stat(source).st_mode):
+            os.makedirs(target, exist_ok=True)
         else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.touch()
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            _touch(target)
         mount(source, target, "", _BIND | _RECURSIVE)
     except FileNotFoundError:
         return
 
 
 def _hide(base: str, place: str) -> None:
-    hidden = Path(base + place)
-    if hidden.exists():
-        mount(base + (_EMPTY_FOLDER if hidden.is_dir() else _EMPTY_FILE), str(hidden), "", _BIND)
+    try:
+        is_folder = stat.S_ISDIR(os.stat(base + place).st_mode)
+    except FileNotFoundError:
+        return
+    mount(base + (_EMPTY_FOLDER if is_folder else _EMPTY_FILE), base + place, "", _BIND)
 
 
 def _make_scratch(base: str, recipe: Recipe, user: int) -> int:
@@ -104,25 +107,26 @@ def _make_scratch(base: str, recipe: Recipe, user: int) -> int:
     options = f"size={size},nr_inodes={inodes},mode=700,uid={user},gid={user}"
     mount("tmpfs", base + SCRATCH, "tmpfs", _NOSUID | _NODEV, options)
     for folder in (COMPILED, _SHM):
-        _make_folder(Path(base + folder), user)
+        _make_folder(base + folder, user)
     for kept in recipe.get("compiled", ()):
-        _copy_compiled(Path(kept), Path(base + COMPILED), user)
+        _copy_compiled(kept, base + COMPILED, user)
     return os.open(base + SCRATCH, os.O_PATH | os.O_CLOEXEC)
 
 
-def _make_folder(folder: Path, user: int) -> None:
-    folder.mkdir(mode=0o700)
+def _make_folder(folder: str, user: int) -> None:
+    os.mkdir(folder, 0o700)
     os.chown(folder, user, user)
 
 
-def _copy_compiled(kept: Path, target: Path, user: int) -> None:
+def _copy_compiled(kept: str, target: str, user: int) -> None:
     """Copy the files in the folders of a folder; what cannot be copied is compiled anew."""
     try:
-        for folder in kept.iterdir():
-            _make_folder(target / folder.name, user)
-            for file in folder.iterdir():
-                copy = target / folder.name / file.name
-                copy.write_bytes(file.read_bytes())
+        for folder in os.listdir(kept):
+            _make_folder(f"{target}/{folder}", user)
+            for name in os.listdir(f"{kept}/{folder}"):
+                copy = f"{target}/{folder}/{name}"
+                with open(f"{kept}/{folder}/{name}", "rb") as file, open(copy, "wb") as written:
+                    written.write(file.read())
                 os.chown(copy, user, user)
     except OSError:
         return
