@@ -28,6 +28,8 @@ _SAME: Final = struct.Struct("<5q6I")
 """Five numbers and the lengths of six texts, in characters."""
 _OWN: Final = struct.Struct("<7qd6I")
 """Seven numbers, the start, the lengths of two texts and of four blobs."""
+_SETTING: Final = struct.Struct("<2d3I")
+"""Two times, NaN for none, and the lengths of three texts."""
 
 
 def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
@@ -117,6 +119,22 @@ def same_part(numbers: tuple[int, ...], texts: tuple[str, ...]) -> bytes:
     return _SAME.pack(*numbers, *map(len, texts)) + "".join(texts).encode()
 
 
+def setting_part(idle_cpu_ms: tuple[float | None, float | None], texts: tuple[str | None, ...]) -> bytes:
+    """Return the bytes of the columns that matches stored before revision 0005 lack; nothing if all are NULL.
+
+    A record without these facts keeps the hash that older versions computed.
+
+    Args:
+        idle_cpu_ms: of the first and the second bot.
+        texts: limits, runtimes of both bots.
+    """
+    if idle_cpu_ms == (None, None) and texts == (None, None, None):
+        return b""
+    times = (_NAN if time is None else time for time in idle_cpu_ms)
+    known = [text or "" for text in texts]
+    return _SETTING.pack(*times, *map(len, known)) + "".join(known).encode()
+
+
 def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no object is made for it
     same: bytes,
     numbers: tuple[int, ...],
@@ -124,6 +142,7 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
     reason: str,
     fault: str,
     blobs: tuple[bytes | bytearray, bytes | bytearray, bytes | bytearray, bytes | bytearray],
+    setting: bytes = b"",
 ) -> bytes:
     """Return the SHA-256 of a match: numbers, lengths, texts and blobs, all of what is stored of it.
 
@@ -134,6 +153,7 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
         reason: how it ended.
         fault: the evidence.
         blobs: actions, times, claims, match hash.
+        setting: what `setting_part` gives.
 
     Raises:
         RefusedError: a number takes more than eight bytes.
@@ -145,4 +165,4 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
     except struct.error as error:
         raise RefusedError(f"a number of a match is too large: {numbers}") from error
     texts = (reason + fault).encode()
-    return sha256(b"".join((same, own, texts, actions, times, claims, match_hash))).digest()
+    return sha256(b"".join((same, own, texts, actions, times, claims, match_hash, setting))).digest()

@@ -33,7 +33,7 @@ def big() -> TypeEngine[int]:
 
 
 def seconds() -> TypeEngine[float]:
-    """Return the type of a time in UTC seconds."""
+    """Return the type of a float with eight bytes, which a time in UTC seconds needs."""
     # REAL has four bytes on PostgreSQL, and a strict table knows no DOUBLE.
     double: Double[float] = Double()
     return double.with_variant(REAL(), "sqlite")

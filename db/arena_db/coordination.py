@@ -10,8 +10,7 @@ from sqlalchemy import or_, select, update
 from arena_db import live
 from arena_db.clock import now
 from arena_db.models import leases, tournaments
-from arena_db.owner import is_alive
-from arena_db.records import LeaseRecord, Owner
+from arena_db.owner import LeaseRecord, Owner, is_alive
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row

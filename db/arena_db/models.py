@@ -26,7 +26,7 @@ from arena_db import columns
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -48,6 +48,7 @@ TERMINATIONS: Final = (
     "time_game",
     "crash",
     "oom",
+    "pondering",
     "bot_error",
     "no_common_protocol",
     "init_timeout",
@@ -59,6 +60,7 @@ TERMINATIONS: Final = (
     "aborted",
 )
 TIERS: Final = ("T0", "T1", "T2", "T3", "T4")
+LIMITS: Final = ("kernel", "polled")
 EVENT_KINDS: Final = ("started", "move", "info", "finished", "fault", "state")
 COMMAND_KINDS: Final = ("pause", "resume", "stop", "abort", "move", "undo", "hint", "resign", "new")
 
@@ -83,6 +85,7 @@ bots = Table(
     columns.text("distribution"),
     columns.text("version"),
     columns.text("files"),
+    Column("content", Text),
     UniqueConstraint("identity"),
     columns.length("identity", 64, 64),
     columns.length("name", 1, 64),
@@ -90,6 +93,7 @@ bots = Table(
     columns.length("distribution", 0, 256),
     columns.length("version", 0, 256),
     columns.length("files", 0, 1 << 20),
+    columns.length("content", 64, 64),
     sqlite_strict=True,
 )
 
@@ -209,6 +213,12 @@ matches = Table(
     columns.text("fault"),
     Column("versions_id", columns.big(), ForeignKey("versions.id"), nullable=False),
     columns.blob("record_hash"),
+    # NULL where nothing was measured or said: in every match of an older version.
+    Column("idle_cpu_first_ms", columns.seconds()),
+    Column("idle_cpu_second_ms", columns.seconds()),
+    Column("limits", Text),
+    Column("runtime_first", Text),
+    Column("runtime_second", Text),
     UniqueConstraint("tournament_id", "number", "attempt"),
     ForeignKeyConstraint(["tournament_id", "number"], ["planned.tournament_id", "planned.number"]),
     columns.apart(),
@@ -229,6 +239,11 @@ matches = Table(
     columns.one_of("tier", TIERS),
     columns.length("fault", 0, 1 << 18),
     columns.length("record_hash", 32, 32),
+    columns.at_least("idle_cpu_first_ms", 0),
+    columns.at_least("idle_cpu_second_ms", 0),
+    columns.one_of("limits", LIMITS),
+    columns.length("runtime_first", 1, 256),
+    columns.length("runtime_second", 1, 256),
     sqlite_strict=True,
 )
 columns.partial_index(

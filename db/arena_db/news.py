@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part
+from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part, setting_part
 from arena_db.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -105,6 +106,24 @@ def hash_bytes(record: MatchRecord) -> bytes:
         ) from error
 
 
+def _setting(
+    record: MatchRecord,
+) -> tuple[tuple[float | None, float | None], tuple[str | None, str | None, str | None]]:
+    """Return the idle CPU times of both bots; limits and runtimes, None where they are unknown."""
+    first, second = record.idle_cpu_first_ms, record.idle_cpu_second_ms
+    return (
+        (None if first is None else _idle_ms(first), None if second is None else _idle_ms(second)),
+        (record.limits or None, record.runtime_first or None, record.runtime_second or None),
+    )
+
+
+def _idle_ms(time_ms: float) -> float:
+    # SQLite stores NaN as NULL and -0.0 as 0.0, which have other hashes.
+    if not math.isfinite(time_ms):
+        raise RefusedError(f"an idle CPU time is {time_ms} ms, which is no number")
+    return time_ms + 0.0
+
+
 def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[str, int]) -> Kind:
     # Of an enum the plain text: it is what the drivers take as it is.
     outcome, termination, rated = str(record.outcome), str(record.termination), int(record.rated)
@@ -144,7 +163,9 @@ def _row(
     attempt, reason, fault, started_at = record.attempt, record.reason, record.fault, float(record.started_at)
     seed_first, seed_second, duration_ms = record.seed_first, record.seed_second, record.duration_ms
     numbers = (number, attempt, num_opening, seed_first, seed_second, duration_ms, len(kind.same))
-    whole = record_hash(kind.same, numbers, started_at, reason, fault, (*packed, match_hash))
+    idle, texts = _setting(record)
+    setting = setting_part(idle, texts)
+    whole = record_hash(kind.same, numbers, started_at, reason, fault, (*packed, match_hash), setting)
     # One plain tuple, and no part of it unpacked: that took a tenth of the time of all this.
     first_seat, second_seat, first_bot, second_bot, outcome, ending, rated, is_final, tier, versions = (
         kind.columns
@@ -175,4 +196,6 @@ def _row(
         fault,
         versions,
         bytearray(whole),
+        *idle,
+        *texts,
     )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
-
-from arena_db.records import Owner
 
 if TYPE_CHECKING:
     from typing import Final
@@ -18,6 +17,32 @@ if TYPE_CHECKING:
 _PROC: Final = Path("/proc")
 _ENDED: Final = "ZX"
 """States of a process that runs no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A process that may hold the lease of a tournament."""
+
+    uuid: str
+    """Drawn once per process."""
+    host: str
+    """Host name, and the process namespace where there is one."""
+    boot_id: str
+    """Changes with every start of the machine; empty where unknown."""
+    pid: int
+    pid_start: int
+    """When the process started, in ticks of its machine; tells it from a later one of that id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseRecord:
+    """Who runs a tournament."""
+
+    owner: Owner
+    expires_at: float
+    """UTC seconds by the clock of the database; its owner puts it off again and again."""
+    is_alive: bool
+    """Whether the owner still runs: for sure on this machine, elsewhere as far as the lease tells."""
 
 
 @cache

@@ -143,7 +143,8 @@ def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
 
 
 def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
-    return BotRecord(**{field.name: getattr(row, field.name) for field in fields(BotRecord)})
+    values = {field.name: getattr(row, field.name) for field in fields(BotRecord)}
+    return BotRecord(**(values | {"content": row.content or ""}))
 
 
 def _free_name(connection: Connection, wanted: str) -> str:
@@ -160,7 +161,7 @@ def _add_entrants(connection: Connection, tournament: int, listed: Sequence[Entr
         known = select(bots.c.id).where(bots.c.identity == bot.identity)
         bot_id = connection.execute(known).scalar()
         if bot_id is None:
-            values = asdict(bot)
+            values = asdict(bot) | {"content": bot.content or None}
             bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
         row = {"tournament_id": tournament, "seat": entrant.seat, "label": entrant.label}
         connection.execute(insert(entrants).values(row | {"bot_id": bot_id, "time_limit": entrant.limit}))

@@ -22,6 +22,8 @@ class BotRecord:
     """The version of that distribution."""
     files: str
     """JSON object: file name to SHA-256, for its weights and the files its options name."""
+    content: str = ""
+    """SHA-256 in hex of the file tree that is run; empty where the code was not hashed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,14 @@ class MatchRecord:
 
     A stored match comes without them; `Store.remarks` gives them.
     """
+    idle_cpu_first_ms: float | None = None
+    """Milliseconds of CPU that the first bot used while it had to wait; None where nobody measured it."""
+    idle_cpu_second_ms: float | None = None
+    limits: str = ""
+    """How memory, tasks and CPU of the bots were limited: `kernel`, `polled`, or empty where unknown."""
+    runtime_first: str = ""
+    """The runtime that ran the first bot's code, such as `python 3.11.2`; empty where unknown."""
+    runtime_second: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,32 +311,6 @@ class Selection:
     """Only matches that ended so; empty for all."""
     limit: int | None = None
     """The newest of them, at most so many; None for all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """A process that may hold the lease of a tournament."""
-
-    uuid: str
-    """Drawn once per process."""
-    host: str
-    """Host name, and the process namespace where there is one."""
-    boot_id: str
-    """Changes with every start of the machine; empty where unknown."""
-    pid: int
-    pid_start: int
-    """When the process started, in ticks of its machine; tells it from a later one of that id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseRecord:
-    """Who runs a tournament."""
-
-    owner: Owner
-    expires_at: float
-    """UTC seconds by the clock of the database; its owner puts it off again and again."""
-    is_alive: bool
-    """Whether the owner still runs: for sure on this machine, elsewhere as far as the lease tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,18 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from arena_db.owner import LeaseRecord, Owner
     from arena_db.records import (
         Analysis,
         BotRecord,
         Command,
         Entrant,
         EventPage,
-        LeaseRecord,
         LiveEvent,
         MatchFilter,
         MatchRecord,
         NewTournament,
-        Owner,
         PlannedMatch,
         Remark,
         Snapshot,

@@ -177,6 +177,7 @@ class Termination(StrEnum):
     TIME_GAME = "time_game"
     CRASH = "crash"
     OOM = "oom"
+    PONDERING = "pondering"
     BOT_ERROR = "bot_error"
     NO_COMMON_PROTOCOL = "no_common_protocol"
     INIT_TIMEOUT = "init_timeout"

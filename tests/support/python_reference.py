@@ -18,6 +18,7 @@ PUBLIC = (
     "arena.games",
     "arena.analysis",
     "arena.export",
+    "arena_db.owner",
     "arena_db.records",
     "arena_db.store",
 )

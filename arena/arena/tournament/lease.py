@@ -12,7 +12,8 @@ from arena_db.errors import DatabaseError
 if TYPE_CHECKING:
     from typing import Self
 
-    from arena_db.records import Owner, TournamentRecord
+    from arena_db.owner import Owner
+    from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 _BEAT_S = 10.0

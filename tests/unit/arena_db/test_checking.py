@@ -23,6 +23,15 @@ QUICK = [
 ]
 WHOLE = [
     (["UPDATE matches SET reason = 'another' WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET limits = 'kernel' WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET idle_cpu_second_ms = 0 WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET limits = NULL WHERE id = 3"], "match #3 is not as it was stored"),
+    (["UPDATE matches SET idle_cpu_first_ms = 0.5 WHERE id = 3"], "match #3 is not as it was stored"),
+    (["UPDATE matches SET runtime_second = NULL WHERE id = 3"], "match #3 is not as it was stored"),
+    (
+        ["UPDATE matches SET runtime_first = runtime_second, runtime_second = NULL WHERE id = 3"],
+        "match #3 is not as it was stored",
+    ),
     (["UPDATE matches SET actions = x'03020301' WHERE id = 2"], "match #2 is not as it was stored"),
     (["UPDATE matches SET first_bot = second_bot WHERE id = 3"], "match #3 is not as it was stored"),
     (["UPDATE tallies SET num_unique = 0"], "kept, but not counted"),
@@ -36,11 +45,18 @@ WHOLE = [
 ]
 
 
+SETTING: dict[str, object] = {
+    "idle_cpu_first_ms": 0.4,
+    "limits": "polled",
+    "runtime_second": "python 3.11.2",
+}
+
+
 @pytest.fixture
 def filled(store: Store) -> Path:
     """Give the path of a sound store with matches."""
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2), cup.match(3), cup.void(4)])
+    store.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
     assert store.check() == store.check(quick=True) == []
     return store.path
 

@@ -15,8 +15,7 @@ from arena_db import coordination
 from arena_db import owner as owners
 from arena_db.clock import now
 from arena_db.errors import DamagedError
-from arena_db.owner import current_owner, is_alive
-from arena_db.records import Owner
+from arena_db.owner import Owner, current_owner, is_alive
 from arena_db.store import Store
 from stores import add_cup, tamper
 

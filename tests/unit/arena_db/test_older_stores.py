@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from arena_db.engine import Settings, find_driver, make_migration_engine, writin
 from arena_db.errors import OlderError, TakenError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-from stores import Cup
+from stores import Cup, add_cup, tamper
 
 if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally
@@ -40,6 +41,15 @@ def everything(path: Path) -> tuple[list[StoredMatch], list[Tally]]:
     with Store.open(path) as store:
         assert store.check() == []
         return store.matches(ALL), store.tallies(ALL)
+
+
+def downgrade(path: Path, revision: str) -> None:
+    settings = Settings(path=path)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
 
 
 def test_all_is_kept(old: Path) -> None:
@@ -107,15 +117,54 @@ def test_damage_is_not_made_good(old: Path) -> None:
 
 def test_down_and_up_again(old: Path) -> None:
     before = everything(old)
-    settings = Settings(path=old)
-    config = Config()
-    config.set_main_option("script_location", str(migrate.script_location()))
-    with writing(make_migration_engine(settings), settings) as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0001")
-        hashes = list(
-            connection.exec_driver_sql("SELECT hex(record_hash) FROM matches ORDER BY id").scalars()
-        )
+    downgrade(old, "0001")
+    with closing(find_driver().module.connect(old)) as raw:
+        hashes = [text for (text,) in raw.execute("SELECT hex(record_hash) FROM matches ORDER BY id")]
     assert len(hashes) == 10
     assert all(text in SQL.read_text(encoding="utf-8") for text in hashes), "they are as they were"
     assert everything(old) == before
+
+
+def test_what_0004_does_not_know(store: Store) -> None:
+    """A downgrade removes the facts that are new and keeps the matches; damage stays visible."""
+    cup = add_cup(store)
+    facts: dict[str, object] = {
+        "idle_cpu_first_ms": 0.4,
+        "idle_cpu_second_ms": 1145.0,
+        "limits": "polled",
+        "runtime_first": "python 3.11.2",
+    }
+    store.save(
+        [
+            cup.match(1),
+            cup.match(2, termination="pondering", **facts),
+            # Of the same two bots with the same result, in two tallies that become one.
+            cup.match(8, termination="bot_error"),
+            cup.match(3, runtime_second="node 18.19.0"),
+            cup.match(4, termination="pondering"),
+            cup.match(5, limits="kernel"),
+        ]
+    )
+    assert store.check() == []
+    before = store.matches(ALL)
+    store.close()
+    tamper(store.path, "UPDATE matches SET reason = 'another' WHERE number = 5")
+    downgrade(store.path, "0004")
+    with Store.open(store.path) as again:
+        assert again.check() == ["match #6 is not as it was stored"]
+        after = again.matches(ALL)
+    assert [match.termination for match in reversed(before)] == [
+        *("rules", "pondering", "bot_error", "rules", "pondering", "rules"),
+    ]
+    assert after[1:] == [
+        replace(
+            match,
+            termination=match.termination.replace("pondering", "bot_error"),
+            idle_cpu_first_ms=None,
+            idle_cpu_second_ms=None,
+            limits="",
+            runtime_first="",
+            runtime_second="",
+        )
+        for match in before[1:]
+    ]

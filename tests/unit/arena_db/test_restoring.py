@@ -25,8 +25,8 @@ from arena_db.errors import (
     NewerError,
     TakenError,
 )
-from arena_db.owner import current_owner
-from arena_db.records import MatchFilter, Owner
+from arena_db.owner import Owner, current_owner
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from children import run_child
 from stores import add_cup, break_index, tamper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, RefusedError
-from arena_db.records import MatchFilter, MatchRecord
-from stores import add_cup, bot, digest, tamper
+from arena_db.records import Entrant, MatchFilter, MatchRecord
+from stores import add_cup, bot, digest, new_tournament, tamper
 
 if TYPE_CHECKING:
     from arena_db.store import Store
@@ -37,6 +39,53 @@ def test_a_saved_match_comes_back_whole(store: Store) -> None:
     assert (stored.first_label, stored.second_label) == ("c", "b")
     assert store.match(stored.id) == stored
     assert store.match(99) is None
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {"idle_cpu_first_ms": 0.0},
+    {"idle_cpu_first_ms": -0.0, "idle_cpu_second_ms": 7},
+    {"idle_cpu_second_ms": 0.125},
+    {"limits": "kernel"},
+    {"limits": "polled", "runtime_second": "node 18.19.0"},
+    {"runtime_first": "python 3.11.2"},
+    {"idle_cpu_first_ms": 1145.4, "idle_cpu_second_ms": 0.0, "limits": "polled", "runtime_first": "Ü" * 256},
+]
+
+
+@pytest.mark.parametrize("changes", SETTINGS)
+def test_how_a_match_was_run_comes_back(store: Store, changes: dict[str, Any]) -> None:
+    record = add_cup(store).match(1, **changes)
+    store.save([record])
+    (stored,) = store.matches(ALL)
+    assert plain(stored) == record
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("name", ["idle_cpu_first_ms", "idle_cpu_second_ms"])
+@pytest.mark.parametrize("changes", SETTINGS[:3])
+def test_another_idle_time_is_noticed(store: Store, name: str, changes: dict[str, Any]) -> None:
+    store.save([add_cup(store).match(1, **changes)])
+    other = "3" if changes.get(name) is None else "NULL"
+    tamper(store.path, f"UPDATE matches SET {name} = {other}")  # noqa: S608 - no input
+    assert store.check() == ["match #1 is not as it was stored"]
+
+
+def test_the_code_of_a_bot_comes_back(store: Store) -> None:
+    seats = [
+        Entrant(seat=seat, label=name, bot=bot(name, content=content), limit="")
+        for seat, (name, content) in enumerate([("a", digest("its files")), ("b", "")])
+    ]
+    tournament = store.add_tournament(new_tournament(), seats, [])
+    assert store.entrants(tournament.id) == seats
+    assert [known.content for known in store.bots().values()] == [digest("its files"), ""]
+    with closing(open_raw(Settings(path=store.path))) as raw:
+        assert raw.execute("SELECT content IS NULL FROM bots ORDER BY id").fetchall() == [(0,), (1,)]
+
+
+def test_a_hash_of_code_is_a_hash(store: Store) -> None:
+    short = [Entrant(seat=0, label="a", bot=bot("a", content="3f2a91c0"), limit="")]
+    with pytest.raises(RefusedError, match="content"):
+        store.add_tournament(new_tournament(), short, [])
 
 
 def test_what_is_stored_already_is_left_out(store: Store) -> None:
@@ -118,6 +167,13 @@ def test_one_refused_record_keeps_all_others_out(store: Store) -> None:
         ({"seed_first": 1 << 63}, "too large"),
         ({"seed_first": -1}, "seed"),
         ({"started_at": float("nan")}, "started_at"),
+        ({"idle_cpu_first_ms": float("nan")}, "idle CPU time is nan"),
+        ({"idle_cpu_second_ms": float("inf")}, "idle CPU time is inf"),
+        ({"idle_cpu_second_ms": -1.0}, "idle_cpu_second_ms"),
+        ({"idle_cpu_first_ms": -1.0}, "idle_cpu_first_ms"),
+        ({"limits": "strict"}, "limits"),
+        ({"runtime_first": "x" * 257}, "runtime_first"),
+        ({"runtime_second": "x" * 257}, "runtime_second"),
     ],
 )
 def test_refused(store: Store, changes: dict[str, Any], text: str) -> None:

@@ -38,6 +38,7 @@ SHORT_TERMINATIONS = {
     "protocol_order": "order",
     "time_move": "time",
     "time_game": "time",
+    "pondering": "ponder",
     "bot_error": "error",
     "no_common_protocol": "no init",
     "init_timeout": "no init",

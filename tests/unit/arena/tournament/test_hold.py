@@ -15,7 +15,8 @@ import pytest
 from arena.errors import ConfigError
 from arena.executor.workspace import workspace
 from arena.tournament.events import MatchFinished, MatchStarted
-from arena_db.records import MatchFilter, Owner
+from arena_db.owner import Owner
+from arena_db.records import MatchFilter
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.tournament.config import TournamentConfig
-    from arena_db.records import Owner
+    from arena_db.owner import Owner
 
     Begin = Callable[[TournamentConfig], Sitting]
 
