@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.errors import ConfigError, OptionError
+from arena.naming import check_text, cut_label
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import list_bots, verify
 from arena.shelf.records import hash_file
@@ -19,6 +20,7 @@ from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
 from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, is_file, split_command
+from arena_plugins.regular import refuse_special
 from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
         labels.append(competitor.label)
         count = labels.count(competitor.label)
         if count > 1:
-            competitor = msgspec.structs.replace(competitor, label=f"{competitor.label}_{count}")
+            competitor = msgspec.structs.replace(competitor, label=cut_label(f"{competitor.label}_{count}"))
         found.append(competitor)
     return found
 
@@ -113,8 +115,9 @@ def files_of(record: BotRecord) -> dict[str, str]:
 
 
 def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
+    refuse_special(spec.name, spec.options)
     files = _files(spec.options)
-    hashes = {key: hash_file(path) for key, path in files.items()}
+    hashes = {key: _hash(path) for key, path in files.items()}
     if entry.folder:
         hashes[_WHEEL] = verify(entry).sha256
     else:
@@ -125,13 +128,13 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
     record = BotRecord(
         identity=_identity(str(content), entry.distribution, entry.version, hashes),
         name=spec.name,
-        spec=str(content),
+        spec=check_text(f"the spec of {spec.name}", str(content)),
         distribution=entry.distribution,
         version=entry.version,
         files=json.dumps(hashes, sort_keys=True),
     )
     return Competitor(
-        label=str(content),
+        label=cut_label(str(content)),
         record=record,
         spec=str(absolute),
         entry=entry.value,
@@ -140,6 +143,18 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         limit=_own_limit(spec, margin_ms),
         procfs=_may_read_proc(spec),
     )
+
+
+def _hash(path: Path) -> str:
+    """Return the SHA-256 of a file that a spec names.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return hash_file(path)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _identity(spec: str, distribution: str, version: str, hashes: Mapping[str, str]) -> str:

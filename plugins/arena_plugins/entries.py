@@ -21,6 +21,8 @@ GAMES = "arena.games"
 """The entry point group of games."""
 TRAINERS = "arena.trainers"
 """The entry point group of trainers."""
+_MOST = 256
+"""Characters of the name and of the version of a distribution."""
 _NAME_FIELD = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 
 
@@ -65,7 +67,11 @@ def make_listing(offered: Iterable[Entry]) -> Listing:
     by_name: dict[str, list[Entry]] = {}
     problems: list[Problem] = []
     for entry in sorted(set(offered)):
-        if NAME.match(entry.name):
+        if len(entry.distribution) > _MOST or len(entry.version) > _MOST:
+            problems.append(
+                Problem(entry, f"its name or version in the metadata is longer than {_MOST} characters")
+            )
+        elif NAME.match(entry.name):
             by_name.setdefault(entry.name.casefold(), []).append(entry)
         else:
             problems.append(

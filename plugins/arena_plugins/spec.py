@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _Default = TypeVar("_Default")
 
+MAX_SPEC = 4096
+"""Characters of a spec."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 """What a name of a bot or a game may look like."""
 _OPTION = re.compile(r'([A-Za-z][A-Za-z0-9_-]*)=(?:"((?:[^"\\]|\\.)*)"|([^",]*))(?:,(?=.)|\Z)')
@@ -35,8 +37,11 @@ class Spec(NamedTuple):
         """Read a spec.
 
         Raises:
-            PluginError: the name or an option is not well formed, or an option is given twice.
+            PluginError: it is longer than `MAX_SPEC`, the name or an option is not well formed, or an option
+                is given twice.
         """
+        if len(text) > MAX_SPEC:
+            raise PluginError(f'"{text[:40]}…" has {len(text):,} characters; a spec has at most {MAX_SPEC:,}')
         name, colon, rest = text.strip().partition(":")
         if not NAME.match(name):
             raise PluginError(f'"{text}" does not begin with a name (letters, digits, "_", ".", "-")')

@@ -11,6 +11,7 @@ import msgspec
 
 from arena.errors import PluginError
 from arena.home import home
+from arena_plugins.regular import open_regular
 
 LIB = "lib"
 """In the folder of a wheel: what comes first on the path of its bots."""
@@ -85,8 +86,12 @@ def hash_files(folder: Path) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """Give the SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of a regular file, in hex.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or a device.
+    """
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

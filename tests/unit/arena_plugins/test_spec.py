@@ -48,11 +48,16 @@ def test_the_text_is_canonical() -> None:
         ("x:a=1,,b=2", 'at ",b=2"'),
         ('x:a="1', "cannot read"),
         ("x:a=1,a=2", '"a" twice'),
+        (f"x:a={'y' * 4093}", r'"x:a=y{36}…" has 4,097 characters; a spec has at most 4,096'),
     ],
 )
 def test_a_malformed_spec_says_where(text: str, reason: str) -> None:
     with pytest.raises(PluginError, match=reason):
         Spec.parse(text)
+
+
+def test_the_longest_spec() -> None:
+    assert len(str(Spec.parse(f"x:a={'y' * 4092}"))) == 4096
 
 
 def reader(**options: str) -> OptionReader:
