@@ -14,11 +14,10 @@ import msgspec
 from arena.errors import ConfigError, OptionError
 from arena.naming import check_text, cut_label
 from arena.referee.timecontrol import TimeControl
-from arena.shelf.listing import list_bots, verify
+from arena.shelf.listing import list_bots, pick_bot, verify
 from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
-from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, is_file, split_command
 from arena_plugins.regular import refuse_special
 from arena_plugins.spec import OptionReader, Spec
@@ -84,7 +83,7 @@ def resolve(texts: Sequence[str], *, margin_ms: int, twins: bool = False) -> lis
     listing = list_bots()
     for text in texts:
         spec = Spec.parse(text)
-        competitor = _resolve_one(spec, pick(listing, BOTS, spec.name), margin_ms)
+        competitor = _resolve_one(spec, pick_bot(listing, spec), margin_ms)
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
@@ -134,9 +133,9 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         files=json.dumps(hashes, sort_keys=True),
     )
     return Competitor(
-        label=cut_label(str(content)),
+        label=cut_label(str(content._replace(version=spec.version))),
         record=record,
-        spec=str(absolute),
+        spec=str(absolute._replace(version=spec.version)),
         entry=entry.value,
         folder=entry.folder,
         options={key: value for key, value in absolute.options.items() if key not in _OUR_KEYS},
