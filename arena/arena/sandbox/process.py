@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox import compiled, family
-from arena.sandbox.launch.view import COMPILED_NAME
+from arena.sandbox.launch.places import COMPILED_NAME
 from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ConfigError
 from arena.sandbox.container import container_entries
 from arena.sandbox.launch.calls import ALLOWABLE
-from arena.sandbox.launch.view import COMPILED, SCRATCH
+from arena.sandbox.launch.places import COMPILED, SCRATCH
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
 from arena.sandbox.resources import environment
 from arena.sandbox.starter import LAUNCHER
