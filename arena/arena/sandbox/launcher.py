@@ -9,6 +9,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn  # the module takes a while to import
 
 _CANNOT_RUN = 127
@@ -116,8 +117,28 @@ def _lock_in(recipe: Recipe) -> None:
     if "landlock" in recipe:
         from arena.sandbox.launch import landlock, seccomp
 
+        tracer = _tracer(recipe)
         landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
-        seccomp.restrict(os.uname().machine, recipe.get("allow", []))
+        machine, extra = os.uname().machine, recipe.get("allow", [])
+        if tracer is None:
+            seccomp.restrict(machine, extra)
+        else:
+            tracer(seccomp.restrict_traced(machine, extra))
+
+
+def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
+    """Return what sends a listener to the tracer; None without one. Later the module could not be read."""
+    if "trace" not in recipe:
+        return None
+    import socket
+
+    def send(listener: int) -> None:
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, listener.to_bytes(4, sys.byteorder))
+        with socket.socket(fileno=int(recipe["trace"][0])) as channel:
+            channel.sendmsg([b"."], [rights])
+        os.close(listener)
+
+    return send
 
 
 def _refuse(message: str, error: Exception) -> "NoReturn":

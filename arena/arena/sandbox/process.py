@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
@@ -152,13 +153,14 @@ class Process:
         return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources | None = None,
     *,
     readable: Readable | None = None,
     engine: Sequence[str] | None = None,
+    tracer: Tracer | None = None,
 ) -> Process:
     """Start a bot.
 
@@ -175,6 +177,7 @@ def spawn(
         resources: its limits; None for the defaults.
         readable: what it may read from T2 on; None for all that this interpreter can import.
         engine: program and arguments of an engine, the program absolute.
+        tracer: counts the system calls that the filter refuses; in tiers without a filter nothing.
 
     Raises:
         ConfigError: `tier` is not one for processes, or not to be had on this system.
@@ -184,6 +187,8 @@ def spawn(
     scratch = Scratch()
     try:
         entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
+        if tracer is not None:
+            entries.append(("trace", str(tracer.descriptor)))
         recipe = scratch.root / "recipe"
         recipe.write_bytes(encode(entries))
         if resources.compiled:
@@ -199,6 +204,7 @@ def spawn(
             cwd=scratch.home,
             env=environment(scratch),
             start_new_session=True,
+            pass_fds=() if tracer is None else (tracer.descriptor,),
         )
     except BaseException:
         scratch.remove()
