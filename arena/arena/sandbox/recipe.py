@@ -58,7 +58,7 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
         entries += _open_files(readable, resources, scratch)
     if tier is Tier.T3:
         entries += [("namespaces", str(resources.scratch_bytes)), ("write", _SHM)]
-        entries += [("allow", name) for name in ALLOWABLE]
+    entries += [("allow", name) for name in (ALLOWABLE if tier is Tier.T3 else resources.allow)]
     entries += [("command", part) for part in command]
     entries += [("engine", part) for part in engine or ()]
     return entries, user

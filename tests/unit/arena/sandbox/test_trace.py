@@ -103,10 +103,17 @@ def test_the_doctor_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert (result.exit_code, result.output) == (0, "tier T2 refused random no system call\n")
-    assert "refused" in CliRunner().invoke(doctor, ["--trace", "keras", "--format", "json"]).output
+    assert ",chmod," in CliRunner().invoke(doctor, ["--trace", "keras", "--format", "csv"]).output
     monkeypatch.setattr("arena.sandbox.grade.default_tier", lambda: Tier.T1)
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert "no system call is refused in tier T1" in str(result.exception)
+
+
+def test_the_refusal_goes_with_the_option_the_doctor_names() -> None:
+    result = CliRunner().invoke(doctor, ["--trace", "keras:allow=chmod", "--format", "csv"])
+    assert result.exit_code == 0, result.output
+    assert "clone3" in result.output
+    assert ",chmod," not in result.output
 
 
 @pytest.mark.parametrize(("machine", "column"), [("x86_64", 1), ("aarch64", 2)])
