@@ -194,7 +194,7 @@ def _allowed_calls(spec: Spec) -> tuple[str, ...]:
     for name in names:
         if name not in ALLOWABLE:
             raise OptionError(
-                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only calls a spec can allow"
+                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
             )
     return names
 
