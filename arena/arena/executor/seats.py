@@ -117,7 +117,10 @@ def make_seat(
         version=record.version,
         tier=tier,
         resources=Resources(
-            procfs=competitor.procfs, compiled=compiled_folder(competitor), keeps_compiled=keeps_compiled
+            procfs=competitor.procfs,
+            allow=competitor.allow,
+            compiled=compiled_folder(competitor),
+            keeps_compiled=keeps_compiled,
         ),
         readable=readable,
         engine=engine,

@@ -92,7 +92,7 @@ def _run_kit_apart(competitor: Competitor, game: str, seconds: float) -> Done:
             _python(_KIT, arguments, competitor.folder),
             readable,
             _KIT_S,
-            resources=Resources(procfs=competitor.procfs),
+            resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
             engine=engine,
         )
 

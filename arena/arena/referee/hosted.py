@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
@@ -94,6 +95,8 @@ class HostedSeat:
         self.deterministic = False
         self.wire = WireLog()
         """What was said in the match that was started last."""
+        self.tracer: Tracer | None = None
+        """Counts the system calls that are refused to processes started from now on."""
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
@@ -223,7 +226,12 @@ class HostedSeat:
     def _spawn(self) -> Connection:
         with _on_cores(self._cores):
             process = spawn(
-                self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
+                self._command,
+                self.tier,
+                self._resources,
+                readable=self._readable,
+                engine=self._engine,
+                tracer=self.tracer,
             )
         self._connection = Connection(process, self._limits, self.wire)
         self._pause = Pause(process.pid, is_allowed=not self._ponders)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
@@ -179,13 +180,14 @@ class Process:
         return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources | None = None,
     *,
     readable: Readable | None = None,
     engine: Sequence[str] | None = None,
+    tracer: Tracer | None = None,
 ) -> Process:
     """Start a bot.
 
@@ -202,6 +204,7 @@ def spawn(
         resources: its limits; None for the defaults.
         readable: what it may read from T2 on; None for all that this interpreter can import.
         engine: program and arguments of an engine, the program absolute.
+        tracer: counts the system calls that the filter refuses; in tiers without a filter nothing.
 
     Raises:
         ConfigError: `tier` is not one for processes, or not to be had on this system.
@@ -217,7 +220,12 @@ def spawn(
                 compiled.take(Path(resources.compiled), scratch.cache)
             if user is not None:
                 scratch.give_to(user)
-        started = start(recipe, environment(str(scratch.home), str(scratch.cache)), scratch.home)
+        started = start(
+            recipe,
+            environment(str(scratch.home), str(scratch.cache)),
+            scratch.home,
+            None if tracer is None else tracer.descriptor,
+        )
     except BaseException:
         scratch.remove()
         raise

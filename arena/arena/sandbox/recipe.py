@@ -114,6 +114,6 @@ def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_con
             *(("names", path) for path in readable.names),
             *(("write", str(path)) for path in (scratch.home, scratch.cache)),
         ]
-        calls: Entries = []
+        calls = [("allow", name) for name in resources.allow]
     landlock = [*files, *(("device", path) for path in DEVICES)] if landlock_abi() else []
     return [("locks", ""), *landlock, *calls]

@@ -36,6 +36,8 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """
     procfs: bool = False
     """Whether it may read /proc, which TensorFlow needs to start."""
+    allow: tuple[str, ...] = ()
+    """Names of `launch.calls.ALLOWABLE` whose system calls it may make in T2, too."""
     compiled: str = ""
     """The folder of what its code compiled before, of which it gets a copy; empty for none."""
     keeps_compiled: bool = False
