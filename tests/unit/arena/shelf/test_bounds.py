@@ -72,6 +72,18 @@ def test_what_needs_a_bomb_is_refused(tmp_path: Path, shelf: Path) -> None:
     assert list(shelf.iterdir()) == []
 
 
+def test_a_wheel_and_what_it_needs_share_the_bounds(
+    tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = make_wheel(tmp_path, "inner", {}, {"inner.py": ""})
+    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["inner"])
+    assert (check_bounds(inner).num_files, check_bounds(outer).num_files) == (6, 6)
+    monkeypatch.setattr(bounds, "MAX_FILES", 11)
+    with pytest.raises(PluginError, match=r"outer-1\.0.* with all it needs is refused: .* in 12 files"):
+        install("outer", index=make_index(tmp_path / "index", inner, outer))
+    assert list(shelf.iterdir()) == []
+
+
 def test_small_wheels_may_be_compressible(tmp_path: Path) -> None:
     path = wheel_of(tmp_path)
     add_zeros(path, "zeros.bin", 9)
