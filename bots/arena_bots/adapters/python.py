@@ -44,11 +44,8 @@ class _Helpers:
         """Return where a module lies; None for any other."""
         del path, target
         place = self._places.get(name)
-        if place is None:
-            return None
-        if place.name == _INIT:
-            return spec_from_file_location(name, place, submodule_search_locations=[str(place.parent)])
-        return spec_from_file_location(name, place)
+        # By the name __init__.py it knows a package.
+        return None if place is None else spec_from_file_location(name, place)
 
 
 @hookimpl
