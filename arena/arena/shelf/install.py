@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 from arena.errors import PluginError
 from arena.shelf import pip
+from arena.shelf.bounds import MAX_BYTES, check_sum
 from arena.shelf.listing import list_bots, offers_of, same_name
 from arena.shelf.records import (
     LIB,
@@ -94,6 +95,7 @@ def install(
         _check_absent(wheel)
         bots = _check_bots(wheel, name)
         wheels = [wheel, *lacking(wheel, extras, fetch)]
+        check_sum(wheel.path.name, [each.extent for each in wheels])
         installed = _unpack(wheels, work / "done", name or "")
         _shelve(work / "done", version_folder(wheel.name, wheel.version, wheel.sha256))
     finally:
@@ -149,6 +151,8 @@ def _obtain(what: str, work: Path, fetch: partial[Wheel]) -> tuple[Wheel, set[st
 def _copy(source: Path, work: Path) -> Wheel:
     if not source.is_file():
         raise PluginError(f"there is no file {source}; give the path of a wheel, or the name of a package")
+    if source.stat().st_size > MAX_BYTES:
+        raise PluginError(f"{source.name} is refused: it is larger than {MAX_BYTES} bytes")
     copy = work / "own" / source.name
     copy.parent.mkdir()
     shutil.copyfile(source, copy)
