@@ -104,6 +104,8 @@ def test_the_doctor_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert (result.exit_code, result.output) == (0, f"tier {default_tier()} refused random no system call\n")
+    # A container lets a bot change the modes of its own files.
+    monkeypatch.setattr("arena.sandbox.grade.default_tier", lambda: Tier.T2)
     assert ",chmod," in CliRunner().invoke(doctor, ["--trace", "keras", "--format", "csv"]).output
     monkeypatch.setattr("arena.sandbox.grade.default_tier", lambda: Tier.T1)
     result = CliRunner().invoke(doctor, ["--trace", "random"])
