@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from arena import removal
 from arena.errors import PluginError
 from arena.shelf import pip
 from arena.shelf.listing import list_bots, offers_of, same_name
@@ -82,7 +83,7 @@ def install(what: str, *, sha256: str | None = None, index: str | None = None) -
         installed = _unpack(wheels, done)
         done.rename(shelf / wheel.name)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        removal.remove(work)
     return Receipt(installed, bots)
 
 
@@ -107,7 +108,7 @@ def remove(name: str) -> list[str]:
         )
     gone = _hidden(found[0].parent)
     found[0].rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    removal.remove(gone)
     return names[found[0]]
 
 
@@ -220,4 +221,4 @@ def _sweep(shelf: Path) -> None:
     for folder in shelf.glob(f"{_HIDDEN}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                removal.remove(folder)
