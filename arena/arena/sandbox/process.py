@@ -62,6 +62,7 @@ class Process:
         """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
         """Its folder."""
+        self._scratch_bounds = resources.scratch_bounds()
         self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
         self.pid = popen.pid
         """Also the id of its process group."""
@@ -97,6 +98,10 @@ class Process:
             # What many processes share was counted for each: a crowd is no hoard.
             self._max_rss = max(self._max_rss, resident)
         return family.Usage(resident, tasks)
+
+    def scratch_excess(self, part: float = 1.0) -> str:
+        """Give the bound, or the part of it, that its scratch folder exceeds, in words; empty if none."""
+        return self.scratch.excess(self._scratch_bounds, part)
 
     def kill(self, grace_s: float = 0.0) -> Exit:
         """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
