@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.own import own_python
 from arena.sandbox import compiled, family
 from arena.sandbox.recipe import LAUNCHER, encode, make_recipe
 from arena.sandbox.resources import Resources, environment
@@ -196,7 +197,7 @@ def spawn(
         if user is not None:
             scratch.give_to(user)
         popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
-            [sys.executable, "-I", "-S", "-B", LAUNCHER, str(recipe)],
+            own_python("-I", "-S", "-B", LAUNCHER, str(recipe)),
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
