@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections import OrderedDict
 from contextlib import suppress
 from functools import cache
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.entrants import files_of
+from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
@@ -175,7 +175,7 @@ def _command(competitor: Competitor, game_name: str) -> list[str]:
     if competitor.record.name == EXEC:
         return exec_command(competitor.options)
     return host_command(
-        sys.executable,
+        interpreter(),
         entry=competitor.entry,
         name=competitor.record.name,
         version=competitor.record.version,

@@ -16,13 +16,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from arena.own import own_python
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 CODE = str(Path(__file__).parents[2])
 """The folder the package `arena` lies in."""
-_INTERPRETER = (sys.executable, "-I", "-S", "-B")
+_INTERPRETER = own_python("-I", "-S", "-B")
 _LENGTH_BYTES = 8
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from arena import removal
 from arena.errors import PluginError
 from arena.shelf import pip
 from arena.shelf.bounds import MAX_BYTES, check_sum
@@ -99,7 +100,7 @@ def install(
         installed = _unpack(wheels, work / "done", name or "")
         _shelve(work / "done", version_folder(wheel.name, wheel.version, wheel.sha256))
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        removal.remove(work)
     return Receipt(installed, bots)
 
 
@@ -130,7 +131,7 @@ def remove(text: str) -> list[str]:
     folder = entries[choose(newest_first, version)]
     gone = _hidden(shelf_folder())
     discard(folder, gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    removal.remove(gone)
     return found[folder]
 
 
@@ -304,4 +305,4 @@ def _sweep(shelf: Path) -> None:
     for folder in shelf.glob(f"{_HIDDEN}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                removal.remove(folder)
