@@ -17,13 +17,15 @@ from arena.content.options import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
 from arena.errors import ConfigError, OptionError
+from arena.naming import check_text, cut_label
 from arena.referee.timecontrol import TimeControl
-from arena.shelf.listing import list_bots, verify
+from arena.sandbox.launch.calls import ALLOWABLE
+from arena.shelf.listing import list_bots, pick_bot, verify
 from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
-from arena_plugins.entries import BOTS, pick
 from arena_plugins.program import CMD, EXEC, is_file, split_command
+from arena_plugins.regular import refuse_special
 from arena_plugins.spec import OptionReader, Spec
 from arena_plugins.text import clean_text
 
@@ -39,8 +41,9 @@ _WHEEL = ".whl"
 """Among the files of a bot, the wheel it was installed from; no option can be called that."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 _PROCFS = "procfs"
+_ALLOW = "allow"
 _NAME = "name"
-_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _NAME)
+_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _ALLOW, _NAME)
 """Options of every bot that are the arena's affair, and unknown to the bot."""
 _MAX_NAME = 64
 _DIGITS = 8
@@ -77,6 +80,8 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """Its own limit, or None for the tournament's."""
     procfs: bool = False
     """Whether its process may read /proc in tiers where no other may."""
+    allow: tuple[str, ...] = ()
+    """Names of `arena.sandbox.launch.calls.ALLOWABLE`: system calls it may make where no other may."""
 
     @property
     def is_foreign(self) -> bool:
@@ -126,7 +131,7 @@ def resolve(
     listing = list_bots()
     for text in texts:
         spec = Spec.parse(text)
-        competitor = _resolve_one(spec, pick(listing, BOTS, spec.name), margin_ms, keep=keep)
+        competitor = _resolve_one(spec, pick_bot(listing, spec), margin_ms, keep=keep)
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
@@ -179,6 +184,7 @@ def short(content: str) -> str:
 
 
 def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Competitor:
+    refuse_special(spec.name, spec.options)
     options = {key: value for key, value in spec.options.items() if key != _NAME}
     collection, named, content = _content_of(spec, entry, keep=keep)
     hashes = {file.path: file.sha256 for file in content.inventory.files}
@@ -190,16 +196,16 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Com
     record = BotRecord(
         identity=_identity(spec.name, entry.value, relative, content.hash),
         name=spec.name,
-        spec=str(shown),
+        spec=check_text(f"the spec of {spec.name}", str(shown)),
         distribution=entry.distribution,
         version=entry.version,
         files=json.dumps(files | _shipped(entry, spec.options), sort_keys=True),
         content=content.hash,
     )
     competitor = Competitor(
-        label=_given_name(spec) or str(shown),
+        label=_given_name(spec) or cut_label(str(shown._replace(version=spec.version))),
         record=record,
-        spec=str(absolute),
+        spec=str(absolute._replace(version=spec.version)),
         entry=entry.value,
         folder=entry.folder,
         options={key: value for key, value in shown.options.items() if key not in _OUR_KEYS},
@@ -211,6 +217,7 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Com
         state=content.state,
         limit=_own_limit(spec, margin_ms),
         procfs=_may_read_proc(spec),
+        allow=_allowed_calls(spec),
     )
     if keep:
         store.write_entered(record.identity, msgspec.json.encode(competitor))
@@ -283,10 +290,10 @@ def _told_apart(bots: Sequence[Competitor]) -> list[Competitor]:
             if len(owners[bot.label]) > 1:
                 if _NAME in Spec.parse(bot.spec).options:
                     raise ConfigError(f"two bots are called {bot.label}; give each another name=")
-                found[i] = msgspec.structs.replace(bot, label=suffix(bot))
+                found[i] = msgspec.structs.replace(bot, label=cut_label(suffix(bot)))
     taken: set[str] = set()
     for i, bot in enumerate(found):
-        numbered = (f"{bot.label}_{number}" for number in count(2))
+        numbered = (cut_label(f"{bot.label}_{number}") for number in count(2))
         label = next(label for label in (bot.label, *islice(numbered, len(found))) if label not in taken)
         taken.add(label)
         found[i] = msgspec.structs.replace(bot, label=label)
@@ -329,6 +336,21 @@ def _may_read_proc(spec: Spec) -> bool:
         OptionError: it is neither on nor off.
     """
     return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
+
+
+def _allowed_calls(spec: Spec) -> tuple[str, ...]:
+    """Read the option `allow`, names joined by plus signs.
+
+    Raises:
+        OptionError: a name is not on the list.
+    """
+    names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
+    for name in names:
+        if name not in ALLOWABLE:
+            raise OptionError(
+                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
+            )
+    return names
 
 
 def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:

@@ -55,6 +55,8 @@ def copy_whole(settings: Settings, part: Path) -> None:
             closing(open_raw(replace(settings, read_only=True))) as source,
             closing(module.connect(part)) as copy,
         ):
+            # The check of the copy evaluates the rules of its tables.
+            copy.execute("PRAGMA trusted_schema=off").fetchall()
             source.backup(copy)
             # Without a log of its own the copy is one file, whatever happens to it.
             copy.execute("PRAGMA journal_mode=delete").fetchall()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, select, true
 
@@ -21,6 +21,7 @@ from arena_db.models import (
     tournaments,
     versions,
 )
+from arena_db.schema import find_differences
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ _MOST_NAMED: Final = 20
 
 
 def find_faults(connection: Connection, *, quick: bool) -> list[str]:
-    """Return one sentence per fault; the quick check leaves out what reads every match."""
+    """Return one sentence per fault; the quick check leaves out what reads every match.
+
+    Where the schema is not ours the rest is not looked at: a check of SQLite evaluates the rules in it.
+    """
+    raw: Any = connection.connection.driver_connection
+    if differences := find_differences(raw, REVISION):
+        return _cut(iter(differences))
     looks = [
         _marks(connection),
         _pages(connection, "quick_check" if quick else "integrity_check"),

@@ -4,6 +4,7 @@ DatabaseError
 ├── MissingError          there is no store
 ├── UnsupportedError      a place no store can be kept at
 ├── ForeignError          a file that is not a store
+├── AlteredError          a store with tables, triggers or rules that are not arena's
 ├── NewerError            made by a newer version
 ├── OlderError            made by an older version, and only readable here
 ├── DamagedError          its content contradicts itself
@@ -31,6 +32,10 @@ class UnsupportedError(DatabaseError):
 
 class ForeignError(DatabaseError):
     """The file is not a store; it is never written."""
+
+
+class AlteredError(DatabaseError):
+    """The store holds a trigger, a view or a table that arena did not make, or a table with other rules."""
 
 
 class NewerError(DatabaseError):

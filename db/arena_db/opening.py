@@ -25,6 +25,7 @@ from arena_db.failures import explain
 from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION, create
 from arena_db.moving import settle
+from arena_db.schema import refuse_code
 
 _BACKUPS: Final = 99
 """Backups that upgrades may make in one second."""
@@ -34,7 +35,7 @@ def find_path(location: str | Path) -> Path:
     """Return the absolute path of a store given as a path or as `sqlite:///path`.
 
     Raises:
-        UnsupportedError: it is the URL of a server, or a folder.
+        UnsupportedError: it is the URL of a server, a folder, a device or a pipe.
     """
     text = str(location)
     scheme, separator, rest = text.partition("://")
@@ -45,6 +46,9 @@ def find_path(location: str | Path) -> Path:
     path = Path(text).absolute()
     if path.is_dir():
         raise UnsupportedError(f"{path} is a folder; give a file in it")
+    if path.exists() and not path.is_file():
+        # SQLite would wait for ever for the other end of a pipe.
+        raise UnsupportedError(f"{path} is no regular file; give a file on a local disk")
     return path
 
 
@@ -128,6 +132,7 @@ def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 â
 
     Raises:
         ForeignError: it is no store.
+        AlteredError: it has a trigger, a view or a virtual table.
         NewerError: a newer version made it.
         DamagedError: it cannot be read.
     """
@@ -146,6 +151,8 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 â€” see above
         return None
     if application_id != APPLICATION_ID:
         raise ForeignError(f"{path} is not a store of arena; give another file by --db FILE")
+    # Before the first table is read: a view could stand in its place.
+    refuse_code(raw, path)
     revision = str(raw.execute("SELECT version_num FROM alembic_version").fetchone()[0])
     if revision != REVISION:
         from arena_db.migrate import known_revisions

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 from arena_db.backup import copy_whole
 from arena_db.coordination import held_by_living
 from arena_db.engine import Settings, make_engine, open_raw
-from arena_db.errors import DamagedError, ForeignError, LockedError, MissingError, NewerError, TakenError
+from arena_db.errors import (
+    AlteredError,
+    DamagedError,
+    ForeignError,
+    LockedError,
+    MissingError,
+    NewerError,
+    TakenError,
+)
 from arena_db.failures import translated
 from arena_db.files import sync_folder
 from arena_db.moving import move_aside, moving
 from arena_db.opening import read_revision
+from arena_db.schema import find_differences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +40,7 @@ def restore(backup: Path, settings: Settings) -> Path | None:
         MissingError: there is no backup.
         TakenError: the backup is the store itself.
         ForeignError: the backup, or what lies in the place of the store, is no store; it stays as it is.
+        AlteredError: the backup holds a table, a trigger or a rule that a store of its revision has not.
         NewerError: one of them was made by a newer version.
         DamagedError: the backup is damaged.
     """
@@ -52,8 +62,19 @@ def _check_backup(settings: Settings) -> None:
     if not path.is_file():
         raise MissingError(f"no backup at {path}; `arena db backup FILE` makes one")
     with closing(open_raw(replace(settings, read_only=True))) as raw:
-        if read_revision(raw, settings) is None:
+        revision = read_revision(raw, settings)
+        if revision is None:
             raise ForeignError(f"{path} is empty; give a backup of a store")
+        differences = find_differences(raw, revision)
+    if differences:
+        raise AlteredError(
+            f"{path} is not a backup as arena makes it: {differences[0]}{_and_more(len(differences) - 1)}; "
+            "nothing was restored; give another backup"
+        )
+
+
+def _and_more(num: int) -> str:
+    return f" (and {num} more)" if num else ""
 
 
 def _check_target(settings: Settings) -> None:
@@ -72,7 +93,7 @@ def _check_target(settings: Settings) -> None:
             engine.dispose()
     except DamagedError:
         return
-    except (ForeignError, NewerError) as error:
+    except (AlteredError, ForeignError, NewerError) as error:
         raise type(error)(f"{error}; to put a backup in its place, move it away first") from error
     if held is not None:
         raise LockedError(f"{path} is in use: {held} is being run; arena stop {held} stops it")

@@ -7,6 +7,7 @@ terabyte: what a file claims is checked before any memory is taken for it.
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -16,15 +17,15 @@ import numpy as np
 from numpy.lib import format as npy
 
 from arena_plugins.errors import PluginError
+from arena_plugins.regular import MAX_WHOLE, open_regular
 
 if TYPE_CHECKING:
-    import os
     from typing import IO
 
     from numpy.typing import NDArray
 
-MAX_WEIGHTS = 1 << 28
-"""Bytes a bot's weights may have, unless it says otherwise; a quarter of its memory."""
+MAX_WEIGHTS = MAX_WHOLE
+"""Bytes a bot's weights may have, unless it says otherwise."""
 _ZIP = b"PK\x03\x04"
 _ONNX = b"\x08"
 """The tag of `ir_version`, the first field of every model, in the wire format of protocol buffers."""
@@ -53,9 +54,9 @@ def load_arrays(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -
     Raises:
         PluginError: it is not there, no such file, larger than allowed, or does not hold what it claims.
     """
-    file = _checked(path, max_bytes, _ZIP)
+    file = Path(path)
     try:
-        with zipfile.ZipFile(file) as archive:
+        with _opened(file, max_bytes, _ZIP) as content, zipfile.ZipFile(content) as archive:
             members = archive.infolist()
             if others := [member.filename for member in members if not member.filename.endswith(_ARRAY)]:
                 raise PluginError(f"{file} holds {others[0]!r}, which is no array; {_WAY_OUT}")
@@ -76,33 +77,42 @@ def load_onnx(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> 
     Raises:
         PluginError: it is not there, no ONNX model, or larger than allowed.
     """
-    file = _checked(path, max_bytes, _ONNX)
+    file = Path(path)
     try:
-        return file.read_bytes()
+        with _opened(file, max_bytes, _ONNX) as content:
+            return content.read(max_bytes)
     except OSError as error:
         raise PluginError(f"{file} cannot be read: {error}") from error
 
 
-def _checked(path: str | os.PathLike[str], max_bytes: int, start: bytes) -> Path:
-    """Give the file if it is small enough and begins as its kind does.
+def _opened(file: Path, max_bytes: int, start: bytes) -> IO[bytes]:
+    """Open a regular file that is small enough and begins as its kind does, at its beginning.
 
     Raises:
-        PluginError: it does not.
+        PluginError: it does not, or is no regular file.
     """
-    file = Path(path)
     try:
-        size = file.stat().st_size
-        with file.open("rb") as opened:
-            found = opened.read(8)
+        opened = open_regular(file)
     except OSError as error:
         raise PluginError(f"cannot read the weights {file}: {error.strerror}") from error
+    try:
+        _check(opened, file, max_bytes, start)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _check(opened: IO[bytes], file: Path, max_bytes: int, start: bytes) -> None:
+    size = os.fstat(opened.fileno()).st_size
     if size > max_bytes:
         raise PluginError(f"{file} has {size} bytes, more than the {max_bytes} allowed")
+    found = opened.read(8)
+    opened.seek(0)
     if not found.startswith(start):
         kind = next((name for mark, name in _KNOWN if found.startswith(mark)), "something else")
         wanted = "an .npz file" if start == _ZIP else "an ONNX model"
         raise PluginError(f"{file} is not {wanted} but {kind}; {_WAY_OUT}")
-    return file
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:

@@ -141,10 +141,11 @@ def tamper(path: Path, *statements: str) -> None:
 
 
 def break_index(path: Path) -> None:
-    """Make an index of a store with matches wrong: it says another order than it has."""
-    swapped = "replace(sql, 'tournament_id, number', 'number, tournament_id')"
-    tamper(
-        path,
-        "PRAGMA writable_schema=1",
-        f"UPDATE sqlite_master SET sql = {swapped} WHERE name = 'uq_matches_final'",  # noqa: S608 - no input
-    )
+    """Make an index of a store with matches wrong: it has another order than the schema says."""
+    right, wrong = "tournament_id, number", "number, tournament_id"
+    change = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = 'uq_matches_final'"
+    # The index is rebuilt under another definition, by a connection that has read no other, and then given
+    # its own back: the schema is as it should be, the pages are not.
+    tamper(path, "PRAGMA writable_schema=1", change.format(right, wrong))
+    tamper(path, "REINDEX uq_matches_final")
+    tamper(path, "PRAGMA writable_schema=1", change.format(wrong, right))

@@ -29,10 +29,11 @@ def path(*, db: str | None) -> None:
 @db_option
 def upgrade(*, db: str | None) -> None:
     """Bring the store to the schema of this version, after a backup beside it."""
+    from arena.cli.output import say
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        click.echo(f"{store.path} has the schema of this version")
+        say(f"{store.path} has the schema of this version")
 
 
 @db.command(cls=RichCommand)
@@ -50,7 +51,7 @@ def check(*, quick: bool, db: str | None) -> Exit:
         if faults:
             say(f"{store.path} is damaged; arena db restore BACKUP takes a backup back", err=True)
             return Exit.STORE
-        click.echo(f"{store.path} is in order")
+        say(f"{store.path} is in order")
     return Exit.COMPLETE
 
 
@@ -59,11 +60,12 @@ def check(*, quick: bool, db: str | None) -> Exit:
 @db_option
 def backup(target: Path, *, db: str | None) -> None:
     """Copy the store to the file TARGET; it may be in use meanwhile."""
+    from arena.cli.output import say
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
         store.backup(target)
-        click.echo(f"{store.path} is copied to {target}")
+        say(f"{store.path} is copied to {target}")
 
 
 @db.command(cls=RichCommand)
@@ -71,9 +73,10 @@ def backup(target: Path, *, db: str | None) -> None:
 @db_option
 def restore(source: Path, *, db: str | None) -> None:
     """Put a copy of BACKUP in the place of the store; the old store is kept beside it."""
+    from arena.cli.output import say
     from arena.home import restore_store, store_path
 
     old = restore_store(source, db)
-    click.echo(f"{store_path(db)} is restored from {source}")
+    say(f"{store_path(db)} is restored from {source}")
     if old is not None:
-        click.echo(f"the old store is {old}")
+        say(f"the old store is {old}")

@@ -84,6 +84,7 @@ def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> 
         from arena.cli.grading import grade_matches
 
         grade_matches(what, db)
+    from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
     from arena.cli.stored import find_tournament
     from arena.home import open_store
@@ -95,7 +96,7 @@ def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> 
             return
         record = find_tournament(store, match.tournament_name if match else what, unfinished=False)
         if config:
-            click.echo(record.config, nl=False)
+            say_whole(record.config)
         else:
             show_tournament(store, record, form)
 

@@ -36,6 +36,15 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(clean_text(text, _LINE), err=err)
 
 
+def say_whole(text: str) -> None:
+    """Print a TOML text as it is, with escapes in the place of characters that steer a terminal."""
+    click.echo("".join(c if c == "\n" or clean_text(c, 1) == c else _escape(ord(c)) for c in text), nl=False)
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+
+
 def emit(
     kind: str, rows: Sequence[Row], form: str, columns: Mapping[str, str], keys: Sequence[str] = ()
 ) -> None:
@@ -168,12 +177,14 @@ def _is_number(text: str) -> bool:
 
 def _print_csv(rows: Sequence[Row], keys: Sequence[str]) -> None:
     writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else keys, lineterminator="\n")
-    writer.writeheader()
+    writer.writerow({key: _csv_cell(key) for key in writer.fieldnames})
     writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
 
 
 def _csv_cell(value: object) -> object:
-    """Keep a spreadsheet from running a text as a formula, and a carriage return from ending the row."""
+    """Keep a text from steering a terminal, and a spreadsheet from running it as a formula."""
     if isinstance(value, str):
-        return ("'" * value.startswith(_FORMULA) + value).replace("\r", " ")
+        # Cleaned first: a character that goes may have hidden the start of a formula.
+        text = clean_text(value, len(value))
+        return "'" * (value.startswith(_FORMULA) or text.startswith(_FORMULA)) + text
     return json.dumps(value) if isinstance(value, bool | list | dict) else value

@@ -6,10 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import click
-
 from arena.cli.exits import BotFailedError, Exit
-from arena.cli.output import emit_object
+from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
 from arena.cli.stored import check_new_name, find_tournament
 from arena.home import open_store
@@ -48,7 +46,7 @@ def play_by_lines(db: str | None, words: Sequence[str]) -> int:
     try:
         record = link.begin(time.sleep)
     except PlayEndedError as error:
-        click.echo(f"arena: {error}", err=True)
+        say(f"arena: {error}", err=True)
         return error.status if error.status > 0 else Exit.RUN_ERROR
     return PlainPlay(link, record, sys.stdin).run()
 

@@ -46,6 +46,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 
     Bots are compared within a pool: matches under one limit, run in one way.
     """
+    from arena.cli.output import say
     from arena.cli.standings import print_standings
     from arena.home import open_store
     from arena.leaderboard import views
@@ -68,7 +69,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
         mixed = (
             " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""
         )
-        click.echo(f"{game}, {chosen}{mixed}")
+        say(f"{game}, {chosen}{mixed}")
     print_standings(tables, form)
     others = [
         f"{name} ({other}, {number} matches)"
@@ -76,7 +77,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
         if (name, other) != (game, chosen) and (name != game or chosen != views.ALL)
     ]
     if form == "table" and others:
-        click.echo(f"Other pools (--game, --pool): {'; '.join(others)}")
+        say(f"Other pools (--game, --pool): {'; '.join(others)}")
 
 
 @click.command(cls=RichCommand)

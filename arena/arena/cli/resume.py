@@ -70,13 +70,14 @@ def resume(  # noqa: PLR0913 - one parameter an option
 @db_option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
+    from arena.cli.output import say
     from arena.cli.stored import find_tournament
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
         record = find_tournament(store, tournament, unfinished=True)
         if record.state != "running":
-            click.echo(f"{record.name} is {record.state}; nothing runs", err=True)
+            say(f"{record.name} is {record.state}; nothing runs", err=True)
             return
         store.ask(record.id, "abort" if now else "stop")
-        click.echo(f"asked {record.name} to stop; to go on later: arena resume {record.name}")
+        say(f"asked {record.name} to stop; to go on later: arena resume {record.name}")

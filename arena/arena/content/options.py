@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from arena.content.collect import Collection
 
+_HELPER = re.compile(r"with[0-9]*\Z")
 _OPTIONS = "options"
 """The folder of a content that holds the files of options."""
 
@@ -61,7 +63,7 @@ def place_options(collection: Collection, options: Mapping[str, str], *, has_pro
                     found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays one
         elif folder is not None and key == FOLDER:
             found.sources[key], found.copies[key] = folder, FOLDER
-        elif (place := _named(base, value)) is not None:
+        elif (place := _named(base, key, value)) is not None:
             found.sources[key], found.copies[key] = place, _place(collection, key, place, folder)
     if folder is not None and CMD not in options:
         collection.add_tree(FOLDER, folder)
@@ -87,15 +89,15 @@ def _program_folder(options: Mapping[str, str]) -> Path | None:
     return folder
 
 
-def _named(base: Path, value: str) -> Path | None:
+def _named(base: Path, key: str, value: str) -> Path | None:
     """Return the file or folder that the value of an option names; None if it names none.
 
-    A number is one, even where a file is called 5. A folder needs a `/`: one that lies in the working folder
-    by chance must not take the place of a word.
+    A number is one, even where a file is called 5. Without a `/` only the options of helpers can name a
+    folder: one that lies in the working folder by chance must not take the place of a word.
     """
     if not value or value.replace(".", "", 1).isdecimal():
         return None
-    if is_file(str(base / value)) or ("/" in value and _is_folder(base / value)):
+    if is_file(str(base / value)) or (("/" in value or _HELPER.match(key)) and _is_folder(base / value)):
         return Path(os.path.realpath(base / value))
     return None
 

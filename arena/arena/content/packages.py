@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from contextlib import suppress
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePosixPath
@@ -67,9 +68,11 @@ def _linked_bots(path: tuple[str, ...]) -> frozenset[str]:
     games = {entry.distribution for entry in offers(GAMES, path)}
     names = {entry.distribution for entry in offers(BOTS, path)} - games - {OURS}
     found: set[str] = set()
-    for distribution in (importlib.metadata.distribution(name) for name in names):
-        site = Path(str(distribution.locate_file("")))
-        found |= set(linked_folders(site / file for file in _recorded(distribution)))
+    for name in names:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            distribution = importlib.metadata.distribution(name)
+            site = Path(str(distribution.locate_file("")))
+            found |= set(linked_folders(site / file for file in _recorded(distribution)))
     return frozenset(found)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from arena.content.copying import copy_collection, hash_collection, seal_folder
 from arena.content.manifest import Inventory
 from arena.errors import StoreError
 from arena.home import home
+from arena.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -196,7 +196,7 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
             age_s = _age_s(path)
             if path.name.startswith(_WORK):
                 if age_s > _STALE_S:
-                    _remove(path)
+                    remove(path)
             elif path.is_dir() and path.name not in (_ENTERED, *needed) and age_s >= unused_s:
                 num_bytes += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
                 num_contents += 1
@@ -235,7 +235,7 @@ def _copy(collection: Collection) -> Content:
             raise StoreError(f"{folder} is changed while it is written; stop what does that, then try again")
         return found
     finally:
-        _remove(work)
+        remove(work)
 
 
 def _is_whole(folder: Path, inventory: Inventory) -> bool:
@@ -292,15 +292,4 @@ def _discard(folder: Path) -> None:
     old = folder.with_name(f"{_WORK}{secrets.token_hex(8)}")
     with suppress(FileNotFoundError):
         folder.rename(old)
-        _remove(old)
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder of copies, which are read-only."""
-    if not path.is_dir() or path.is_symlink():
-        path.unlink(missing_ok=True)
-        return
-    for parent, _, _ in os.walk(path):
-        with suppress(OSError):
-            Path(parent).chmod(0o700)
-    shutil.rmtree(path, ignore_errors=True)
+        remove(old)

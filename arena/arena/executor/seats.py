@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.content.packages import linked_bots
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
+from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
@@ -100,7 +100,7 @@ def make_seat(
         )
     setup = start_of(competitor, content_root(competitor, tier))
     command = setup.program or host_command(
-        sys.executable,
+        interpreter(),
         entry=competitor.entry,
         name=record.name,
         version=record.version,
@@ -115,7 +115,10 @@ def make_seat(
         version=record.version,
         tier=tier,
         resources=Resources(
-            procfs=competitor.procfs, compiled=compiled_folder(competitor), keeps_compiled=keeps_compiled
+            procfs=competitor.procfs,
+            allow=competitor.allow,
+            compiled=compiled_folder(competitor),
+            keeps_compiled=keeps_compiled,
         ),
         readable=setup.readable,
         engine=setup.engine,
@@ -170,7 +173,7 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
         )
     if name == EXEC:
         program = exec_command(options)
-        return BotStart(options, [], program, None, Readable((root,)).with_program(program))
+        return BotStart(options, [], program, None, Readable(()).with_files([root]).with_program(program))
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
     # No module of any bot is read where it is installed.
     readable = bot_readable("", shared_path(), [root])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +16,7 @@ from arena.executor.preflight import describe_fault, preflight
 from arena.executor.program_trial import check_program
 from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
+from arena.own import own_python
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.readable import bot_readable
 from arena.sandbox.resources import Resources
@@ -105,7 +105,7 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
             _python(_KIT, arguments, setup.path),
             setup.readable,
             _KIT_S,
-            resources=Resources(procfs=competitor.procfs),
+            resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
             engine=setup.engine,
         )
 
@@ -113,7 +113,7 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
 def _python(code: str, arguments: list[str], path: Sequence[str]) -> list[str]:
     """Return the command that runs code as the host of a bot is run, with this `sys.path`."""
     entries = msgspec.json.encode(path).decode()
-    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments]
+    return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
 
 
 def _start_of(competitor: Competitor, options: dict[str, str], game: str) -> str:

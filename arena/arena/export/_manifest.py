@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from arena.errors import ExportError
 from arena.export.schema import SCHEMA_VERSION
 from arena_plugins.contract import Symmetry
+from arena_plugins.regular import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,8 +123,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, the same bytes for the same content."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (folder / NAME).write_bytes(text + b"\n")
+    # Characters that steer a terminal are in ASCII escapes, and are read again as they were.
+    text = json.dumps(msgspec.to_builtins(manifest), indent=2, allow_nan=False)
+    (folder / NAME).write_text(text + "\n", encoding="ascii")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -133,7 +136,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / NAME
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise ExportError(
             f"{folder} is no folder of exported positions: {NAME} cannot be read ({error.strerror});"

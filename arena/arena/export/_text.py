@@ -30,6 +30,8 @@ _ROWS = 1 << 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _TIME = "played_at"
+_QUOTE = '"'
+"""What a text begins with that is written as a JSON string."""
 # Significant digits from which each number of that size is read again exactly (IEEE 754).
 _DIGITS_2, _DIGITS_4 = 5, 9
 
@@ -68,7 +70,10 @@ class JsonlWriter(_TextWriter):
 
 
 class CsvWriter(_TextWriter):
-    """Writes a header and a line a row; what is missing is empty, a policy is a list as in JSON."""
+    """Writes a header and a line a row; what is missing is empty, a policy is a list as in JSON.
+
+    A text with characters that are not printable is written as a JSON string, in ASCII.
+    """
 
     suffix = "csv"
 
@@ -80,9 +85,16 @@ class CsvWriter(_TextWriter):
 
     def write(self, block: Block) -> None:
         """Add rows."""
-        self._writer.writerows(
-            [json.dumps(value) if isinstance(value, list) else value for value in row] for row in _rows(block)
-        )
+        self._writer.writerows([_cell(value) for value in row] for row in _rows(block))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        return json.dumps(value)
+    if isinstance(value, str) and (value.startswith(_QUOTE) or not value.isprintable()):
+        # A CSV is shown on terminals, and has to be read again as it was: as a JSON string it is both.
+        return json.dumps(value)
+    return value
 
 
 def read_jsonl(path: Path, layout: Layout) -> Iterator[Block]:
@@ -165,7 +177,7 @@ def _rows_of_csv(lines: Iterator[list[str]]) -> Iterator[Row]:
 
 def _value_of_csv(column: Column, text: str) -> object:
     if column.kind in {"text", "words"} or column.name == _TIME:
-        return text
+        return json.loads(text) if text.startswith(_QUOTE) else text
     return json.loads(text) if text else None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
 from arena.games.notation import parse_moves
+from arena_plugins.regular import read_regular
 
 if TYPE_CHECKING:
     from arena_plugins.contract import Game
@@ -20,12 +21,12 @@ def read_openings(game: Game, path: str) -> list[tuple[int, ...]]:
             names file and line).
     """
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
-    except (OSError, RuntimeError) as error:
-        # A RuntimeError comes from the home of an unknown user, `~nobody/book.txt`.
-        raise ConfigError(f"cannot read the openings in {path}: {error}") from error
+        text = read_regular(Path(path).expanduser()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not a text file of openings (UTF-8), one a line") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        # A RuntimeError comes from the home of an unknown user, `~nobody/book.txt`; a ValueError from a NUL.
+        raise ConfigError(f"cannot read the openings in {path}: {error}") from error
     openings: list[tuple[int, ...]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         moves = line.partition("#")[0].strip()

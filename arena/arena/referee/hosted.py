@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
@@ -42,6 +43,8 @@ _IDLE_S = 5.0
 """Seconds after which a warm process must show that it still answers."""
 _PING_S = 1.0
 """Seconds it has for that."""
+_MUCH = 0.5
+"""A process that used this part of its scratch folder is not kept for another match."""
 _NUM_IDS = 64
 """Ids of questions that are drawn at once."""
 
@@ -96,6 +99,8 @@ class HostedSeat:
         self.deterministic = False
         self.wire = WireLog()
         """What was said in the match that was started last."""
+        self.tracer: Tracer | None = None
+        """Counts the system calls that are refused to processes started from now on."""
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
@@ -138,13 +143,16 @@ class HostedSeat:
         window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
         try:
+            if warm is not None and not self._goes_on(warm, setup):
+                warm, connection = None, self._spawn()
+                window = window._replace(began=time.monotonic())
             if warm is None:
                 self._wants_board = (
                     greet(connection, self._limits, window.began + setup.init_s).board is not False
                 )
                 window = window._replace(began=time.monotonic())
                 self._pause.look_around()
-            self.deterministic = get_ready(connection, setup)
+                self.deterministic = get_ready(connection, setup)
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
@@ -228,7 +236,12 @@ class HostedSeat:
             self._before_start()
         with _on_cores(self._cores):
             process = spawn(
-                self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
+                self._command,
+                self.tier,
+                self._resources,
+                readable=self._readable,
+                engine=self._engine,
+                tracer=self.tracer,
             )
         self._connection = Connection(process, self._limits, self.wire)
         self._pause = Pause(process.pid, is_allowed=not self._ponders)
@@ -245,14 +258,36 @@ class HostedSeat:
             # What it did after its last match was over is no part of this one.
             self._drop(connection)
             return None
+        if connection.process.scratch_excess(_MUCH):
+            # It is never emptied, and the rest might not do for a match.
+            self._drop(connection)
+            return None
         self._pause.resume()
         now = time.monotonic()
         is_fresh = now - self._idle_from < _IDLE_S
         if connection.has_unsent or not (is_fresh or is_awake(connection, now + _PING_S)):
             self._drop(connection)
             return None
-        connection.process.scratch.wipe()
         return connection
+
+    def _goes_on(self, warm: Connection, setup: SeatSetup) -> bool:
+        """Get the process of the match before ready; False if it has ended well instead, as it may.
+
+        A bot that plays one match learns that it is over when it is resumed, which is now.
+
+        Raises:
+            FaultError: it did not get ready, nor did it exit with code 0.
+        """
+        try:
+            self.deterministic = get_ready(warm, setup)
+        except FaultError as error:
+            if error.termination is not Termination.CRASH or warm.process.kill(_QUIT_S).code != 0:
+                raise
+            self._drop(warm)
+            self._is_busy = True
+            self.wire.begin()
+            return False
+        return True
 
     def _rest(self) -> None:
         """Leave the bot to wait."""

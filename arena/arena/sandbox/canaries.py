@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.own import own_python
 from arena.sandbox import attacks
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import python_readable
@@ -38,7 +39,7 @@ print(id(secret) + bytes.__basicsize__ - 1, flush=True)
 sys.stdin.read()
 """
 _OPPONENT = "import sys; print(flush=True); sys.stdin.read()"
-_INTERPRETER = (sys.executable, "-I", "-S", "-B")
+_INTERPRETER = tuple(own_python("-I", "-S", "-B"))
 
 
 class Trial(NamedTuple):
@@ -77,7 +78,8 @@ def try_attacks(tier: Tier) -> Trial:
         )
         try:
             reports = _reports(attacker)
-            worked = _hurt(canaries, reports, attacker.scratch.home)
+            attacker.kill()
+            worked = _hurt(canaries, reports, attacker)
         finally:
             attacker.kill()
             attacker.close()
@@ -171,7 +173,7 @@ def _reports(attacker: Process) -> dict[int, dict[str, object]]:
     return reports
 
 
-def _hurt(canaries: _Canaries, reports: dict[int, dict[str, object]], home: Path) -> set[int]:
+def _hurt(canaries: _Canaries, reports: dict[int, dict[str, object]], attacker: Process) -> set[int]:
     """Give the attacks that worked, by what they left behind or got hold of."""
     targets, secret = canaries.targets, canaries.secret
     got = {number: str(report["got"]) for number, report in reports.items()}
@@ -180,7 +182,7 @@ def _hurt(canaries: _Canaries, reports: dict[int, dict[str, object]], home: Path
         passwords = file.readline()
     victim = canaries.victim.pid
     signs = {
-        0: _content(home / "control") != targets["text"],
+        0: _left(attacker, "control") != targets["text"].encode(),
         1: secret in got.get(1, ""),
         2: _content(store) != secret,
         3: store.name in got.get(3, ""),
@@ -189,10 +191,10 @@ def _hurt(canaries: _Canaries, reports: dict[int, dict[str, object]], home: Path
         9: canaries.victim.poll() is not None or canaries.opponent.has_exited(),
         **{number: secret in got.get(number, "") for number in (10, 11, 12)},
         13: secret[:8] in got.get(13, ""),
-        14: (home / "ran").exists(),
+        14: _left(attacker, "ran") is not None,
         15: got.get(15) == str(targets["address_bytes"]),
-        16: len(_content(home / "forks")) == attacks.NUM_FORKS,
-        17: (home / "large").exists() and (home / "large").stat().st_size > targets["scratch_bytes"],
+        16: len(_left(attacker, "forks") or b"") == attacks.NUM_FORKS,
+        17: len(_left(attacker, "large") or b"") > targets["scratch_bytes"],
         18: _is_changed(canaries, victim),
         **{
             number: bool(select.select([channel], [], [], 0)[0])
@@ -220,6 +222,15 @@ def _descriptors(pid: int) -> tuple[int, int]:
         return resource.prlimit(pid, resource.RLIMIT_NOFILE)
     except ProcessLookupError:
         return (0, 0)
+
+
+def _left(attacker: Process, name: str) -> bytes | None:
+    """Return the beginning of a file that the attacker left in its scratch folder; None without one."""
+    try:
+        with os.fdopen(attacker.open_scratch(name), "rb") as file:
+            return file.read(2 * RESOURCES.scratch_bytes)
+    except OSError:
+        return None
 
 
 def _content(path: Path) -> str:

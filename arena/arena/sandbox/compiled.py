@@ -11,7 +11,6 @@ import importlib.metadata
 import os
 import platform
 import secrets
-import shutil
 import stat
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena import home
+from arena.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,10 +56,14 @@ def take(folder: Path, into: Path) -> None:
         os.utime(folder)
 
 
-def keep(cache: Path, folder: Path) -> None:
+def keep(cache: Path | int, folder: Path) -> None:
     """Keep what a process that has ended left; nothing of one that left more than is allowed.
 
     Whatever it left: links, pipes, other files and folders in folders are passed over.
+
+    Args:
+        cache: what it left, a path or a descriptor.
+        folder: where it is kept.
     """
     with suppress(OSError):
         found = _read(cache)
@@ -75,11 +79,11 @@ def keep(cache: Path, folder: Path) -> None:
             fresh.rename(folder)
         finally:
             for work in (fresh, old):
-                shutil.rmtree(work, ignore_errors=True)
+                remove(work)
         _prune(folder.parent)
 
 
-def _read(folder: Path) -> dict[str, bytes]:
+def _read(folder: Path | int) -> dict[str, bytes]:
     """Give numba's files in the folders of a folder by `folder/name`; none of too many, or too large ones."""
     found: dict[str, bytes] = {}
     left = MAX_BYTES
@@ -94,7 +98,7 @@ def _read(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
+def _files(folder: Path | int) -> Iterator[tuple[str, int]]:
     """Give the files with an open descriptor of each; a bot may have put anything where they should be."""
     for path, descriptor in _open_all(folder, _OPEN_FOLDER, stat.S_IFDIR):
         for name, file in _open_all(descriptor, _OPEN, stat.S_IFREG):
@@ -141,7 +145,7 @@ def _prune(base: Path) -> None:
     kept = [path for _, path in ages if not path.name.startswith(_WORK)]
     stale = [path for age, path in ages if path.name.startswith(_WORK) and age > _STALE_S]
     for path in (*kept[_MAX_FOLDERS:], *stale):
-        shutil.rmtree(path, ignore_errors=True)
+        remove(path)
 
 
 @cache

@@ -16,6 +16,7 @@ import msgspec
 
 from arena import home
 from arena.errors import ConfigError
+from arena.own import interpreter
 from arena.sandbox import attacks
 from arena.sandbox.canaries import try_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
@@ -62,16 +63,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_tier() -> Tier:
-    """Give the strongest tier up to T2 that is granted here; the first call on a machine runs the attacks.
-
-    T3 is for those who ask for it: two more processes per bot, and no more attacks blocked.
-    """
-    tiers = [tier for tier in tiers_to_try() if tier <= Tier.T2]
-    return next((tier for tier in tiers if grade(tier).is_granted), Tier.T0)
-
-
-def strongest_tier() -> Tier:
-    """Give the strongest tier that is granted here."""
+    """Return the strongest tier that is granted here; the first call on a machine runs the attacks."""
     return next((tier for tier in tiers_to_try() if grade(tier).is_granted), Tier.T0)
 
 
@@ -130,7 +122,7 @@ def _circumstances() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     parts = [
         *(boot, *(os.uname() if hasattr(os, "uname") else ())),
-        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", sys.executable, sys.version),
+        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),
         importlib.metadata.version("bot-arena"),
         *(f"{path.name} {path.stat().st_mtime_ns}" for path in sorted(Path(__file__).parent.rglob("*.py"))),
     ]

@@ -1,7 +1,9 @@
 """Runs in the child before a bot does: locks the process up as its tier says, then becomes the bot.
 
-Started by path as `python -I -S -B launcher.py RECIPE`, it uses the standard library only, and little of
-that, since every start of a bot pays for it. RECIPE is a file as `arena.sandbox.recipe` writes it.
+It uses the standard library only. On Linux it is the starter: `python -I -S -B launcher.py CODE FD` imports
+what it needs once, then clones itself for each recipe that arrives on socket FD, so that no bot waits for
+another interpreter. Elsewhere `python -I -S -B launcher.py RECIPE` reads one recipe from a file. A recipe is
+written by `arena.sandbox.recipe`.
 """
 
 import os
@@ -9,38 +11,41 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
     from typing import NoReturn  # the module takes a while to import
 
 _CANNOT_RUN = 127
-_STDIN, _STDOUT = 0, 1
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_LENGTH_BYTES = 8
+_NUM_STREAMS = 3
+_NUM_DESCRIPTORS = 5
+"""At most, of a request: standard input, output and error, the control socket, and the socket to a tracer."""
+_SHORT_WAIT_MS = 0
 
 Recipe = dict[str, list[str]]
 
 
-def main(recipe_file: str) -> None:
-    """Become the command of the recipe.
+def main(arguments: list[str]) -> None:
+    """Serve as the starter, or become the command of one recipe.
 
     Raises:
         SystemExit: the arena is gone already, a lock could not be set, or the command cannot be run.
     """
-    with open(recipe_file, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - pathlib takes 10 ms
+    if len(arguments) > 1:
+        code, descriptor = arguments
+        sys.path.append(code)
+        _serve(int(descriptor))
+        return
+    with open(arguments[0], encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - pathlib takes 10 ms
         recipe = read(file.read())
-    os.unlink(recipe_file)  # noqa: PTH108 - as above
-    command = recipe["command"]
-    try:
-        _lock_up(recipe)
-        command = _take_role(recipe)
-        _lock_in(recipe)
-    except (OSError, ValueError) as error:
-        _refuse(f"cannot start the bot in {recipe['tier'][0]}: {error}", error)
-    try:
-        os.execvp(command[0], command)  # noqa: S606 - no shell on purpose
-    except OSError as error:
-        _refuse(f"cannot run {command[0]}: {error.strerror}", error)
+    os.unlink(arguments[0])  # noqa: PTH108 - as above
+    _check_parent(recipe)
+    _become_bot(recipe)
 
 
 def read(text: str) -> Recipe:
-    """Give the values of each key; entries are `key=value`, ended by NUL, since a path holds all else."""
+    """Return the values of each key; entries are `key=value`, ended by NUL, since a path holds all else."""
     recipe: Recipe = {}
     for entry in text.split("\0")[:-1]:
         key, _, value = entry.partition("=")
@@ -48,26 +53,130 @@ def read(text: str) -> Recipe:
     return recipe
 
 
-def _lock_up(recipe: Recipe) -> None:
-    """Set what needs rights that are given up here, and the limits."""
-    if sys.platform == "linux":
-        sys.path.append(recipe["code"][0])
-        from arena.sandbox.launch import namespaces, privileges
+def _serve(descriptor: int) -> None:
+    """Start a bot for each request until the arena closes the socket.
 
-        for user in recipe.get("user", []):
-            privileges.become(int(user))
-        privileges.die_with_parent()
-        _check_parent(recipe)
-        for size in recipe.get("namespaces", []):
-            namespaces.enter(int(size))
-        privileges.drop_capabilities()
+    A request is the length of a recipe in eight bytes, the recipe, and its descriptors; the answer is the
+    process id in eight bytes, or the negative number of the error.
+    """
+    import resource
+    import select
+    import socket
+
+    from arena.sandbox.launch import kernel, landlock, namespaces, privileges, seccomp, view
+
+    # For the children, which cannot import what is not in the view of their bot.
+    del resource, select, landlock, seccomp, view
+    privileges.die_with_parent()
+    arena = socket.socket(fileno=descriptor)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(arena, _LENGTH_BYTES, _NUM_DESCRIPTORS)
+        if len(data) < _LENGTH_BYTES:
+            return
+        recipe = read(os.fsdecode(_receive(arena, int.from_bytes(data, "little"))))
+        try:
+            answer = kernel.clone(namespaces.flags(recipe.get("namespaces", [""])[0]))
+        except OSError as error:
+            answer = -(error.errno or 1)
+        if answer == 0:
+            arena.close()
+            _begin(recipe, descriptors)
+        for own in descriptors:
+            os.close(own)
+        arena.send(answer.to_bytes(_LENGTH_BYTES, "little", signed=True))
+
+
+def _receive(arena: "socket.socket", size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = arena.recv(size - len(data))
+        if not chunk:
+            raise SystemExit(_CANNOT_RUN)
+        data += chunk
+    return data
+
+
+def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
+    """Become a bot in the child; whatever happens, it never returns into the starter's loop."""
+    import socket
+
+    try:
+        for target, descriptor in enumerate(descriptors[:_NUM_STREAMS]):
+            os.dup2(descriptor, target)
+            os.close(descriptor)
+        control = socket.socket(fileno=descriptors[_NUM_STREAMS])
+        recipe["trace"] = [str(fd) for fd in descriptors[_NUM_STREAMS + 1 :]]
+        os.setsid()
+        os.environ.clear()
+        os.environ.update(dict(entry.split("=", 1) for entry in recipe["environment"]))
+        os.sched_setaffinity(0, map(int, recipe["core"]))
+        try:
+            _enter(recipe, control)
+        except (OSError, ValueError) as error:
+            _refuse(f"cannot start the bot in {recipe['tier'][0]}: {error}")
+        _become_bot(recipe)
+    except SystemExit:
+        pass
+    except BaseException as error:  # noqa: BLE001 - the starter's loop must not run twice
+        sys.stderr.write(f"cannot start the bot: {type(error).__name__}: {error}\n")
+    finally:
+        sys.stderr.flush()
+        os._exit(_CANNOT_RUN)
+
+
+def _enter(recipe: Recipe, control: "socket.socket") -> None:
+    """Become the bot's user and, in a container, go on as its second process."""
+    import select
+
+    from arena.sandbox.launch import namespaces, privileges, view
+
+    mode = recipe.get("namespaces", [""])[0]
+    users = [int(user) for user in recipe.get("user", [])]
+    if mode:
+        if mode == "user":
+            namespaces.keep_user(int(recipe["uid"][0]), int(recipe["gid"][0]))
+        scratch = view.enter(recipe, users[0] if users else int(recipe["uid"][0]))
     else:
-        _check_parent(recipe)
-    _set_limits(recipe.get("limit", []))
+        scratch = None
+        os.chdir(recipe["folder"][0])
+    for user in users:
+        privileges.become(user)
+    privileges.die_with_parent()
+    # The arena may have died before the signal was asked for: then its end of the socket is closed.
+    watch = select.poll()
+    watch.register(control, select.POLLIN)
+    if watch.poll(_SHORT_WAIT_MS):
+        raise SystemExit(_CANNOT_RUN)
+    if scratch is not None:
+        import socket
+
+        socket.send_fds(control, [b"scratch"], [scratch])
+        os.close(scratch)
+        inside = os.fork()
+    else:
+        inside = 0
+    privileges.drop_capabilities()
+    if inside:
+        namespaces.collect(inside, control)
+    control.close()
+
+
+def _become_bot(recipe: Recipe) -> "NoReturn":
+    command = recipe["command"]
+    try:
+        _set_limits(recipe.get("limit", []))
+        command = _take_role(recipe)
+        _lock_in(recipe)
+    except (OSError, ValueError) as error:
+        _refuse(f"cannot start the bot in {recipe['tier'][0]}: {error}")
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - no shell on purpose
+    except OSError as error:
+        _refuse(f"cannot run {command[0]}: {error.strerror}")
 
 
 def _check_parent(recipe: Recipe) -> None:
-    # The arena may have died before the signal was asked for.
+    # The arena may have died before this process could watch it.
     if os.getppid() != int(recipe["parent"][0]):
         raise SystemExit(_CANNOT_RUN)
 
@@ -86,7 +195,7 @@ def _set_limits(limits: list[str]) -> None:
 
 
 def _take_role(recipe: Recipe) -> list[str]:
-    """Split in two if there is an engine; give the command of this process."""
+    """Split in two if there is an engine; return the command of this process."""
     engine = recipe.get("engine")
     if not engine:
         return recipe["command"]
@@ -113,17 +222,38 @@ def _take_role(recipe: Recipe) -> list[str]:
 
 def _lock_in(recipe: Recipe) -> None:
     """Leave this process only the files and the system calls of its tier."""
-    if "landlock" in recipe:
+    if "locks" in recipe:
         from arena.sandbox.launch import landlock, seccomp
 
-        landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
-        seccomp.restrict(os.uname().machine)
+        tracer = _tracer(recipe)
+        if "read" in recipe:
+            landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
+        machine, extra = os.uname().machine, recipe.get("allow", [])
+        if tracer is None:
+            seccomp.restrict(machine, extra)
+        else:
+            tracer(seccomp.restrict_traced(machine, extra))
 
 
-def _refuse(message: str, error: Exception) -> "NoReturn":
-    sys.stderr.write(f"{message}\n")
-    raise SystemExit(_CANNOT_RUN) from error
+def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
+    """Return what sends a listener to the tracer; None without one. Later the module could not be read."""
+    if not recipe["trace"]:
+        return None
+    import socket
+
+    def send(listener: int) -> None:
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, listener.to_bytes(4, sys.byteorder))
+        with socket.socket(fileno=int(recipe["trace"][0])) as channel:
+            channel.sendmsg([b"."], [rights])
+        os.close(listener)
+
+    return send
+
+
+def _refuse(message: str) -> "NoReturn":
+    os.write(_STDERR, os.fsencode(f"{message}\n"))
+    raise SystemExit(_CANNOT_RUN)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

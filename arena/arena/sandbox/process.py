@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
-import subprocess
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -13,23 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox import compiled, family
-from arena.sandbox.recipe import LAUNCHER, encode, make_recipe
+from arena.sandbox.launch.places import COMPILED_NAME
+from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch
+from arena.sandbox.starter import Started, start, take_descriptor, take_status
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
 _STEP_S = 0.001
-_UNWIND_S = 1.0
-"""Seconds the processes of T3 have to end one after the other."""
-_NUM_KEEPERS = 2
-"""Processes of T3 that wait for the bot."""
 
 
 class Exit(NamedTuple):
@@ -47,12 +47,7 @@ class Process:
     """A running bot: three pipes, without blocking on the arena's side, and a process group."""
 
     def __init__(
-        self,
-        popen: subprocess.Popen[bytes],
-        tier: Tier,
-        scratch: Scratch,
-        resources: Resources,
-        user: int | None = None,
+        self, started: Started, tier: Tier, scratch: Scratch, resources: Resources, user: int | None = None
     ) -> None:
         self.max_tasks = resources.tasks
         """How many threads and processes it may have, all together."""
@@ -61,24 +56,39 @@ class Process:
         self.user = user
         """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
-        """Its folder."""
+        """Its folder on the host; in a container the folder it has is another one, in memory."""
+        self._scratch_bounds = resources.scratch_bounds()
         self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
-        self.pid = popen.pid
-        """Also the id of its process group."""
-        self._popen = popen
-        self._pipes = [pipe for pipe in (popen.stdin, popen.stdout, popen.stderr) if pipe is not None]
-        self.stdin, self.stdout, self.stderr = (pipe.fileno() for pipe in self._pipes)
+        self.pid = started.pid
+        """Also the id of its process group; in a container that of its first process."""
+        self._started = started
+        self.stdin, self.stdout, self.stderr = self._pipes = (started.stdin, started.stdout, started.stderr)
         for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
+            os.set_blocking(pipe, False)
+        self._num_keepers = int(tier is Tier.T3)
+        self._inside = take_descriptor(started.control) if started.control and tier is Tier.T3 else None
         self._inherited_rss = _own_max_rss()
         self._max_rss = 0
         self._exit: Exit | None = None
 
     @property
     def main_pid(self) -> int:
-        """The process that plays, whose processor time is the bot's; from T3 on it is not the leader."""
-        depth = 1 + _NUM_KEEPERS * (self.tier is Tier.T3)
-        return list(islice(family.members(self.pid), depth))[-1]
+        """The process that plays, whose processor time is the bot's; in a container it is not the leader."""
+        return list(islice(family.members(self.pid), 1 + self._num_keepers))[-1]
+
+    def open_scratch(self, name: str) -> int:
+        """Open a regular file in the scratch folder of a process that has ended; return the descriptor.
+
+        Raises:
+            OSError: there is none of this name, or no regular file.
+        """
+        path = name if self._inside is not None else str(self.scratch.home / name)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(path, flags, dir_fd=self._inside)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "not a regular file", name)
+        return fd
 
     def has_exited(self) -> bool:
         """Say whether the process is dead; where the system cannot tell without reaping it, always no."""
@@ -90,13 +100,28 @@ class Process:
 
     def usage(self) -> family.Usage:
         """Measure it and its descendants; if there are more than `max_tasks`, the sums are too small."""
-        num_keepers = _NUM_KEEPERS * (self.tier is Tier.T3)
-        resident, tasks = family.usage(self.pid, self.max_tasks + num_keepers)
-        tasks = max(0, tasks - num_keepers)
+        resident, tasks = family.usage(self.pid, self.max_tasks + self._num_keepers)
+        tasks = max(0, tasks - self._num_keepers)
         if tasks <= self.max_tasks:
             # What many processes share was counted for each: a crowd is no hoard.
             self._max_rss = max(self._max_rss, resident)
         return family.Usage(resident, tasks)
+
+    def scratch_excess(self, part: float = 1.0) -> str:
+        """Return the bound, or the part of it, that its scratch folder exceeds, in words; empty if none.
+
+        The folder of a container is a file system, of which the kernel keeps the bounds.
+        """
+        if self._inside is None:
+            return self.scratch.excess(self._scratch_bounds, part)
+        if part >= 1:
+            return ""
+        state = os.fstatvfs(self._inside)
+        used = (
+            (state.f_blocks - state.f_bfree) / state.f_blocks,
+            (state.f_files - state.f_ffree) / state.f_files,
+        )
+        return f"{max(used):.0%} of what it may" if max(used) > part else ""
 
     def kill(self, grace_s: float = 0.0) -> Exit:
         """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
@@ -104,14 +129,9 @@ class Process:
         A second call gives the same answer.
         """
         if self._exit is None:
-            if self.tier is Tier.T3:
-                self._signal_keepers(signal.SIGCONT)
             exited = self._await_exit(grace_s)
-            if self.tier is Tier.T3 and not exited:
-                # With the first process inside all others end, and the one outside collects it.
-                self._signal_keepers(signal.SIGKILL, skip=1)
-                self._await_exit(_UNWIND_S)
-            # The dead leader is not reaped yet, so the number of the group cannot be anyone else's.
+            # The dead leader is not reaped yet, so the number of the group cannot be anyone else's. With the
+            # leader of a container, its first process, the kernel ends all others inside.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._exit = self._reap(by_itself=exited)
@@ -123,11 +143,28 @@ class Process:
     def close(self) -> None:
         """Close the pipes and remove the folder of a killed process."""
         for pipe in self._pipes:
-            pipe.close()
+            os.close(pipe)
+        self._pipes = ()
         if self._keeps is not None and self._exit is not None:
-            compiled.keep(self.scratch.cache, self._keeps)
+            self._keep_compiled(self._keeps)
             self._keeps = None
+        if self._inside is not None:
+            os.close(self._inside)
+            self._inside = None
+        if self._started.control is not None:
+            self._started.control.close()
         self.scratch.remove()
+
+    def _keep_compiled(self, folder: Path) -> None:
+        if self._inside is None:
+            compiled.keep(self.scratch.cache, folder)
+            return
+        with suppress(OSError):
+            cache = os.open(COMPILED_NAME, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self._inside)
+            try:
+                compiled.keep(cache, folder)
+            finally:
+                os.close(cache)
 
     def _await_exit(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -135,30 +172,31 @@ class Process:
             time.sleep(_STEP_S)
         return exited
 
-    def _signal_keepers(self, number: int, skip: int = 0) -> None:
-        """Send a signal to the two processes of T3 that wait for the bot; a pause stops them too."""
-        for pid in list(islice(family.members(self.pid), skip, _NUM_KEEPERS)):
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-
     def _reap(self, *, by_itself: bool) -> Exit:
         _, status, usage = os.wait4(self.pid, 0)
-        code = self._popen.returncode = os.waitstatus_to_exitcode(status)
+        code = os.waitstatus_to_exitcode(status)
+        if self._started.popen is not None:
+            self._started.popen.returncode = code
         # The kernel counts what the arena held when it forked as the child's; only more than that is its own.
         own = usage.ru_maxrss * _RSS_UNIT
         max_rss = max(self._max_rss, own if own > self._inherited_rss else 0)
+        if self._num_keepers and self._started.control is not None and by_itself:
+            inside = take_status(self._started.control)
+            if inside is not None:
+                code = os.waitstatus_to_exitcode(inside)
         if not by_itself and (code == -signal.SIGKILL or self.tier is Tier.T3):
             return Exit(None, None, max_rss)
         return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources | None = None,
     *,
     readable: Readable | None = None,
     engine: Sequence[str] | None = None,
+    tracer: Tracer | None = None,
 ) -> Process:
     """Start a bot.
 
@@ -175,6 +213,7 @@ def spawn(
         resources: its limits; None for the defaults.
         readable: what it may read from T2 on; None for all that this interpreter can import.
         engine: program and arguments of an engine, the program absolute.
+        tracer: counts the system calls that the filter refuses; in tiers without a filter nothing.
 
     Raises:
         ConfigError: `tier` is not one for processes, or not to be had on this system.
@@ -184,26 +223,22 @@ def spawn(
     scratch = Scratch()
     try:
         entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
-        recipe = scratch.root / "recipe"
-        recipe.write_bytes(encode(entries))
-        if resources.compiled:
-            compiled.take(Path(resources.compiled), scratch.cache)
-        if user is not None:
-            scratch.give_to(user)
-        popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
-            [sys.executable, "-I", "-S", "-B", LAUNCHER, str(recipe)],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=scratch.home,
-            env=environment(scratch),
-            start_new_session=True,
+        recipe = encode(entries)
+        if tier is not Tier.T3:
+            if resources.compiled:
+                compiled.take(Path(resources.compiled), scratch.cache)
+            if user is not None:
+                scratch.give_to(user)
+        started = start(
+            recipe,
+            environment(str(scratch.home), str(scratch.cache)),
+            scratch.home,
+            None if tracer is None else tracer.descriptor,
         )
     except BaseException:
         scratch.remove()
         raise
-    return Process(popen, tier, scratch, resources, user)
+    return Process(started, tier, scratch, resources, user)
 
 
 def _own_max_rss() -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import StoreError
 from arena.home import cache, home, store_path
+from arena.own import interpreter
 from arena_plugins.entries import BOTS, list_plugins
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+    # Who may write to it can map it shared, which is shared memory without a file: it counts for no process.
+    "/dev/zero",
 )
 """What programs need of the system: libraries, time zones, the kind and number of processors."""
-DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
+DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom")
 _SITE = frozenset({"site-packages", "dist-packages"})
 _LONGEST_FIRST_LINE = 256
 """Bytes Linux reads of it."""
@@ -38,6 +41,10 @@ class Readable(NamedTuple):
     """With all that is in them."""
     names: tuple[str, ...] = ()
     """Folders in which only names may be seen, in folders below too: an import looks for what is there."""
+    hidden: tuple[str, ...] = ()
+    """Files and folders that a container shows empty, inside what it shows whole."""
+    shown: tuple[str, ...] = ()
+    """What a container shows, but for `hidden`; the same files as `paths`, in as few mounts as possible."""
 
     def with_program(self, command: Sequence[str]) -> Readable:
         """Give this and what a program needs: each word that is a file, with what lies beside that.
@@ -56,7 +63,7 @@ class Readable(NamedTuple):
     def with_files(self, files: Iterable[str]) -> Readable:
         """Give this and those of `files` that exist; others, and relative paths, are passed over."""
         more = [os.path.realpath(file) for file in files if Path(file).is_absolute() and _exists(file)]
-        return self._replace(paths=(*self.paths, *more))
+        return self._replace(paths=(*self.paths, *more), shown=(*self.shown, *more))
 
 
 def bot_readable(entry: str, path: Sequence[str], files: Iterable[str] = ()) -> Readable:
@@ -75,7 +82,8 @@ def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
     """Give what Python needs to read with this `sys.path`, without the files of other bots than `module`."""
     hidden = [*_arenas_own(), *_other_bots(path, module)]
     base = Path(sys.base_prefix)
-    found = Readable((os.path.realpath(sys.executable), str(Path(sys.prefix, "pyvenv.cfg"))))
+    own = (os.path.realpath(interpreter()), str(Path(sys.prefix, "pyvenv.cfg")))
+    found = Readable(own, shown=(interpreter(), own[1]))
     for folder in (base / "lib", *map(Path, path)):
         if folder.name in _SITE or folder.is_relative_to(base / "lib") or folder.is_file():
             found = _joined(found, _without(folder, hidden))
@@ -83,7 +91,7 @@ def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
             found = _joined(found, Readable((), (str(folder),)))
             for child in filter(_is_module, _children(folder)):
                 found = _joined(found, _without(child, hidden))
-    return Readable(tuple(dict.fromkeys(found.paths)), tuple(dict.fromkeys(found.names)))
+    return Readable(*(tuple(dict.fromkeys(part)) for part in found))
 
 
 def _interpreter(command: Sequence[str]) -> list[str]:
@@ -99,15 +107,19 @@ def _interpreter(command: Sequence[str]) -> list[str]:
 
 def _beside(file: Path) -> Readable:
     if file.parent.name == "bin":
-        return _joined(Readable((str(file),)), _without(file.parent.parent / "lib", _arenas_own()))
+        return _joined(_whole(str(file)), _without(file.parent.parent / "lib", _arenas_own()))
     # A program that lies about at home or among temporary files takes nothing along.
     others = (Path.home(), Path(tempfile.gettempdir()), *_arenas_own())
     is_wide = any(Path(os.path.realpath(other)).is_relative_to(file.parent) for other in others)
-    return Readable((str(file if is_wide else file.parent),))
+    return _whole(str(file if is_wide else file.parent))
+
+
+def _whole(path: str) -> Readable:
+    return Readable((path,), shown=(path,))
 
 
 def _joined(one: Readable, other: Readable) -> Readable:
-    return Readable((*one.paths, *other.paths), (*one.names, *other.names))
+    return Readable(*((*first, *second) for first, second in zip(one, other, strict=True)))
 
 
 def _arenas_own() -> list[Path]:
@@ -132,16 +144,17 @@ def _other_bots(path: Sequence[str], module: str) -> list[Path]:
 
 
 def _without(path: Path, hidden: Sequence[Path]) -> Readable:
-    """Give `path` or, if something in it is hidden, its names and what else is in it."""
+    """Return `path` or, if something in it is hidden, its names and what else is in it."""
     real = Path(os.path.realpath(path))
     if any(real.is_relative_to(secret) for secret in hidden):
         return Readable(())
-    if not any(secret.is_relative_to(real) for secret in hidden):
-        return Readable((str(path),))
+    inside = [secret for secret in hidden if secret.is_relative_to(real)]
+    if not inside:
+        return _whole(str(path))
     found = Readable((), (str(path),))
     for child in _children(path):
         found = _joined(found, _without(child, hidden))
-    return found
+    return found._replace(hidden=tuple(map(str, inside)), shown=(str(path),))
 
 
 def _exists(path: str | Path) -> bool:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
+from arena.own import interpreter
+from arena.sandbox.container import container_entries
+from arena.sandbox.launch.calls import ALLOWABLE
+from arena.sandbox.launch.places import COMPILED, SCRATCH
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
-from arena.sandbox.tier import Tier, tiers_to_try
-from arena.sandbox.users import unused_user
+from arena.sandbox.resources import environment
+from arena.sandbox.starter import LAUNCHER
+from arena.sandbox.tier import Tier, landlock_abi, namespace_mode, tiers_to_try
+from arena.sandbox.users import unused_user, unused_user_inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +24,7 @@ if TYPE_CHECKING:
     from arena.sandbox.resources import Resources
     from arena.sandbox.scratch import Scratch
 
-LAUNCHER = str(Path(__file__).with_name("launcher.py"))
-_CODE = str(Path(__file__).parents[2])
-"""The folder the package `arena` lies in."""
-_SHM = "/dev/shm"  # noqa: S108 - the bot's own, made for it
+Entries = list[tuple[str, str]]
 
 
 def make_recipe(  # noqa: PLR0913 - all that the caller decides
@@ -33,8 +35,8 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
     *,
     readable: Readable | None,
     engine: Sequence[str] | None,
-) -> tuple[list[tuple[str, str]], int | None]:
-    """Give the entries of a recipe, and the user the process becomes if it becomes another.
+) -> tuple[Entries, int | None]:
+    """Return the entries of a recipe, and the user the process becomes if it becomes another.
 
     Raises:
         ConfigError: `tier` is not one for processes, or not to be had on this system.
@@ -44,26 +46,35 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
     if tier not in tiers_to_try():
         raise ConfigError(f"this system has no means for tier {tier}; arena doctor shows what it has")
     readable = readable or python_readable(tuple(sys.path))
-    programs = (sys.executable, LAUNCHER, command[0], *(engine or ())[:1])
-    user = unused_user([*programs, *filter(os.path.exists, readable.paths)], below=str(scratch.root.parent))
-    entries = [("parent", str(os.getpid())), ("tier", tier.value), ("code", _CODE)]
+    in_container = tier is Tier.T3
+    if in_container:
+        user = unused_user_inside(filter(os.path.exists, readable.shown))
+    else:
+        programs = (interpreter(), LAUNCHER, command[0], *(engine or ())[:1])
+        needed = [*programs, *filter(os.path.exists, readable.paths)]
+        user = unused_user(needed, below=str(scratch.root.parent))
+    entries = [("parent", str(os.getpid())), ("tier", tier.value)]
     entries += [("limit", limit) for limit in resources.rlimits()]
     if user is not None:
         entries.append(("user", str(user)))
-    if user is not None or tier is Tier.T3:
+    if user is not None or (in_container and namespace_mode() == "user"):
         # For any other the kernel would count all processes of the arena's user.
         entries.append(("limit", f"NPROC={resources.tasks}"))
+    if hasattr(os, "sched_getaffinity"):
+        entries += [("core", str(core)) for core in sorted(os.sched_getaffinity(0))]
+    if in_container:
+        entries += _container(readable, resources, scratch)
+    else:
+        entries += [("folder", str(scratch.home)), *_environment(str(scratch.home), str(scratch.cache))]
     if tier >= Tier.T2:
-        entries += _open_files(readable, resources, scratch)
-    if tier is Tier.T3:
-        entries += [("namespaces", str(resources.scratch_bytes)), ("write", _SHM)]
+        entries += _locks(readable, resources, scratch, in_container=in_container)
     entries += [("command", part) for part in command]
     entries += [("engine", part) for part in engine or ()]
     return entries, user
 
 
 def encode(entries: Sequence[tuple[str, str]]) -> bytes:
-    """Give the recipe as the launcher reads it.
+    """Return the recipe as the launcher reads it.
 
     Raises:
         ValueError: a value holds a null byte.
@@ -73,12 +84,37 @@ def encode(entries: Sequence[tuple[str, str]]) -> bytes:
     return b"".join(os.fsencode(f"{key}={value}") + b"\0" for key, value in entries)
 
 
-def _open_files(readable: Readable, resources: Resources, scratch: Scratch) -> list[tuple[str, str]]:
-    system = [*SYSTEM, "/proc"] if resources.procfs else SYSTEM
+def _environment(home: str, cache: str) -> Entries:
+    return [("environment", f"{name}={value}") for name, value in environment(home, cache).items()]
+
+
+def _container(readable: Readable, resources: Resources, scratch: Scratch) -> Entries:
     return [
-        ("landlock", ""),
-        *(("read", path) for path in (*system, *readable.paths)),
-        *(("names", path) for path in readable.names),
-        *(("write", str(path)) for path in (scratch.home, scratch.cache)),
-        *(("device", path) for path in DEVICES),
+        ("namespaces", namespace_mode()),
+        ("uid", str(os.getuid())),
+        ("gid", str(os.getgid())),
+        ("base", str(scratch.root)),
+        ("scratch", str(resources.scratch_bytes)),
+        ("inodes", str(resources.scratch_entries)),
+        *([("compiled", resources.compiled)] if resources.compiled else []),
+        *([("procfs", "")] if resources.procfs else []),
+        *_environment(SCRATCH, COMPILED),
+        *container_entries(readable),
     ]
+
+
+def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_container: bool) -> Entries:
+    if in_container:
+        # All that is there was put there for the bot, or cannot be changed.
+        files = [("read", "/"), ("write", SCRATCH)]
+        calls = [("allow", name) for name in ALLOWABLE]
+    else:
+        system = [*SYSTEM, "/proc"] if resources.procfs else SYSTEM
+        files = [
+            *(("read", path) for path in (*system, *readable.paths)),
+            *(("names", path) for path in readable.names),
+            *(("write", str(path)) for path in (scratch.home, scratch.cache)),
+        ]
+        calls = [("allow", name) for name in resources.allow]
+    landlock = [*files, *(("device", path) for path in DEVICES)] if landlock_abi() else []
+    return [("locks", ""), *landlock, *calls]

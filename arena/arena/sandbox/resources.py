@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from arena.sandbox.scratch import Scratch
+from arena.sandbox.scratch import ScratchBounds
 
 _ONE_THREAD = (
     "MKL_NUM_THREADS",
@@ -27,7 +25,11 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     address_bytes: int = 4 << 30
     """Address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
     scratch_bytes: int = 1 << 26
-    """The largest file."""
+    """All that lies in its scratch folder, and the largest file."""
+    scratch_entries: int = 4_096
+    """Files, folders, links and whatever else lies there, together."""
+    scratch_depth: int = 32
+    """Folders in folders."""
     open_files: int = 256
     """File descriptors."""
     tasks: int = 128
@@ -38,10 +40,16 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """
     procfs: bool = False
     """Whether it may read /proc, which TensorFlow needs to start."""
+    allow: tuple[str, ...] = ()
+    """Names of `launch.calls.ALLOWABLE` whose system calls it may make in T2, too."""
     compiled: str = ""
     """The folder of what its code compiled before, of which it gets a copy; empty for none."""
     keeps_compiled: bool = False
     """Whether what it compiles goes there when it has ended."""
+
+    def scratch_bounds(self) -> ScratchBounds:
+        """Give how much may lie in its scratch folder."""
+        return ScratchBounds(self.scratch_bytes, self.scratch_entries, self.scratch_depth)
 
     def rlimits(self) -> list[str]:
         """Give the limits the kernel keeps, as `NAME=VALUE` with the names of RLIMIT constants."""
@@ -53,15 +61,19 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def environment(scratch: Scratch) -> dict[str, str]:
-    """Give all the environment variables of a bot process."""
-    home = str(scratch.home)
+def environment(home: str, cache: str) -> dict[str, str]:
+    """Return all the environment variables of a bot process.
+
+    Args:
+        home: its scratch folder, as it sees it.
+        cache: its folder for compiled code, as it sees it.
+    """
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "HOME": home,
         "TMPDIR": home,
         "PYTHONHASHSEED": "0",
-        "NUMBA_CACHE_DIR": str(scratch.cache),
+        "NUMBA_CACHE_DIR": cache,
         **dict.fromkeys(_ONE_THREAD, "1"),
     }

@@ -6,6 +6,9 @@ import os
 import sys
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
+
+_CAP_SYS_ADMIN = 21
 
 
 class Tier(StrEnum):
@@ -18,7 +21,7 @@ class Tier(StrEnum):
     T2 = "T2"
     """And the kernel refuses other files, sockets, programs, processes and signals (Linux)."""
     T3 = "T3"
-    """And it sees no processes, networks and shared memory but its own (Linux)."""
+    """And it is in a container, without the host's files, processes, networks and queues (Linux)."""
 
 
 @cache
@@ -31,6 +34,19 @@ def landlock_abi() -> int:
     return landlock.abi()
 
 
+@cache
+def namespace_mode() -> str:
+    """Say how a container is set up: `root` by its rights, or `user` by a user namespace."""
+    if os.geteuid() != 0:
+        return "user"
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        (line,) = (line for line in status.splitlines() if line.startswith("CapEff:"))
+        return "root" if int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1 else "user"
+    except (OSError, ValueError):
+        return "user"
+
+
 def tiers_to_try() -> list[Tier]:
     """Give the tiers this system has the means for, strongest first; attacks show whether they hold."""
     if os.name != "posix":
@@ -38,8 +54,9 @@ def tiers_to_try() -> list[Tier]:
     if sys.platform == "linux":
         from arena.sandbox.launch import landlock, seccomp
 
-        if landlock_abi() >= landlock.MIN_ABI and os.uname().machine in seccomp.ARCHITECTURES:
-            return [Tier.T3, Tier.T2, Tier.T1]
+        if os.uname().machine in seccomp.ARCHITECTURES:
+            # A container needs no Landlock: nothing that could be reached is in it.
+            return [Tier.T3, *([Tier.T2] if landlock_abi() >= landlock.MIN_ABI else []), Tier.T1]
     return [Tier.T1]
 
 
@@ -72,8 +89,3 @@ def _linux_lacks() -> list[str]:
     if machine not in seccomp.ARCHITECTURES:
         found.append(f"there is no filter of system calls for {machine}, so no tier above T1")
     return found
-
-
-def strongest_tier() -> Tier:
-    """Give the strongest tier this machine is proven to have."""
-    return Tier.T1 if os.name == "posix" else Tier.T0

@@ -23,12 +23,20 @@ def unused_user(needed: Iterable[str], below: str) -> int | None:
     Only root can become another. It stays root where `needed` (files and folders) are not open to everybody,
     and where the folder `below`, which is for scratch folders, cannot be passed by everybody.
     """
+    return _draw_user() if all(map(is_open_to_all, needed)) and may_pass(below) else None
+
+
+def unused_user_inside(shown: Iterable[str]) -> int | None:
+    """Do as `unused_user` for a container, whose files are bound: the folders above them do not matter."""
+    return _draw_user() if all(map(_may_read, shown)) else None
+
+
+def _draw_user() -> int | None:
+    """Return another number at each call; None where the arena is not root, or these numbers are no users."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     numbers = next((numbers for numbers in _RANGES if _is_mapped(numbers)), None)
-    if numbers is None or not all(map(is_open_to_all, needed)) or not may_pass(below):
-        return None
-    return numbers[next(_next) % len(numbers)]
+    return None if numbers is None else numbers[next(_next) % len(numbers)]
 
 
 def is_open_to_all(path: str) -> bool:
@@ -48,12 +56,17 @@ def may_pass(folder: str) -> bool:
 
 @cache
 def _is_open(path: str) -> bool:
+    return _may_read(path) and all(map(_may_pass, Path(path).parents))
+
+
+@cache
+def _may_read(path: str) -> bool:
     try:
         mode = Path(path).stat().st_mode
     except OSError:
         return False
     wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
-    return mode & wanted == wanted and all(map(_may_pass, Path(path).parents))
+    return mode & wanted == wanted
 
 
 @cache

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from arena.errors import ConfigError
+from arena.naming import check_text
+from arena_plugins.regular import read_regular
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             raise ConfigError(f"--nodes {self.nodes} is too small; give 1 or more")
         if self.srand is not None and not 0 <= self.srand < 1 << 63:
             raise ConfigError(f"--srand {self.srand} is not a whole number from 0 to 2^63 - 1")
+        for key in ("event", "site", "openings"):
+            check_text(f"--{key}", getattr(self, key))
         self.error_goal()
 
     def error_goal(self) -> float | None:
@@ -147,7 +151,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigError: the file is missing or is not TOML; names the line.
     """
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_regular(path).decode())
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from arena.errors import ConfigError
+from arena_plugins.regular import read_regular
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def find_recipe(entry: Entry, asked: str | None) -> Found:
             " a file of your own ends in .toml)"
         )
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the recipe {path}: {error}") from error
     return Found(name, text, parse_recipe(text, str(path)))

@@ -79,8 +79,11 @@ TABLE: tuple[Misbehaviour, ...] = (
     Misbehaviour(44, "fork-bomb", ("rules", "crash", "oom")),
     Misbehaviour(45, "thread-bomb", ("rules", "crash", "oom")),
     *_reaching((46, "daemon")),
-    Misbehaviour(47, "disk", ("rules",)),
-    Misbehaviour(48, "inodes", ("rules",)),
+    # Where the kernel refuses the rest, they play on.
+    Misbehaviour(47, "disk", ("oom", "rules")),
+    Misbehaviour(47, "large-file", ("rules",)),
+    Misbehaviour(48, "inodes", ("oom", "rules")),
+    Misbehaviour(48, "deep-folders", ("oom", "rules")),
     Misbehaviour(49, "descriptors", ("rules",)),
     *_reaching((50, "network"), (51, "read-store"), (52, "write-store"), (53, "read-weights")),
     *_reaching((54, "procfs"), (55, "ptrace"), (56, "signal-others"), (57, "signal-all")),

@@ -64,7 +64,7 @@ def test_a_number_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("5", "1.5", "7"):
         Path(name).touch()
     assert one("mcts:playouts=5,c=1.5,nodes=7") == before
-    assert one(f"strange:folder={'x' * 5000}").record.files == "{}"
+    assert one(f"strange:folder={'x' * 4000}").record.files == "{}"
 
 
 def test_limits_of_its_own() -> None:
@@ -73,6 +73,13 @@ def test_limits_of_its_own() -> None:
     assert bot.limit == TimeControl.parse("60+0.5", None, 9, margin_ms=50)
     assert bot.label == "mcts:nodes=9,playouts=5,tc=60+0.5"
     assert resolve(["mcts:st=2"], margin_ms=7)[0].limit == TimeControl.parse(None, 2, None, margin_ms=7)
+
+
+def test_allowed_calls_are_on_record_and_no_affair_of_the_bot() -> None:
+    bot = one("mcts:playouts=5,allow=utime+chmod")
+    assert (bot.allow, bot.options) == (("utime", "chmod"), {"playouts": "5"})
+    assert bot.record.spec == bot.label == "mcts:allow=utime+chmod,playouts=5"
+    assert one("mcts").allow == ()
 
 
 def test_procfs_is_on_record_and_no_affair_of_the_bot() -> None:
@@ -85,6 +92,7 @@ def test_procfs_is_on_record_and_no_affair_of_the_bot() -> None:
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
+        ("mcts:allow=ptrace", OptionError, "allow=ptrace is not one of chmod, utime"),
         ("mcts:procfs=yes", OptionError, "procfs=yes is not one of on, off"),
         ("mcts:st=fast", OptionError, "st is a number of seconds"),
         ("mcts:nodes=1.5", OptionError, "nodes a whole number"),

@@ -63,6 +63,13 @@ def test_a_new_store_is_empty_and_sound(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["arena.db"]
 
 
+def test_devices_and_pipes_are_no_places(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UnsupportedError, match="no regular file"):
+            Store.open(place)
+
+
 def test_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     assert opening.find_path("a.db") == path.with_name("a.db")

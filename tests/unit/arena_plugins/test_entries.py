@@ -69,6 +69,17 @@ def test_a_bad_name_is_a_problem(distribute: Distribute) -> None:
     assert all("is not a name" in reason for _, reason in listing.problems)
 
 
+@pytest.mark.parametrize(("name", "version"), [("n" * 257, "1.0"), ("one", "1" * 257)])
+def test_metadata_that_no_store_could_keep(distribute: Distribute, name: str, version: str) -> None:
+    folder = distribute("one", "1.0", {"bot": "a"})
+    (info,) = folder.glob("*.dist-info")
+    (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+    listing = list_plugins(BOTS, [str(folder)])
+    assert not listing.entries
+    ((_, reason),) = listing.problems
+    assert reason == "its name or version in the metadata is longer than 256 characters"
+
+
 def test_one_distribution_found_twice_counts_once(distribute: Distribute) -> None:
     old, new = distribute("My-Bots", "1.0", {"mine": "old"}), distribute("my_bots", "2.0", {"mine": "new"})
     assert list_plugins(BOTS, [str(new), str(old), str(new)]).entries["mine"].version == "2.0"

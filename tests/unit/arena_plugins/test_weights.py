@@ -161,13 +161,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, load: Any) -> None:  
         load(tmp_path / "none")
 
 
-def test_a_file_that_vanishes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"\x08\x0a")
 
-    def vanish(_: Path) -> bytes:
-        raise FileNotFoundError(2, "gone")
+    class Failing(io.BufferedReader):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if size == 8:
+                return super().read(size)
+            raise OSError(5, "the disk fails")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", vanish)
-    with pytest.raises(PluginError, match=r"cannot be read: .*gone"):
+    def open_failing(path: Path) -> Failing:
+        return Failing(io.FileIO(path))
+
+    monkeypatch.setattr("arena_plugins.weights.open_regular", open_failing)
+    with pytest.raises(PluginError, match=r"cannot be read: .*the disk fails"):
         load_onnx(path)

@@ -1,19 +1,32 @@
-"""Calls of the Linux kernel that Python does not offer."""
+"""System calls that Python does not offer, by ctypes."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import signal
 
 SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 SYS_LANDLOCK = 444
 """The first of three calls; their numbers are the same on every architecture."""
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_SYS_MOUNT_SETATTR = 442
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_MNT_DETACH = 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
+# A child of `clone` must find the interpreter lock held, as its parent does.
+_locked_libc = ctypes.PyDLL(None, use_errno=True)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns"))
 
 
 def prctl(name: str, option: int, *arguments: int) -> int:
-    """Ask for a change of this process; `name` is for the message.
+    """Change an attribute of this process; `name` is for the message.
 
     Raises:
         OSError: the kernel refused.
@@ -32,13 +45,16 @@ def syscall(name: str, number: int, *arguments: object) -> int:
     return checked(name, _libc.syscall(ctypes.c_long(number), *longs))
 
 
-def unshare(flags: int) -> None:
-    """Leave the namespaces that `flags` name.
+def clone(flags: int) -> int:
+    """Fork this single-threaded process with CLONE_… flags; return 0 in the child, else its process id.
 
     Raises:
         OSError: the kernel refused.
     """
-    checked("unshare", _libc.unshare(flags))
+    number = ctypes.c_long(_SYS_CLONE[os.uname().machine])
+    # Without a stack of its own the child continues on a copy of this one, as after fork.
+    none = [ctypes.c_void_p(None)] * 4
+    return checked("clone", _locked_libc.syscall(number, ctypes.c_ulong(flags | signal.SIGCHLD), *none))
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -47,12 +63,35 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     Raises:
         OSError: the kernel refused.
     """
-    texts = [text.encode() for text in (source, target, kind)]
+    texts = [os.fsencode(text) for text in (source, target, kind)]
     checked(f"mount {target}", _libc.mount(*texts, ctypes.c_ulong(flags), data.encode()))
 
 
+def restrict_mounts(folder: str, flags: int) -> None:
+    """Add MOUNT_ATTR_… flags to the mount at a folder and to all mounts below it.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    wanted = _MountAttributes(set=flags)
+    size = ctypes.sizeof(wanted)
+    arguments = (_AT_FDCWD, os.fsencode(folder), _AT_RECURSIVE, ctypes.byref(wanted), size)
+    syscall(f"mount_setattr {folder}", _SYS_MOUNT_SETATTR, *arguments)
+
+
+def pivot_root() -> None:
+    """Make the working folder, which must be a mount, the root, and detach the old root from it.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    # The old root is stacked on the new one and taken off again (pivot_root(2), "pivot_root(".", ".")").
+    syscall("pivot_root", _SYS_PIVOT_ROOT[os.uname().machine], b".", b".")
+    checked("umount", _libc.umount2(b".", _MNT_DETACH))
+
+
 def checked(name: str, result: int) -> int:
-    """Give a result that is no failure.
+    """Return a result that is no failure.
 
     Raises:
         OSError: it is one.

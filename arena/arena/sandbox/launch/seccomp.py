@@ -1,71 +1,119 @@
-"""Seccomp: a filter that refuses sockets, new processes and every call that reaches into another process.
+"""Seccomp: a filter that lets a bot make only the system calls of `arena.sandbox.launch.calls`.
 
-Layouts: linux/seccomp.h, linux/filter.h; numbers: the tables of each architecture in the kernel's source.
+Layouts: linux/seccomp.h, linux/filter.h. A number is found by a balanced tree of comparisons. For calls
+whose arguments do not matter Linux 5.11 and later compute the answer once, when the filter is installed.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from arena.sandbox.launch.kernel import prctl
+from arena.sandbox.launch.calls import ALLOWABLE, ALLOWED, NEWEST, REFUSALS, RULED
+from arena.sandbox.launch.kernel import prctl, syscall
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.sandbox.launch.calls import Call
+
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
 """Instructions of classic BPF, each with its constant operand."""
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`; the low half of an argument comes first on both architectures."""
-_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
-_CLONE_THREAD = 0x00010000
+_ALLOW, _KILL, _ERROR, _ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
+"""What a filter returns; `_ASK` passes a refusal to the listener of a traced bot, which answers for it."""
+_PR_SET_NO_NEW_PRIVS = 38
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _X32 = 0x40000000
+"""Set in each number of a program that was compiled for x32."""
+
+_CLONE_THREAD, _CLONE_NAMESPACES = 0x00010000, 0x7E020000
+_MAP_SHARED, _MAP_ANONYMOUS = 1, 0x20
+"""MAP_SHARED_VALIDATE has the bit of MAP_SHARED, too; MAP_PRIVATE and MAP_DROPPABLE do not have it."""
+_AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0x80800
+_SIGCONT = 18
+_FCNTL = (
+    *range(8),  # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW
+    *(36, 37, 38),  # the same three locks, owned by the open file
+    *(1030, 1032),  # DUPFD_CLOEXEC, GETPIPE_SZ
+)
+_IOCTL = (
+    *(0x5401, 0x5413),  # TCGETS, TIOCGWINSZ: is it a terminal, and how large
+    *(0x541B, 0x5421, 0x5450, 0x5451),  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+)
+_PRCTL = (
+    *(15, 16, 0x53564D41),  # SET_NAME, GET_NAME, SET_VMA
+    *(41, 42),  # SET_THP_DISABLE, GET_THP_DISABLE
+    # GET_: PDEATHSIG, DUMPABLE, KEEPCAPS, SECCOMP, SECUREBITS, TIMERSLACK; CAPBSET_READ
+    *(2, 3, 7, 21, 27, 30, 23),
+    # GET_NO_NEW_PRIVS, SVE_GET_VL, GET_SPECULATION_CTRL, GET_TAGGED_ADDR_CTRL, GET_AUXV
+    *(39, 51, 52, 56, 0x41555856),
+)
+
+_Line = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand."""
+
+
+def _load(argument: int) -> _Line:
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
+
+
+def _fail(number: int) -> _Line:
+    return (_RETURN, 0, 0, _ERROR | number)
+
+
+_PASS: _Line = (_RETURN, 0, 0, _ALLOW)
+_REFUSE = _fail(errno.EPERM)
+
+
+def _one_of(argument: int, values: tuple[int, ...]) -> tuple[_Line, ...]:
+    tests = [(_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
+    return (_load(argument), *tests, _REFUSE)
+
+
+def _no_continue(argument: int) -> tuple[_Line, ...]:
+    return (_load(argument), (_EQUAL, 0, 1, _SIGCONT), _REFUSE)
+
+
+_RULES: dict[str, tuple[_Line, ...]] = {
+    "clone": (
+        _load(0),
+        *((_ANY_BIT, 1, 0, _CLONE_THREAD), _REFUSE),
+        *((_ANY_BIT, 0, 1, _CLONE_NAMESPACES), _REFUSE),
+    ),
+    "mmap": (_load(3), (_ANY_BIT, 0, 2, _MAP_ANONYMOUS), (_ANY_BIT, 0, 1, _MAP_SHARED), _REFUSE),
+    "fallocate": (_load(1), (_EQUAL, 1, 0, 0), _REFUSE),
+    "prlimit64": (_load(0), (_EQUAL, 1, 0, 0), _REFUSE),
+    "setpriority": (_load(0), (_EQUAL, 0, 2, 0), _load(1), (_EQUAL, 1, 0, 0), _REFUSE),
+    "socketpair": (
+        *(_load(0), (_EQUAL, 0, 3, _AF_UNIX)),
+        *(_load(1), (_AND, 0, 0, 0xFFFFFFFF ^ _SOCK_FLAGS), (_EQUAL, 1, 0, _SOCK_STREAM), _REFUSE),
+    ),
+    "fcntl": _one_of(1, _FCNTL),
+    "ioctl": _one_of(1, _IOCTL),
+    "prctl": _one_of(0, _PRCTL),
+    **dict.fromkeys(("kill", "tkill", "rt_sigqueueinfo"), _no_continue(1)),
+    **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _no_continue(2)),
+}
+"""Lines that refuse the call because of its arguments, and go on after them if it may pass."""
 
 
 class _Architecture(NamedTuple):
     audit: int
     """Its AUDIT_ARCH."""
-    calls: dict[str, int]
+    column: int
+    """Where its number is in a `Call`."""
+    seccomp: int
+    """The number of the call seccomp itself."""
 
 
-_X86_64 = _Architecture(
-    0xC000003E,
-    {
-        "socket": 41, "clone": 56, "fork": 57, "vfork": 58, "ptrace": 101, "setpgid": 109, "setsid": 112,
-        "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "mount": 165,
-        "sched_setaffinity": 203, "add_key": 248, "request_key": 249, "keyctl": 250, "ioprio_set": 251,
-        "unshare": 272, "perf_event_open": 298, "prlimit64": 302, "setns": 308, "process_vm_readv": 310,
-        "process_vm_writev": 311, "sched_setattr": 314, "bpf": 321, "userfaultfd": 323,
-        "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438,
-    },
-)  # fmt: skip
-_AARCH64 = _Architecture(
-    0xC00000B7,
-    {
-        "ioprio_set": 30, "mount": 40, "unshare": 97, "ptrace": 117, "sched_setparam": 118,
-        "sched_setscheduler": 119, "sched_setaffinity": 122, "setpriority": 140, "setpgid": 154,
-        "setsid": 157, "socket": 198, "add_key": 217, "request_key": 218, "keyctl": 219, "clone": 220,
-        "perf_event_open": 241, "prlimit64": 261, "setns": 268, "process_vm_readv": 270,
-        "process_vm_writev": 271, "sched_setattr": 274, "bpf": 280, "userfaultfd": 282,
-        "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438,
-    },
-)  # fmt: skip
+_X86_64 = _Architecture(0xC000003E, 1, 317)
+_AARCH64 = _Architecture(0xC00000B7, 2, 277)
 ARCHITECTURES = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
 """By `os.uname().machine`."""
-
-_REFUSED = (
-    *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"),
-    *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup"),
-    *("keyctl", "add_key", "request_key", "mount", "unshare", "setns"),
-    *("fork", "vfork", "ioprio_set"),
-    # Who leaves the process group is not stopped with it.
-    *("setpgid", "setsid"),
-)
-_OWN_ONLY = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
-"""Their first argument is a process. Landlock lets them reach every process of the same user: a bot could end
-the arena by its processor limit, or send its opponent to the back of the queue."""
-
-_Line = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, operand."""
 
 
 class _Instruction(ctypes.Structure):
@@ -81,59 +129,121 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.POINTER(_Instruction)))
 
 
-def program(machine: str) -> list[tuple[int, int, int, int]]:
-    """Give the filter for an architecture: code, jump if true, jump if false, operand of each line.
+def program(machine: str, extra: Iterable[str] = (), *, traced: bool = False) -> list[_Line]:
+    """Compute the filter for an architecture: code, jump if true, jump if false, operand of each line.
+
+    Args:
+        machine: a key of `ARCHITECTURES`.
+        extra: names of `calls.ALLOWABLE` that are allowed too.
+        traced: whether the listener decides about each refusal.
 
     Raises:
-        KeyError: it is none of `ARCHITECTURES`.
+        KeyError: `machine` is none of `ARCHITECTURES`, or a name of `extra` none of `calls.ALLOWABLE`.
     """
-    audit, calls = ARCHITECTURES[machine]
+    architecture = ARCHITECTURES[machine]
     lines: list[_Line] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, audit),
+        (_EQUAL, 1, 0, architecture.audit),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
     ]
-    if audit == _X86_64.audit:
-        lines += [(_AT_LEAST, 0, 1, _X32), _fail(errno.EPERM)]
-    for name in filter(calls.__contains__, _REFUSED):
-        lines += _on(calls[name], [_fail(errno.EPERM)])
-    lines += _on(calls["socket"], [_fail(errno.EAFNOSUPPORT)])
-    # The C library then falls back on clone, whose flags can be seen.
-    lines += _on(calls["clone3"], [_fail(errno.ENOSYS)])
-    lines += _on(calls["clone"], [_load(0), (_ANY_BIT, 1, 0, _CLONE_THREAD), _fail(errno.EPERM), _pass()])
-    for name in _OWN_ONLY:
-        lines += _on(calls[name], [_load(0), (_EQUAL, 1, 0, 0), _fail(errno.EPERM), _pass()])
-    lines += _on(
-        calls["setpriority"],
-        [_load(0), (_EQUAL, 0, 2, 0), _load(1), (_EQUAL, 1, 0, 0), _fail(errno.EPERM), _pass()],
-    )
-    return [*lines, _pass()]
+    if architecture is _X86_64:
+        lines += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
+    lines += _tree(_segments(_answers(architecture, extra)))
+    if traced:
+        lines = [_traced(line) for line in lines]
+    return lines
 
 
-def restrict(machine: str) -> None:
-    """Put this process, which must have given up new privileges, under the filter for good.
+def refusal(machine: str, number: int) -> int:
+    """Return the error with which the filter refuses the call of this number, if it does."""
+    return _refusals(ARCHITECTURES[machine].column).get(number, _unknown(number))
+
+
+def restrict(machine: str, extra: Iterable[str] = ()) -> None:
+    """Put this process under the filter for good; it gives up new privileges, too.
+
+    Args:
+        machine: a key of `ARCHITECTURES`.
+        extra: names of `calls.ALLOWABLE` that are allowed too.
 
     Raises:
+        KeyError: as `program`.
         OSError: the kernel refused.
     """
-    lines = [_Instruction(*line) for line in program(machine)]
-    block = (_Instruction * len(lines))(*lines)
+    _install(machine, program(machine, extra), 0)
+
+
+def restrict_traced(machine: str, extra: Iterable[str] = ()) -> int:
+    """Do as `restrict`, but let a listener decide about each refusal; return the listener's descriptor.
+
+    Until the listener answers a refused call waits; once it is closed all refused calls fail with ENOSYS.
+
+    Raises:
+        KeyError: as `program`.
+        OSError: the kernel refused.
+    """
+    return _install(machine, program(machine, extra, traced=True), _NEW_LISTENER)
+
+
+def _install(machine: str, lines: list[_Line], flags: int) -> int:
+    block = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
     filter_program = _Program(len(lines), block)
-    prctl("seccomp", _PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(filter_program))
+    # Without it the kernel takes a filter from root alone.
+    prctl("no new privileges", _PR_SET_NO_NEW_PRIVS, 1)
+    number = ARCHITECTURES[machine].seccomp
+    return syscall("seccomp", number, _SET_MODE_FILTER, flags, ctypes.byref(filter_program))
 
 
-def _on(number: int, body: list[_Line]) -> list[_Line]:
-    return [(_EQUAL, 0, len(body), number), *body]
+def _traced(line: _Line) -> _Line:
+    code, if_true, if_false, operand = line
+    is_refusal = code == _RETURN and operand & 0xFFFF0000 == _ERROR
+    return (code, if_true, if_false, _ASK) if is_refusal else line
 
 
-def _load(argument: int) -> _Line:
-    return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
+def _answers(architecture: _Architecture, extra: Iterable[str]) -> dict[int, tuple[_Line, ...]]:
+    """Compute what is done for each number that is not simply refused."""
+    column = architecture.column
+    refusals = _refusals(column)
+    answers: dict[int, tuple[_Line, ...]] = {number: (_fail(error),) for number, error in refusals.items()}
+    groups = [*ALLOWED.values(), *(ALLOWABLE[name] for name in extra)]
+    answers |= dict.fromkeys(_numbers(groups, column), (_PASS,))
+    for name, number in ((call[0], call[column]) for group in RULED.values() for call in group):
+        if isinstance(number, int):
+            refused = _fail(refusals.get(number, errno.EPERM))
+            answers[number] = (*(refused if line == _REFUSE else line for line in _RULES[name]), _PASS)
+    return answers
 
 
-def _fail(number: int) -> _Line:
-    return (_RETURN, 0, 0, _ERROR | number)
+def _refusals(column: int) -> dict[int, int]:
+    return {number: error for error, group in REFUSALS.items() for number in _numbers([group], column)}
 
 
-def _pass() -> _Line:
-    return (_RETURN, 0, 0, _ALLOW)
+def _numbers(groups: Iterable[Iterable[Call]], column: int) -> list[int]:
+    found = [call[column] for group in groups for call in group]
+    return [number for number in found if isinstance(number, int)]
+
+
+def _segments(answers: dict[int, tuple[_Line, ...]]) -> list[tuple[int, tuple[_Line, ...]]]:
+    """Merge neighbouring numbers with the same answer; each segment reaches up to the next one's begin."""
+    segments: list[tuple[int, tuple[_Line, ...]]] = []
+    for number in range(NEWEST + 2):
+        answer = answers.get(number, (_fail(_unknown(number)),))
+        if not segments or segments[-1][1] != answer:
+            segments.append((number, answer))
+    return segments
+
+
+def _tree(segments: list[tuple[int, tuple[_Line, ...]]]) -> list[_Line]:
+    """Compute the lines that find the segment of the loaded number and do what it says."""
+    if len(segments) == 1:
+        return list(segments[0][1])
+    middle = len(segments) // 2
+    pivot, below, above = segments[middle][0], _tree(segments[:middle]), _tree(segments[middle:])
+    # A jump has 8 bits, which half of the tree does not fill; the tests look.
+    return [(_AT_LEAST, len(below), 0, pivot), *below, *above]
+
+
+def _unknown(number: int) -> int:
+    # A program that tries a call newer than this table falls back as it does on an older kernel.
+    return errno.ENOSYS if number > NEWEST else errno.EPERM

@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import math
+import tomllib
 
 import pytest
 
-from arena.cli.output import emit, emit_one, fit_columns, format_cell, print_table, say, utc
+from arena.cli.output import emit, emit_one, fit_columns, format_cell, print_table, say, say_whole, utc
 
 NAMES = {"name": "Name", "elo": "Elo"}
 
@@ -86,7 +87,26 @@ def test_csv_runs_no_formula(capsys: pytest.CaptureFixture[str], start: str) -> 
     emit("x", [{"name": f"{start}1+1", "elo": -3.5, "yes": True, "none": None, "list": [1]}], "csv", {})
     header, row = csv.reader(io.StringIO(capsys.readouterr().out, newline=""))
     assert header == ["type", "schema", "name", "elo", "yes", "none", "list"]
-    assert row == ["x", "arena/1", f"'{start}1+1".replace("\r", " "), "-3.5", "true", "", "[1]"]
+    shown = start if start.isprintable() else " "
+    assert row == ["x", "arena/1", f"'{shown}1+1", "-3.5", "true", "", "[1]"]
+
+
+def test_csv_has_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(
+        "x", [{"name": "\u200b=1+1", "evil\x1b": "a\x1b[2J\x9b1m\u202eb\r\nc\0", "list": ["\x9b"]}], "csv", {}
+    )
+    header, row, end = capsys.readouterr().out.split("\n")
+    assert header == "type,schema,name,evil,list"
+    assert row == 'x,arena/1,\'=1+1,a[2J1mb  c,"[""\\u009b""]"'
+    assert end == ""
+
+
+def test_a_whole_text_is_read_again_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'event = "a\x9b\u202e\u2028\U000e0041é\u212b"\nsite = "b"\n'
+    say_whole(text)
+    shown = capsys.readouterr().out
+    assert shown.replace("\n", "").isprintable()
+    assert tomllib.loads(shown) == tomllib.loads(text)
 
 
 def test_times_are_utc() -> None:

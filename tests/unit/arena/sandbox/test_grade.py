@@ -11,7 +11,7 @@ from arena.errors import ConfigError
 from arena.sandbox import canaries, grade
 from arena.sandbox.attacks import ATTACKS, NAMES
 from arena.sandbox.canaries import Trial
-from arena.sandbox.grade import Grade, default_tier, record, run_attacks, strongest_tier
+from arena.sandbox.grade import Grade, default_tier, record, run_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
 if TYPE_CHECKING:
@@ -73,17 +73,22 @@ def test_an_attack_that_was_not_made_counts_as_one_that_worked(
     assert trial.worked == set(NAMES) == set(ATTACKS)
 
 
-def test_the_default_is_the_strongest_up_to_t2_that_withstood_all(judge: Judge) -> None:
-    judge.worked = {Tier.T1: set(range(1, 15)), Tier.T2: set(), Tier.T3: set()}
+def test_the_default_is_the_strongest_that_withstood_all(judge: Judge) -> None:
+    judge.worked = {Tier.T1: set(range(1, 15)), Tier.T2: set(), Tier.T3: {7}}
     assert default_tier() is Tier.T2
-    assert judge.tried == [Tier.T2]
-    assert strongest_tier() is Tier.T3
+    assert judge.tried == [Tier.T3, Tier.T2]
+
+
+def test_no_weaker_tier_is_tried_than_need_be(judge: Judge) -> None:
+    judge.worked = {Tier.T1: set(range(1, 15)), Tier.T2: set(), Tier.T3: set()}
+    assert default_tier() is Tier.T3
+    assert judge.tried == [Tier.T3]
 
 
 @pytest.mark.parametrize("weak", [{9}, {0}, set(NAMES)])
 def test_one_attack_that_works_costs_the_tier(judge: Judge, weak: set[int]) -> None:
     judge.worked = {Tier.T1: {1, 16}, Tier.T2: weak, Tier.T3: weak}
-    assert default_tier() is strongest_tier() is Tier.T1
+    assert default_tier() is Tier.T1
 
 
 def test_without_a_scratch_folder_there_is_no_process(judge: Judge) -> None:
@@ -115,9 +120,9 @@ def test_what_was_found_is_kept_on_file(judge: Judge, cache: Path) -> None:
 def test_without_a_place_for_the_file_tiers_are_granted_all_the_same(
     judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge.worked = {Tier.T2: set()}
+    judge.worked = {Tier.T3: set()}
     monkeypatch.setenv("ARENA_CACHE", os.devnull)
-    assert default_tier() is Tier.T2
+    assert default_tier() is Tier.T3
 
 
 def test_in_process_bots_are_kept_from_nothing() -> None:

@@ -3,18 +3,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from arena.sandbox.recipe import LAUNCHER, encode
+from arena.sandbox.recipe import encode
+from arena.sandbox.starter import LAUNCHER
 
-CODE = str(Path(LAUNCHER).parents[2])
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def launch(
     folder: Path, *command: str, parent: int | None = None, entries: tuple[tuple[str, str], ...] = ()
 ) -> subprocess.CompletedProcess[str]:
     recipe = folder / "recipe"
-    common = [("parent", str(parent or os.getpid())), ("tier", "T1"), ("code", CODE)]
+    common = [("parent", str(parent or os.getpid())), ("tier", "T1")]
     recipe.write_bytes(encode([*common, *entries, *(("command", part) for part in command)]))
     done = subprocess.run(  # noqa: S603 - our own script
         [sys.executable, "-I", "-S", LAUNCHER, str(recipe)],

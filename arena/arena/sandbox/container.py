@@ -1,0 +1,81 @@
+"""What a container shows: host files and their places inside, links on the way to them, what looks empty."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from arena.sandbox.readable import Readable
+
+LIBRARIES = (
+    *("/lib", "/lib32", "/lib64", "/libx32"),
+    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/sys/devices/system/cpu"),
+)
+"""What programs need of the system beside a procfs: libraries, time zones, the number of processors."""
+_MAX_LINKS = 40
+"""As many as the kernel follows."""
+
+Entry = tuple[str, str]
+
+
+@lru_cache(maxsize=32)
+def container_entries(readable: Readable) -> list[Entry]:
+    """Return the entries of a recipe that show these files in a container, see `sandbox.launch.view`."""
+    real: set[str] = set()
+    links: dict[str, str] = {}
+    for path in (*LIBRARIES, *readable.shown):
+        _follow(path, real, links)
+    shown = sorted(_outermost(real))
+    return [
+        *(entry for path in shown for entry in (("from", path), ("to", path))),
+        *(
+            entry
+            for place, target in sorted(links.items())
+            if not _is_below(place, shown)
+            for entry in (("link", target), ("at", place))
+        ),
+        *(("hide", path) for path in sorted(_outermost(readable.hidden)) if _is_below(path, shown)),
+    ]
+
+
+def _follow(path: str, real: set[str], links: dict[str, str]) -> None:
+    """Add the file or folder that a path names, and each link on the way to it, if it exists."""
+    parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100 - links stay
+    here, found = "/", dict[str, str]()
+    while parts:
+        part = parts.pop()
+        if part == "..":
+            here = os.path.dirname(here)  # noqa: PTH120 - text, not a file
+            continue
+        here = os.path.join(here, part)  # noqa: PTH118 - text, not a file
+        try:
+            target = os.readlink(here)  # noqa: PTH115 - most are no links
+        except OSError:
+            continue
+        found[here] = target
+        if len(found) > _MAX_LINKS:
+            return
+        parts += reversed([word for word in target.split("/") if word not in {"", "."}])
+        here = "/" if target.startswith("/") else os.path.dirname(here)  # noqa: PTH120 - text, not a file
+    if os.access(here, os.F_OK):
+        real.add(here)
+        links |= found
+
+
+def _outermost(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that lie below none of the others."""
+    last = ""
+    for path in sorted(set(paths), key=lambda path: f"{path}/"):
+        if not last or not path.startswith(last):
+            last = f"{path}/"
+            yield path
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
