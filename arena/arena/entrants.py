@@ -72,6 +72,8 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """Folders of its content that come first on its `sys.path`."""
     content: str = ""
     """SHA-256 in hex of its files; empty for a person."""
+    num_files: int = 0
+    """Files of its content."""
     place: str = ""
     """The folder its content is kept in; empty where it was only hashed."""
     state: str = ""
@@ -213,6 +215,7 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Com
         runtime=named.runtime,
         roots=collection.roots,
         content=content.hash,
+        num_files=len(content.inventory.files),
         place=content.folder,
         state=content.state,
         limit=_own_limit(spec, margin_ms),

@@ -11,10 +11,14 @@ from rich_click import RichCommand, RichGroup
 
 from arena.cli.exits import BotFailedError
 from arena.cli.installs import install, remove
-from arena.cli.options import format_option
+from arena.cli.options import db_option, format_option
 from arena_plugins.entries import NUM_DIGITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.entrants import Competitor
+    from arena.tournament.changes import Played
     from arena_plugins.entries import Entry
 
 _COLUMNS = {
@@ -59,20 +63,38 @@ def list_(*, form: str) -> None:
 
 @bots.command(cls=RichCommand)
 @click.argument("bot")
+@db_option
 @format_option
-def info(bot: str, *, form: str) -> None:
-    """Tell what is known of BOT: where it comes from, and its identity as a competitor."""
+def info(bot: str, *, db: str | None, form: str) -> None:
+    """Tell what is known of BOT: where it comes from, its identity, and what it played with which content."""
     from arena.cli.objects import bot_object
     from arena.cli.output import emit_one, say
     from arena.entrants import resolve
+    from arena.home import has_store, open_store
+    from arena.tournament.changes import played_before
 
     competitor = resolve([bot], margin_ms=0, keep=False)[0]
     limit = None if competitor.limit is None else str(competitor.limit)
     row = {**bot_object(competitor.record), "entry": competitor.entry, "limit": limit}
     row["folder"] = competitor.folder or None
+    played: list[Played] = []
+    if has_store(db):
+        with open_store(db, read_only=True, create=False) as store:
+            played = played_before(store, competitor.record)
+    row["num_files"] = competitor.num_files
+    row["played"] = [
+        {
+            "identity": each.record.identity,
+            "content": each.record.content or None,
+            "matches": each.num_matches,
+        }
+        for each in played
+    ]
     if form != "table":
         emit_one("bot", row, form)
         return
+    del row["num_files"], row["played"]
+    row["content"] = _content_line(competitor, played)
     for key, value in row.items():
         say(f"{key:13} {'-' if value is None else value}")
 
@@ -163,8 +185,59 @@ def _try_arena(game: str, only: tuple[str, ...]) -> None:
     say(f"all {len(trials)} hostile bots got their verdict in {game}, tier {tier}")
 
 
+@bots.command(cls=RichCommand)
+@click.option(
+    "--days",
+    type=click.FloatRange(0),
+    default=30.0,
+    show_default=True,
+    metavar="N",
+    help="Remove what was not used for so many days.",
+)
+@db_option
+def prune(*, days: float, db: str | None) -> None:
+    """Remove kept copies of bots that nobody used for a while.
+
+    Bots start from copies of their files. Those of unfinished tournaments in the store stay. A bot whose copy
+    is gone is copied again when it is entered again; what was entered before can then be resumed and verified
+    only while its files are as they were.
+    """
+    from arena.cli.output import say
+    from arena.content.store import prune as prune_contents
+    from arena.home import has_store, open_store
+    from arena.tournament.changes import needed_contents
+
+    needed: set[str] = set()
+    if has_store(db):
+        with open_store(db, read_only=True, create=False) as store:
+            needed = needed_contents(store)
+    pruned = prune_contents(needed, unused_s=days * 86_400.0)
+    say(f"removed {pruned.num_contents} contents, {pruned.num_bytes / (1 << 20):.1f} MiB")
+
+
 bots.add_command(install)
 bots.add_command(remove)
+
+
+def _content_line(competitor: Competitor, played: Sequence[Played]) -> str:
+    """Say what a bot consists of, and how its matches are divided among its contents."""
+    from arena.entrants import short
+
+    plural = "" if competitor.num_files == 1 else "s"
+    parts = [f"{short(competitor.content)}, {competitor.num_files} file{plural}"]
+    is_new = all(each.record.identity != competitor.record.identity for each in played)
+    for each in played:
+        if each.record.identity == competitor.record.identity:
+            parts.append(f"{each.num_matches} matches")
+        elif each.record.content == competitor.content:
+            parts.append(f"{each.num_matches} matches were played by another file of the same content")
+        elif each.record.content:
+            parts.append(
+                f"{each.num_matches} matches were played as {short(each.record.content)} (other code)"
+            )
+        else:
+            parts.append(f"{each.num_matches} matches were played before code was hashed")
+    return "; ".join(parts) + (": a new competitor" if played and is_new else "")
 
 
 def _row(entry: Entry, status: str, *, is_newest: bool) -> dict[str, object]:

@@ -14,11 +14,12 @@ from arena.cli.standings import encounter_object, rating_objects
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
+    from arena.tournament.changes import Change
     from arena.tournament.events import Ended, MatchFinished, MatchStarted
 
 
 class JsonReporter(Reporter):
-    """Objects of type begun, match_started, match_finished, encounter, rating and, last, ended."""
+    """Objects of type begun, bot_changed, match_started, match_finished, encounter, rating, at last ended."""
 
     @override
     def begin(self) -> None:
@@ -33,6 +34,19 @@ class JsonReporter(Reporter):
                 "bots": bots,
                 "total": record.num_planned,
                 "num_done": record.num_done,
+            },
+        )
+
+    @override
+    def changed(self, change: Change) -> None:
+        super().changed(change)
+        self._emit(
+            "bot_changed",
+            {
+                "bot": change.bot,
+                "last_played_in": change.tournament,
+                "content_before": change.was or None,
+                "content": change.now,
             },
         )
 

@@ -22,16 +22,20 @@ from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import Scores, count_match
 from arena.leaderboard.tables import widest_error
 from arena.leaderboard.views import standings
+from arena.tournament.changes import changes
 from arena.tournament.hold import hold
 from arena.tournament.plan import enlarge, make_plan, restore_plan, store_plan
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
     from arena.entrants import Competitor
     from arena.referee.seats import Fault
+    from arena.tournament.changes import Change
     from arena.tournament.config import TournamentConfig
     from arena.tournament.plan import Plan
     from arena_db.records import TournamentRecord
@@ -73,7 +77,8 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     with open_store(sitting.db, fast=sitting.fast) as store:
         check_new_name(store, plan.config.name)
         check_bots(plan)
-        return _play(store, store_plan(store, plan), plan, num_workers, sitting)
+        changed = changes(store, plan.competitors)
+        return _play(store, store_plan(store, plan), plan, num_workers, sitting, changed)
 
 
 def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
@@ -141,7 +146,14 @@ def _failed(competitor: Competitor, why: str) -> BotFailedError:
     )
 
 
-def _play(store: Store, tournament: TournamentRecord, plan: Plan, num_workers: int, sitting: Sitting) -> Exit:
+def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
+    store: Store,
+    tournament: TournamentRecord,
+    plan: Plan,
+    num_workers: int,
+    sitting: Sitting,
+    changed: Sequence[Change] = (),
+) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]
     scores = Scores(plan.matches, labels)
@@ -150,6 +162,10 @@ def _play(store: Store, tournament: TournamentRecord, plan: Plan, num_workers: i
     held = Held(tournament, plan.config, labels, scores, lambda: standings(store, tournament), sitting.quiet)
     reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
     reporter.begin()
+    for change in changed:
+        reporter.changed(change)
+    for note in plan.notes:
+        reporter.remark(note)
     if sitting.fast:
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in plan.warnings:

@@ -1,0 +1,107 @@
+"""What a store knows of bots whose code, weights or files have changed since they played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena_db.records import MatchFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.entrants import Competitor
+    from arena_db.records import BotRecord, TournamentRecord
+    from arena_db.store import Store
+
+_TRAINING = "training"
+"""The event of tournaments that trainers keep; bots in the making are no earlier versions."""
+_PAGE = 100
+
+
+class Change(NamedTuple):
+    """A bot that is entered as a new competitor, and where it last played as another one."""
+
+    bot: str
+    """Its label."""
+    tournament: str
+    """The newest tournament it played in before."""
+    was: str
+    """The hash of its content then; empty where code was not hashed."""
+    now: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        if self.was:
+            return (
+                f"{self.bot} changed since it played in {self.tournament}: it is entered as a new competitor"
+            )
+        return (
+            f"{self.bot} played in {self.tournament} before its code was part of its identity: it is entered "
+            "as a new competitor"
+        )
+
+
+class Played(NamedTuple):
+    """How many matches of a store a bot played with one content."""
+
+    record: BotRecord
+    num_matches: int
+
+
+def changes(store: Store, competitors: Sequence[Competitor]) -> list[Change]:
+    """Return which bots the store knows by name and options, but with another content.
+
+    A bot of which an earlier version is entered in its own right is left out.
+    """
+    known = store.bots()
+    entered = {bot.record.identity for bot in competitors}
+    before: dict[str, set[str]] = {}
+    for bot in competitors:
+        others = {other for other, record in known.items() if _is_alike(record, bot.record)} - entered
+        if bot.record.identity not in known and others:
+            before[bot.label] = others
+    found: dict[str, Change] = {}
+    now = {bot.label: bot.content for bot in competitors}
+    for tournament in _tournaments(store) if before else ():
+        played = {entrant.bot.identity: entrant.bot for entrant in store.entrants(tournament.id)}
+        for label in before.keys() - found.keys():
+            if was := before[label] & played.keys():
+                content = played[min(was)].content
+                found[label] = Change(label, tournament.name, content, now[label])
+        if len(found) == len(before):
+            break
+    return [found[label] for label in before if label in found]
+
+
+def played_before(store: Store, bot: BotRecord) -> list[Played]:
+    """Return what a bot of this name and these options played, its own content first, then by number."""
+    alike = {identity: record for identity, record in store.bots().items() if _is_alike(record, bot)}
+    counts: Counter[str] = Counter()
+    for tally in store.tallies(MatchFilter(rated_only=False)):
+        for identity in {tally.first, tally.second} & alike.keys():
+            counts[identity] += tally.num_matches
+    found = [Played(alike[identity], number) for identity, number in counts.items()]
+    return sorted(found, key=lambda each: (each.record.identity != bot.identity, -each.num_matches))
+
+
+def needed_contents(store: Store) -> set[str]:
+    """Return the contents of bots in tournaments that are not finished."""
+    return {
+        entrant.bot.content
+        for tournament in _tournaments(store)
+        if tournament.state != "finished"
+        for entrant in store.entrants(tournament.id)
+    } - {""}
+
+
+def _is_alike(one: BotRecord, other: BotRecord) -> bool:
+    return (one.name, one.spec) == (other.name, other.spec)
+
+
+def _tournaments(store: Store) -> list[TournamentRecord]:
+    """Return all tournaments but those of trainers, newest first."""
+    found: list[TournamentRecord] = []
+    while page := store.tournaments(before=found[-1].id if found else None, limit=_PAGE):
+        found += page
+    return [tournament for tournament in found if tournament.event != _TRAINING]
