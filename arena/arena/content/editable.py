@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,9 +59,21 @@ def mapped_modules(files: Iterable[Path]) -> dict[str, Path]:
 def imported_modules(place: Path, folder: Path) -> list[str]:
     """Return the top-level modules of `folder` that the module or package at `place` imports."""
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    names = {name for file in files for name in _imports(file)}
+    names = {name for file in files for name in _imports_of(file)}
     names.discard(place.name.partition(".")[0])
     return sorted(name for name in names if (folder / name).is_dir() or (folder / f"{name}.py").is_file())
+
+
+def _imports_of(file: Path) -> frozenset[str]:
+    status = file.lstat()
+    return _known_imports(file, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1 << 12)
+def _known_imports(file: Path, *status: int) -> frozenset[str]:
+    """Return what a file of this status imports: a dashboard asks again and again."""
+    del status
+    return frozenset(_imports(file))
 
 
 def _imports(file: Path) -> Iterator[str]:

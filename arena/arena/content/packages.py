@@ -27,7 +27,8 @@ OURS = "bot-arena"
 """The distribution of the arena itself."""
 LIB = "lib"
 """The folder of a content that comes first on the `sys.path` of its bot."""
-_ADAPTERS = "arena_bots.adapters"
+_BUNDLED = "arena_bots"
+_ADAPTERS = f"{_BUNDLED}.adapters"
 _OUR_PACKAGES = frozenset({"arena", "arena_plugins", "arena_bots", "arena_db"})
 _INSTALLER = frozenset(
     {"RECORD", "RECORD.jws", "RECORD.p7s", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
@@ -50,10 +51,7 @@ def collect_package(collection: Collection, entry: Entry) -> None:
     if entry.folder:
         _add_shelved(collection, Path(entry.folder))
     elif entry.distribution == OURS:
-        # An adapter consists of little; the bundled bots share their search trees.
-        _add_module(
-            collection, _ADAPTERS if module.startswith(f"{_ADAPTERS}.") else "arena_bots", host_path()
-        )
+        _add_bundled(collection, is_adapter=module.startswith(f"{_ADAPTERS}."))
     else:
         _add_installed(collection, entry)
 
@@ -159,9 +157,6 @@ def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> 
     What it imports from a folder that is no site-packages belongs to the bot too.
     """
     parts = module.split(".")
-    if module == _ADAPTERS:
-        _add_adapters(collection, folders)
-        return
     if any(collection.covers(f"{LIB}/{'/'.join(parts[:1])}{suffix}") for suffix in ("", *_SUFFIXES)):
         return
     for name, place in _find(parts, folders):
@@ -173,13 +168,14 @@ def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> 
                     _add_module(collection, other, known)
 
 
-def _add_adapters(collection: Collection, folders: Sequence[str]) -> None:
-    for _, place in _find([_ADAPTERS.partition(".")[0]], folders):
-        collection.add_tree(
-            f"{LIB}/{place.name}",
-            place,
-            keeps=lambda path: path in {"__init__.py", "adapters"} or path.startswith("adapters/"),
-        )
+def _add_bundled(collection: Collection, *, is_adapter: bool) -> None:
+    """Add the bundled bots, which share their search trees, or the adapters alone."""
+
+    def keeps(path: str) -> bool:
+        return not is_adapter or path in {"__init__.py", "adapters"} or path.startswith("adapters/")
+
+    for name, place in _find([_BUNDLED], host_path()):
+        collection.add_tree(f"{LIB}/{name}", place, keeps=keeps)
 
 
 def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, Path]]:
