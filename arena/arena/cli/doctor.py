@@ -21,6 +21,7 @@ class _Facts(NamedTuple):
     auto: str
     granted: list[str]
     causes: dict[str, str]
+    limits: str
     kernel: str
     landlock: int
     user: str
@@ -67,6 +68,7 @@ def _verdict(grade: Grade, number: int) -> str:
 
 def _facts(grades: list[Grade]) -> _Facts:
     from arena.sandbox.grade import default_tier
+    from arena.sandbox.limits.exact import describe_limits
     from arena.sandbox.tier import weaknesses
     from arena_db.engine import find_driver
 
@@ -75,6 +77,7 @@ def _facts(grades: list[Grade]) -> _Facts:
         auto=default_tier().value,
         granted=[grade.tier.value for grade in grades if grade.is_granted],
         causes={grade.tier.value: grade.cause for grade in grades if grade.cause},
+        limits=describe_limits(),
         kernel=grades[0].kernel,
         landlock=grades[0].landlock,
         user=_user(grades[0]),
@@ -117,6 +120,7 @@ def _print_facts(facts: _Facts) -> None:
     say(f"tier      {facts.auto} is what --isolation auto takes")
     for tier, cause in facts.causes.items():
         say(f"          {tier}: {cause}")
+    say(f"limits    {facts.limits}")
     for weakness in facts.weaknesses:
         say(f"weaker    {weakness}")
     say(f"kernel    {facts.kernel}, Landlock ABI {facts.landlock}")
