@@ -117,11 +117,9 @@ class Process:
         if part >= 1:
             return ""
         state = os.fstatvfs(self._inside)
-        used = (
-            (state.f_blocks - state.f_bfree) / state.f_blocks,
-            (state.f_files - state.f_ffree) / state.f_files,
-        )
-        return f"{max(used):.0%} of what it may" if max(used) > part else ""
+        num_bytes, num_entries = state.f_blocks - state.f_bfree, state.f_files - state.f_ffree
+        used = max(num_bytes / state.f_blocks, num_entries / state.f_files)
+        return f"{used:.0%} of what it may" if used > part else ""
 
     def kill(self, grace_s: float = 0.0) -> Exit:
         """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
