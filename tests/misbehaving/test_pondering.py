@@ -168,9 +168,28 @@ def test_each_match_is_judged_by_itself(tier: Tier) -> None:
             assert bad.check_idle(0.0) is None
 
 
+@pytest.mark.parametrize("tier", GRANTED)
+def test_only_what_the_opponent_thought_counts_in_its_favour(tier: Tier) -> None:
+    with closing(ponderer(tier)) as bad:
+        start(bad)
+        ask(bad)
+        wait_until_computed(bad)
+        ask(bad, (0.0, 1e6))
+        wait_until_computed(bad)
+        answer = bad.ask(GAME.initial_state(), 0, clock_of(1e6, 0.0))
+    assert isinstance(answer, Fault) == (tier is not Tier.T1)
+
+
 def start(seat: HostedSeat) -> None:
     assert seat.start(SeatSetup(match="m", game=GAME, player=0, seed=1, control=CONTROL)) is None
 
 
-def ask(seat: HostedSeat) -> None:
-    assert not isinstance(seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL))), Fault)
+def ask(seat: HostedSeat, thought_s: tuple[float, float] = (0.0, 0.0)) -> None:
+    assert not isinstance(seat.ask(GAME.initial_state(), 0, clock_of(*thought_s)), Fault)
+
+
+def clock_of(*thought_s: float) -> GameClock:
+    clock = GameClock((CONTROL, CONTROL))
+    for player, seconds in enumerate(thought_s):
+        clock.charge(player, seconds)
+    return clock

@@ -127,6 +127,16 @@ def test_a_wait_is_counted_once(busy: int) -> None:
     assert pause.cpu_s() == 0.0
 
 
+def test_what_was_measured_in_a_wait_is_not_measured_again(busy: int) -> None:
+    pause = Pause(busy, is_allowed=False)
+    before = pause.cpu_s()
+    pause.stop()
+    for _ in range(5):
+        wait_until_computed(pause, 0.02)
+        pause.settle()
+    assert 0.1 <= pause.idle_cpu_s <= pause.resume() - before
+
+
 def test_the_end_measures_a_last_time(busy: int) -> None:
     pause = Pause(busy, is_allowed=False)
     pause.stop()
