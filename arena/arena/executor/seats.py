@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections import OrderedDict
 from contextlib import suppress
 from functools import cache
@@ -104,6 +105,7 @@ def make_seat(
         )
     command = _command(competitor, game_name)
     readable, engine = Readable(()).with_program(command), None
+    program_runs = record.name == EXEC or CMD in competitor.options
     if record.name != EXEC:
         if CMD not in competitor.options:
             program_cores = None
@@ -122,6 +124,7 @@ def make_seat(
             compiled=compiled_folder(competitor),
             keeps_compiled=keeps_compiled,
         ),
+        runtime="" if program_runs else f"python {platform.python_version()}",
         readable=readable,
         engine=engine,
         cores=program_cores,
