@@ -9,7 +9,7 @@ from arena_plugins.check_bots import CHECKS as BOT_CHECKS
 from arena_plugins.check_bots import BotUnderTest
 from arena_plugins.check_games import CHECKS as GAME_CHECKS
 from arena_plugins.checks import Check, assert_conforms, run_checks
-from arena_plugins.manager import BOTS, load_game, load_plugin
+from arena_plugins.manager import load_bot_plugin, load_game
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _by_spec(text: str) -> tuple[Factory, Mapping[str, str]]:
 
     @cache
     def plugin() -> Plugin:
-        return load_plugin(BOTS, spec.name)
+        return load_bot_plugin(spec)
 
     def make(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
         return plugin().make_bot(game, seed, options)

@@ -23,6 +23,8 @@ TRAINERS = "arena.trainers"
 """The entry point group of trainers."""
 _MOST = 256
 """Characters of the name and of the version of a distribution."""
+NUM_DIGITS = 8
+"""How many digits of a content hash are written where one is shown."""
 _NAME_FIELD = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 
 
@@ -39,6 +41,13 @@ class Entry(NamedTuple):
     """The version of that distribution."""
     folder: str = ""
     """The folder it alone lies in, which comes first on its path; empty where it shares the arena's."""
+    digest: str = ""
+    """The SHA-256, in hex, of the wheel it was installed from; empty where it shares the arena's folder."""
+
+    @property
+    def address(self) -> str:
+        """The shortest spec that always finds this one: `name@3f2a91c0`, without a digest `name@version`."""
+        return f"{self.name}@{self.digest[:NUM_DIGITS] or self.version}"
 
 
 class Problem(NamedTuple):
@@ -55,6 +64,16 @@ class Listing(NamedTuple):
     """The usable ones by name, sorted."""
     problems: tuple[Problem, ...]
     """Bad names, and names that are offered more than once (each of the offers)."""
+    older: Mapping[str, tuple[Entry, ...]] = {}
+    """By name, the versions behind the newest one, which is in `entries`; newest first."""
+
+    def versions_of(self, name: str) -> tuple[Entry, ...]:
+        """Return all versions of a usable bot, newest first.
+
+        Raises:
+            KeyError: there is no usable bot of that name.
+        """
+        return self.entries[name], *self.older.get(name, ())
 
 
 def list_plugins(group: str, path: Sequence[str] | None = None) -> Listing:

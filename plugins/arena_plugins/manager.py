@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -43,6 +44,7 @@ __all__ = [
     "list_plugins",
     "load_all",
     "load_bot",
+    "load_bot_plugin",
     "load_entry",
     "load_game",
     "load_plugin",
@@ -147,6 +149,21 @@ def load_plugin(group: str, name: str, path: Sequence[str] | None = None) -> Plu
     return load_entry(group, name, find(group, name, path).value)
 
 
+def load_bot_plugin(spec: Spec) -> Plugin:
+    """Load the plugin of a bot into this process, which holds one version of each bot.
+
+    Raises:
+        PluginError: there is none of that name, it cannot be imported, or it has another version.
+    """
+    entry = find(BOTS, spec.name)
+    if spec.version and _plain(spec.version) != _plain(entry.version):
+        raise PluginError(
+            f"{spec.address} is not in this Python environment, which has {entry.name} {entry.version}; "
+            "versions side by side meet in arena match and arena tournament"
+        )
+    return load_entry(BOTS, spec.name, entry.value)
+
+
 def load_entry(group: str, name: str, value: str) -> Plugin:
     """Load a plugin by its entry point `module` or `module:attr`, without any metadata.
 
@@ -163,6 +180,11 @@ def load_entry(group: str, name: str, value: str) -> Plugin:
             f'the {noun_of(group)} "{name}" ({value}) cannot be imported: {type(error).__name__}: {error}'
         ) from error
     return Plugin(group, name, module)
+
+
+def _plain(version: str) -> str:
+    """Write 0.1, 0.1.0 and v0.1 alike; the contract compares no more of versions, which takes a library."""
+    return re.sub(r"(\.0)+\Z", "", version.casefold().removeprefix("v"))
 
 
 def load_all(
@@ -187,7 +209,7 @@ def load_game(text: str) -> Game:
         PluginError: the spec cannot be read, or the game cannot be found, loaded or made.
         OptionError: the game refuses an option.
     """
-    spec = Spec.parse(text)
+    spec = Spec.parse(text, versioned=False)
     return load_plugin(GAMES, spec.name).make_game(spec.options)
 
 
@@ -199,7 +221,7 @@ def load_bot(text: str, game: Game, *, seed: int) -> Bot:
         OptionError: the bot refuses an option.
     """
     spec = Spec.parse(text)
-    return load_plugin(BOTS, spec.name).make_bot(game, seed, spec.options)
+    return load_bot_plugin(spec).make_bot(game, seed, spec.options)
 
 
 def game_spec(game: Game) -> str:

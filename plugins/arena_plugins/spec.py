@@ -1,4 +1,4 @@
-"""Specs: how a bot or a game is written, `name:option=value,option="a,b"`, and how its options are read."""
+"""Specs, `name@version:option=value,option="a,b"`: how a bot or a game is written, and its options read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ MAX_SPEC = 4096
 """Characters of a spec."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 """What a name of a bot or a game may look like."""
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]{0,127}\Z")
+"""What may stand behind the `@`: a PEP 440 version, or digits of a content hash."""
 _OPTION = re.compile(r'([A-Za-z][A-Za-z0-9_-]*)=(?:"((?:[^"\\]|\\.)*)"|([^",]*))(?:,(?=.)|\Z)')
 
 
@@ -27,24 +29,39 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 class Spec(NamedTuple):
-    """A name with options; `str()` gives its canonical text, keys sorted."""
+    """A name with options and perhaps a version; `str()` returns its canonical text, keys sorted."""
 
     name: str
     options: Mapping[str, str]
+    version: str = ""
+    """The text behind the `@`, a version or digits of a content hash; empty stands for the newest version."""
 
     @classmethod
-    def parse(cls, text: str) -> Spec:
+    def parse(cls, text: str, *, versioned: bool = True) -> Spec:
         """Read a spec.
 
+        Args:
+            text: `name`, `name@version`, `name:options` or `name@version:options`.
+            versioned: whether a version may be written; bots have versions, games and openings have none.
+
         Raises:
-            PluginError: it is longer than `MAX_SPEC`, the name or an option is not well formed, or an option
-                is given twice.
+            PluginError: it is longer than `MAX_SPEC`, the name, the version or an option is malformed, or an
+                option is given twice.
         """
         if len(text) > MAX_SPEC:
             raise PluginError(f'"{text[:40]}…" has {len(text):,} characters; a spec has at most {MAX_SPEC:,}')
-        name, colon, rest = text.strip().partition(":")
+        head, colon, rest = text.strip().partition(":")
+        name, at, version = head.partition("@")
         if not NAME.match(name):
             raise PluginError(f'"{text}" does not begin with a name (letters, digits, "_", ".", "-")')
+        if at and not versioned:
+            raise PluginError(
+                f'"{text}" has a version, and only bots have versions; write {name}{colon}{rest}'
+            )
+        if at and not _VERSION.match(version):
+            raise PluginError(
+                f'"{text}" has an "@" without a version behind it; write {name}@0.1.0, or just {name}'
+            )
         options: dict[str, str] = {}
         position = 0
         while colon and position < len(rest):
@@ -59,16 +76,20 @@ class Spec(NamedTuple):
             options[key] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             position = found.end()
         if colon and not options:
-            raise PluginError(f'"{text}" has a ":" but no option; write {name}:key=value or just {name}')
-        return cls(name, options)
+            raise PluginError(f'"{text}" has a ":" but no option; write {head}:key=value or just {head}')
+        return cls(name, options, version)
+
+    @property
+    def address(self) -> str:
+        """The name with the version, if there is one: `mcts@0.1.0`."""
+        return f"{self.name}@{self.version}" if self.version else self.name
 
     def __str__(self) -> str:
-        """Give the canonical text: keys sorted, values quoted where they must be."""
+        """Return the canonical text: keys sorted, values quoted where they must be."""
         if not self.options:
-            return self.name
-        return (
-            f"{self.name}:{','.join(f'{key}={_quoted(self.options[key])}' for key in sorted(self.options))}"
-        )
+            return self.address
+        options = ",".join(f"{key}={_quoted(self.options[key])}" for key in sorted(self.options))
+        return f"{self.address}:{options}"
 
 
 def _quoted(value: str) -> str:

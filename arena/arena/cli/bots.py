@@ -12,6 +12,7 @@ from rich_click import RichCommand, RichGroup
 from arena.cli.exits import BotFailedError
 from arena.cli.installs import install, remove
 from arena.cli.options import format_option
+from arena_plugins.entries import NUM_DIGITS
 
 if TYPE_CHECKING:
     from arena_plugins.entries import Entry
@@ -20,6 +21,8 @@ _COLUMNS = {
     "name": "Name",
     "distribution": "Distribution",
     "version": "Version",
+    "hash": "Hash",
+    "newest": "Newest",
     "entry": "Entry point",
     "place": "Place",
     "status": "Status",
@@ -34,15 +37,23 @@ def bots() -> None:
 @bots.command(cls=RichCommand, name="list")
 @format_option
 def list_(*, form: str) -> None:
-    """List all bots; each is loaded once, in a process of its own, so a broken one hurts nothing."""
+    """List all versions of all bots; a name without a version means the newest one.
+
+    Each is loaded once, in a process of its own, so a broken one hurts nothing. Hash: the first digits of the
+    SHA-256 of its wheel, which may stand in place of a version.
+    """
     from arena.cli.output import emit
     from arena.executor.trial import load_status
     from arena.shelf.listing import list_bots
     from arena_plugins.entries import BOTS
 
     listing = list_bots()
-    rows = [_row(entry, load_status(BOTS, entry)) for entry in listing.entries.values()]
-    rows += [_row(problem.entry, problem.reason) for problem in listing.problems]
+    rows = [
+        _row(entry, load_status(BOTS, entry), is_newest=entry == newest)
+        for name, newest in listing.entries.items()
+        for entry in listing.versions_of(name)
+    ]
+    rows += [_row(problem.entry, problem.reason, is_newest=False) for problem in listing.problems]
     emit("bot", rows, form, _COLUMNS, tuple(_COLUMNS))
 
 
@@ -156,11 +167,13 @@ bots.add_command(install)
 bots.add_command(remove)
 
 
-def _row(entry: Entry, status: str) -> dict[str, object]:
+def _row(entry: Entry, status: str, *, is_newest: bool) -> dict[str, object]:
     return {
         "name": entry.name,
         "distribution": entry.distribution,
         "version": entry.version,
+        "hash": entry.digest[:NUM_DIGITS] or None,
+        "newest": is_newest,
         "entry": entry.value,
         "place": "folder" if entry.folder else "environment",
         "status": status,

@@ -7,6 +7,8 @@ import re
 import click
 from rich_click import RichCommand
 
+from arena_plugins.entries import NUM_DIGITS
+
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}\Z")
 
 
@@ -27,27 +29,42 @@ def _check_sha256(_context: click.Context, _option: click.Parameter, value: str 
 @click.option(
     "--index", metavar="URL", help="The package index names are looked up in (default: the one of pip)."
 )
-def install(wheel: str, *, sha256: str | None, index: str | None) -> None:
+@click.option(
+    "--as",
+    "name",
+    metavar="NAME",
+    help="Call the bot NAME; its wheel must have no other.  [default: the name in the wheel]",
+)
+def install(wheel: str, *, sha256: str | None, index: str | None, name: str | None) -> None:
     """Install the bots of WHEEL, a .whl file or the name of a package, into a folder of their own.
+
+    Versions of one package lie side by side: my-bot@0.1.0 meets my-bot@0.2.0, and my-bot is the newest.
 
     Nothing of the wheel runs in the arena, now or later: its bots play in processes of their own, and games
     it may have are never loaded. What it needs and the arena lacks is fetched as wheels too.
     """
     from arena.cli.output import say
     from arena.shelf import install as shelf
+    from arena.shelf.listing import find_bot
 
-    installed, names = shelf.install(wheel, sha256=sha256, index=index)
+    installed, names = shelf.install(wheel, sha256=sha256, index=index, name=name)
     say(f"installed {installed.distribution} {installed.version}: {', '.join(names)}")
     say(f"sha256 {installed.sha256} {installed.wheel}")
-    for name, value in installed.also.items():
-        say(f"sha256 {value} {name}")
-    say(f"next: arena bots check {names[0]}", err=True)
+    for file, value in installed.also.items():
+        say(f"sha256 {value} {file}")
+    is_newest = find_bot(names[0]).digest == installed.sha256
+    bot = names[0] if is_newest else f"{names[0]}@{installed.sha256[:NUM_DIGITS]}"
+    say(f"next: arena bots check {bot}", err=True)
 
 
 @click.command(cls=RichCommand)
-@click.argument("name")
+@click.argument("name", metavar="NAME[@VERSION]")
 def remove(name: str) -> None:
-    """Remove the bot or the package called NAME, with all that came with its wheel."""
+    """Remove the bot or the package called NAME, with all that came with its wheel.
+
+    Where several versions are installed, name one as in my-bot@0.1.0, or by the digits that arena bots list
+    shows.
+    """
     from arena.cli.output import say
     from arena.shelf import install as shelf
 

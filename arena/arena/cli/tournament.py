@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @tournament_options
 @sitting_options
 def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
-    """Hold a tournament between all BOTs, written name:option=value,option=value.
+    """Hold a tournament between all BOTs, written name@version:option=value,option=value.
 
     Every match is stored; the run can be stopped at any moment and goes on with: arena resume
     """

@@ -17,6 +17,7 @@ from arena.executor.channel import Channel
 from arena.executor.parcel import pack, unpack
 from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
+from arena.own import safe_path
 from arena.sandbox.limits.exact import own_subtree
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ class LocalPool:
         self._pids: set[int] = set()
         self._executor = self._start()
 
+    # Its first semaphore starts a process that counts them, each of its first tasks a worker.
+    @safe_path()
     def _start(self) -> Executor:
         executor = ProcessPoolExecutor(
             self.num_workers,

@@ -80,7 +80,13 @@ def parse_position(text: str) -> Position:
     if not _PLY.fullmatch(ply):
         raise InvalidMoveError(f'"{ply}" is not a number of plies')
     cells = tuple(cell for row in rows for cell in row)
-    return Position(Spec.parse(name), (len(rows), len(rows[0])), cells, _STONES.index(side), int(ply))
+    return Position(
+        Spec.parse(name, versioned=False),
+        (len(rows), len(rows[0])),
+        cells,
+        _STONES.index(side),
+        int(ply),
+    )
 
 
 def format_moves(game: Game, actions: Iterable[int]) -> str:

@@ -56,7 +56,7 @@ class OpeningPlan(NamedTuple):
         if kind != "auto":
             raise ConfigError(f'openings "{text}" are not auto, auto:OPTION=VALUE,…, file:PATH or none')
         try:
-            return cls._parse_auto(Spec.parse(text))
+            return cls._parse_auto(Spec.parse(text, versioned=False))
         except PluginError as error:
             raise ConfigError(f"--openings: {error}") from error
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.own import own_python
 from arena.sandbox import attacks
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import python_readable
@@ -38,7 +39,7 @@ print(id(secret) + bytes.__basicsize__ - 1, flush=True)
 sys.stdin.read()
 """
 _OPPONENT = "import sys; print(flush=True); sys.stdin.read()"
-_INTERPRETER = (sys.executable, "-I", "-S", "-B")
+_INTERPRETER = tuple(own_python("-I", "-S", "-B"))
 
 
 class Trial(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import shutil
 import time
 import uuid
@@ -15,23 +16,33 @@ from typing import TYPE_CHECKING, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from arena import removal
 from arena.errors import PluginError
 from arena.shelf import pip
+from arena.shelf.bounds import MAX_BYTES, check_sum
 from arena.shelf.listing import list_bots, offers_of, same_name
 from arena.shelf.records import (
     LIB,
     Installed,
+    discard,
+    distribution_of,
     hash_files,
+    read_address,
+    read_record,
     shelf_folder,
+    version_folder,
     wheel_folders,
     write_record,
 )
 from arena.shelf.requirements import OURS, lacking
+from arena.shelf.versions import choose, order
 from arena.shelf.wheels import Wheel, read_wheel
-from arena_plugins.entries import BOTS, make_listing
+from arena_plugins.entries import BOTS, NUM_DIGITS, make_listing, offers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from arena_plugins.entries import Entry
 
 _HIDDEN = ".work-"
 """How the name of a folder begins that is not on the shelf yet, or no longer."""
@@ -53,18 +64,24 @@ class Receipt(NamedTuple):
     """The names of its bots."""
 
 
-def install(what: str, *, sha256: str | None = None, index: str | None = None) -> Receipt:
+def install(
+    what: str, *, sha256: str | None = None, index: str | None = None, name: str | None = None
+) -> Receipt:
     """Install a wheel with what it needs and the arena lacks, in one step: all of it or nothing.
+
+    Other versions of its distribution stay where they are.
 
     Args:
         what: a file, or a requirement such as `my-bot>=1.2`, which pip fetches.
         sha256: the hash the wheel must have, in hex.
         index: address of the package index; None for the one pip is set up for.
+        name: the name of its only bot in the arena; None for the one that the wheel gives it.
 
     Raises:
-        PluginError: it is refused: no wheel, no bot in it, another hash, a name that is taken.
+        PluginError: it is refused: no wheel, too large, no bot in it, another hash, a name that is taken, a
+            wheel that is there already.
         ArenaError: pip cannot fetch or unpack it.
-        OSError: it cannot be written, or somebody else installed it meanwhile.
+        OSError: it cannot be written, or another process installed it meanwhile.
     """
     shelf = shelf_folder()
     shelf.mkdir(parents=True, exist_ok=True)
@@ -76,39 +93,46 @@ def install(what: str, *, sha256: str | None = None, index: str | None = None) -
         wheel, extras = _obtain(what, work, fetch)
         if sha256 is not None and wheel.sha256 != sha256.lower():
             raise PluginError(f"{wheel.path.name} has the SHA-256 {wheel.sha256}, not {sha256}")
-        bots = _check_bots(wheel)
+        _check_absent(wheel)
+        bots = _check_bots(wheel, name)
         wheels = [wheel, *lacking(wheel, extras, fetch)]
-        done = work / "done"
-        installed = _unpack(wheels, done)
-        done.rename(shelf / wheel.name)
+        check_sum(wheel.path.name, [each.extent for each in wheels])
+        installed = _unpack(wheels, work / "done", name or "")
+        _shelve(work / "done", version_folder(wheel.name, wheel.version, wheel.sha256))
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        removal.remove(work)
     return Receipt(installed, bots)
 
 
-def remove(name: str) -> list[str]:
-    """Remove the wheel that a bot or a distribution of this name came with; give the bots that are gone.
+def remove(text: str) -> list[str]:
+    """Remove the wheel that a bot or a distribution came with; return the names of the bots that are gone.
+
+    Args:
+        text: the name of a bot or of a distribution, with `@` and a version where several are installed.
 
     Raises:
-        PluginError: none on the shelf has this name, or two have.
+        PluginError: none on the shelf has this name and version, or several have.
     """
-    names = {folder: _bots_of(folder) for folder in wheel_folders()}
-    found = [
-        folder
-        for folder, bots in names.items()
-        if same_name(folder.name, name) or name.casefold() in map(str.casefold, bots)
-    ]
+    name, _, version = text.partition("@")
+    found = {folder: bots for folder, bots in _bots_by_folder().items() if _is_called(folder, bots, name)}
     if not found:
         raise PluginError(_not_there(name))
-    if len(found) > 1:
-        owners = " and ".join(folder.name for folder in found)
+    entries = {_described(folder, name): folder for folder in found}
+    owners = sorted({distribution_of(folder) for folder in found})
+    if len(owners) > 1:
         raise PluginError(
-            f"{name} may be that of {owners}; remove another of its bots, which takes all along"
+            f"{name} matches several packages ({', '.join(owners)}); name the package, as in "
+            f"arena bots remove {owners[0]}"
         )
-    gone = _hidden(found[0].parent)
-    found[0].rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
-    return names[found[0]]
+    if len(entries) > 1 and not version:
+        ways = ", ".join(f"{entry.address} ({entry.version})" for entry in entries)
+        raise PluginError(f"{name} is installed in {len(entries)} versions; remove one of {ways}")
+    newest_first = sorted(entries, key=lambda entry: order(entry.version), reverse=True)
+    folder = entries[choose(newest_first, version)]
+    gone = _hidden(shelf_folder())
+    discard(folder, gone)
+    removal.remove(gone)
+    return found[folder]
 
 
 def _obtain(what: str, work: Path, fetch: partial[Wheel]) -> tuple[Wheel, set[str]]:
@@ -128,6 +152,8 @@ def _obtain(what: str, work: Path, fetch: partial[Wheel]) -> tuple[Wheel, set[st
 def _copy(source: Path, work: Path) -> Wheel:
     if not source.is_file():
         raise PluginError(f"there is no file {source}; give the path of a wheel, or the name of a package")
+    if source.stat().st_size > MAX_BYTES:
+        raise PluginError(f"{source.name} is refused: it is larger than {MAX_BYTES} bytes")
     copy = work / "own" / source.name
     copy.parent.mkdir()
     shutil.copyfile(source, copy)
@@ -142,11 +168,17 @@ def _fetch(work: Path, index: str | None, wanted: Requirement) -> Wheel:
 
 
 def _check_distribution(name: str) -> None:
+    """Refuse a distribution that is the arena, or a library of its environment.
+
+    Raises:
+        PluginError: it is one.
+    """
     normal = str(canonicalize_name(name))
     if normal == OURS:
         raise PluginError(f"{OURS} is the arena itself; pip install --upgrade {OURS} brings another release")
-    if (shelf_folder() / normal).exists():
-        raise PluginError(f"{normal} is installed already; arena bots remove {normal} makes room for another")
+    # A bot of the environment gets one more version; a library would be in two versions at once.
+    if any(same_name(entry.distribution, normal) for entry in offers(BOTS)):
+        return
     with suppress(importlib.metadata.PackageNotFoundError):
         version = importlib.metadata.version(normal)
         raise PluginError(
@@ -154,30 +186,65 @@ def _check_distribution(name: str) -> None:
         )
 
 
-def _check_bots(wheel: Wheel) -> tuple[str, ...]:
-    """See that a wheel has bots, by names that nobody has, and give the names.
+def _check_absent(wheel: Wheel) -> None:
+    """See that this very wheel is not on the shelf yet.
 
     Raises:
-        PluginError: it has none, or a name is bad or taken.
+        PluginError: it is.
     """
-    listing = make_listing(wheel.bots)
+    for folder, bots in _bots_by_folder().items():
+        if distribution_of(folder) == wheel.name and bots and read_record(folder).sha256 == wheel.sha256:
+            raise PluginError(
+                f"{wheel.path.name} is installed already: {', '.join(bots)} "
+                f"({wheel.distribution} {wheel.version}, SHA-256 {wheel.sha256[:NUM_DIGITS]}…)"
+            )
+
+
+def _check_bots(wheel: Wheel, name: str | None) -> tuple[str, ...]:
+    """See that a wheel has bots, by names that no other distribution has, and return the names.
+
+    Raises:
+        PluginError: it has none, a name is bad or taken, or one name is to stand for several bots.
+    """
+    offered = wheel.bots
+    if name is not None:
+        if len(offered) > 1:
+            names = ", ".join(entry.name for entry in offered)
+            raise PluginError(f"--as {name} names one bot, and {wheel.path.name} has several: {names}")
+        offered = tuple(entry._replace(name=name) for entry in offered)
+    listing = make_listing(offered)
     if listing.problems:
         raise PluginError(f"{wheel.path.name} is refused: {listing.problems[0].reason}")
     if not listing.entries:
         raise PluginError(f"{wheel.path.name} has no bot: no entry point in the group {BOTS}")
     present = list_bots()
-    taken = {entry.name.casefold(): entry for entry in present.entries.values()}
-    taken |= {problem.entry.name.casefold(): problem.entry for problem in present.problems}
-    for name in listing.entries:
-        if owner := taken.get(name.casefold()):
+    others = [*present.entries.values(), *(problem.entry for problem in present.problems)]
+    for bot, owner in itertools.product(listing.entries, others):
+        is_version = bot == owner.name and same_name(owner.distribution, wheel.name)
+        if bot.casefold() == owner.name.casefold() and not is_version:
             raise PluginError(
                 f'{wheel.path.name} is refused: there is a bot "{owner.name}" from {owner.distribution}, '
-                "and names are unique; uninstall that one first"
+                "and names are unique; give this one another name with --as NAME"
             )
     return tuple(listing.entries)
 
 
-def _unpack(wheels: Sequence[Wheel], folder: Path) -> Installed:
+def _shelve(done: Path, folder: Path) -> None:
+    """Put an unpacked wheel in its place.
+
+    Raises:
+        OSError: another process did so meanwhile.
+    """
+    folder.parent.mkdir(exist_ok=True)
+    try:
+        done.rename(folder)
+    except OSError:
+        with suppress(OSError):
+            folder.parent.rmdir()  # unless it holds other versions
+        raise
+
+
+def _unpack(wheels: Sequence[Wheel], folder: Path, name: str) -> Installed:
     wheel, *others = wheels
     (folder / LIB).mkdir(parents=True)
     pip.unpack([wheel.path for wheel in wheels], folder / LIB)
@@ -186,9 +253,10 @@ def _unpack(wheels: Sequence[Wheel], folder: Path) -> Installed:
         version=wheel.version,
         wheel=wheel.path.name,
         sha256=wheel.sha256,
-        installed_at=datetime.now(UTC).replace(microsecond=0),
+        installed_at=datetime.now(UTC),
         files=hash_files(folder / LIB),
         also={other.path.name: other.sha256 for other in others},
+        bot=name,
     )
     write_record(folder, installed)
     return installed
@@ -201,14 +269,31 @@ def _not_there(name: str) -> str:
                 f"{name} was not installed by arena bots install: it came with {entry.distribution} into the "
                 f"arena's own environment, where pip uninstall {entry.distribution} removes it"
             )
-    there = ", ".join(folder.name for folder in wheel_folders()) or "nothing"
+    there = ", ".join(dict.fromkeys(map(distribution_of, wheel_folders()))) or "nothing"
     return f"no installed wheel has a bot or a name {name} (installed: {there})"
 
 
-def _bots_of(folder: Path) -> list[str]:
+def _bots_by_folder() -> dict[Path, list[str]]:
+    """Return the names of the bots in each folder of the shelf; a damaged one has none."""
+    found: dict[Path, list[str]] = {}
+    for folder in wheel_folders():
+        found[folder] = []
+        with suppress(PluginError):
+            found[folder] += [entry.name for entry in offers_of(folder, read_record(folder))]
+    return found
+
+
+def _is_called(folder: Path, bots: Sequence[str], name: str) -> bool:
+    return same_name(distribution_of(folder), name) or name.casefold() in map(str.casefold, bots)
+
+
+def _described(folder: Path, name: str) -> Entry:
+    """Return an entry with the version and the digest of a folder, by its record or else by its path."""
+    entry = read_address(folder)._replace(name=name)
     with suppress(PluginError):
-        return [entry.name for entry in offers_of(folder)]
-    return []
+        installed = read_record(folder)
+        entry = entry._replace(version=installed.version, digest=installed.sha256)
+    return entry
 
 
 def _hidden(shelf: Path) -> Path:
@@ -220,4 +305,4 @@ def _sweep(shelf: Path) -> None:
     for folder in shelf.glob(f"{_HIDDEN}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                removal.remove(folder)

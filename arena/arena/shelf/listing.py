@@ -3,48 +3,103 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.errors import PluginError
-from arena.shelf.records import LIB, Installed, hash_files, read_record, wheel_folders
+from arena.shelf.records import (
+    LIB,
+    Installed,
+    hash_files,
+    read_address,
+    read_record,
+    title_of,
+    wheel_folders,
+)
+from arena.shelf.versions import choose, order, same_version
 from arena_plugins.entries import BOTS, Entry, Listing, Problem, make_listing, offers, pick
+from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from packaging.version import Version
+
+    _Offer = tuple[Entry, datetime]
+    """A bot, and when it was installed."""
+
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+"""When a bot of the arena's environment counts as installed: it is there now."""
 
 
 def list_bots() -> Listing:
-    """List every bot from metadata alone; a name that both places offer is a problem."""
-    shelved: list[Entry] = []
+    """List every bot from metadata alone; a name that two distributions offer is a problem.
+
+    Several versions of one distribution are versions of one bot, that in the arena's environment among
+    them. The newest is the greatest by PEP 440, where a pre-release is older than its release and newer than
+    the release before; of equal versions it is that of the environment, then the one installed last.
+    """
+    found: list[_Offer] = [(entry, _LAST) for entry in offers(BOTS)]
     broken: list[Problem] = []
     for folder in wheel_folders():
         try:
-            shelved += offers_of(folder)
+            installed = read_record(folder)
+            found += [(entry, installed.installed_at) for entry in offers_of(folder, installed)]
         except PluginError as error:
-            broken.append(Problem(Entry(folder.name, "", folder.name, "", str(folder / LIB)), str(error)))
-    listing = make_listing([*offers(BOTS), *shelved])
-    return listing._replace(problems=(*listing.problems, *broken))
+            broken.append(Problem(read_address(folder), str(error)))
+    newest: list[Entry] = []
+    older: dict[str, tuple[Entry, ...]] = {}
+    for same in _by_name(found):
+        if not _are_versions(same):
+            newest += [entry for entry, _ in same]
+            continue
+        first, *others = (entry for entry, _ in sorted(same, key=_age, reverse=True))
+        newest.append(first)
+        older[first.name] = tuple(others)
+    listing = make_listing(newest)
+    older = {name: found for name, found in older.items() if name in listing.entries and found}
+    return Listing(listing.entries, (*listing.problems, *broken), older)
 
 
-def find_bot(name: str) -> Entry:
-    """Give the entry point of a bot.
+def find_bot(text: str) -> Entry:
+    """Return the entry point of a bot.
+
+    Args:
+        text: its name, or `name@version`.
 
     Raises:
-        PluginError: there is none of that name, or more than one.
+        PluginError: there is none of that name or version, or more than one.
     """
-    return pick(list_bots(), BOTS, name)
+    return pick_bot(list_bots(), Spec.parse(text))
 
 
-def offers_of(folder: Path) -> list[Entry]:
-    """Give the bots of a folder of the shelf; those of wheels that were unpacked with its own do not count.
+def pick_bot(listing: Listing, spec: Spec) -> Entry:
+    """Return the entry point that a spec means.
 
     Raises:
-        PluginError: it has none, or what is installed there cannot be told.
+        PluginError: there is none of that name or version, more than one, or the newest one is damaged.
     """
-    installed = read_record(folder)
+    newest = pick(listing, BOTS, spec.name)
+    for damaged, reason in listing.problems:
+        if same_name(damaged.distribution, newest.distribution) and (
+            same_version(damaged.version, spec.version)
+            if spec.version
+            else order(damaged.version) > order(newest.version)
+        ):
+            raise PluginError(reason)
+    return choose(listing.versions_of(spec.name), spec.version)
+
+
+def offers_of(folder: Path, installed: Installed) -> list[Entry]:
+    """Return the bots of a folder of the shelf; those of wheels that were unpacked with its own do not count.
+
+    Raises:
+        PluginError: it has none, or several where one was given another name.
+    """
     found = list(_offers_of(folder, installed))
-    if not found:
+    if not found or (installed.bot and len(found) > 1):
         raise _changed(folder, installed)
     return found
 
@@ -71,13 +126,32 @@ def _offers_of(folder: Path, installed: Installed) -> Iterator[Entry]:
     lib = str(folder / LIB)
     for entry in offers(BOTS, [lib]):
         if same_name(entry.distribution, installed.distribution):
-            yield entry._replace(folder=lib)
+            yield entry._replace(name=installed.bot or entry.name, folder=lib, digest=installed.sha256)
+
+
+def _by_name(found: Sequence[_Offer]) -> list[list[_Offer]]:
+    by_name: dict[str, list[_Offer]] = {}
+    for entry, installed_at in dict(found).items():
+        by_name.setdefault(entry.name.casefold(), []).append((entry, installed_at))
+    return list(by_name.values())
+
+
+def _are_versions(same: Sequence[_Offer]) -> bool:
+    """Say whether bots of one name, in whatever case, are versions of one bot: one from each place."""
+    bots = {(entry.name, _normal(entry.distribution)) for entry, _ in same}
+    return len(bots) == 1 and len({entry.folder for entry, _ in same}) == len(same)
+
+
+def _age(offer: _Offer) -> tuple[Version, datetime]:
+    entry, installed_at = offer
+    # A record may have been edited by hand.
+    return order(entry.version), installed_at if installed_at.tzinfo else installed_at.replace(tzinfo=UTC)
 
 
 def _changed(folder: Path, installed: Installed) -> PluginError:
     return PluginError(
         f"the files of {installed.distribution} {installed.version} in {folder} are no longer those of its "
-        f"wheel; arena bots remove {folder.name}, then install it again"
+        f"wheel; arena bots remove {title_of(folder)}, then install it again"
     )
 
 

@@ -14,6 +14,7 @@ from arena_plugins import (
     load_bot,
     load_game,
 )
+from arena_plugins.conformance import check_bot
 from arena_plugins.manager import BOTS, GAMES, load_all, load_entry, load_plugin
 
 if TYPE_CHECKING:
@@ -38,6 +39,18 @@ def test_hook_make_bot() -> None:
     limit = Limit(nodes=1)
     assert load_bot("first", game, seed=1).play(game.initial_state(), limit).action == 0
     assert load_bot("last", game, seed=1).play(game.initial_state(), limit).action == 8
+
+
+@pytest.mark.usefixtures("third_party")
+def test_one_process_holds_one_version_of_a_bot() -> None:
+    game = load_game("misere")
+    load_bot("first@1.2.0", game, seed=1)
+    with pytest.raises(PluginError, match=r"first@1\.3 is not in this Python environment, .* first 1\.2"):
+        load_bot("first@1.3", game, seed=1)
+    assert check_bot("first@1.2", game, seconds=0.01)[0].passed
+    assert "first@2" in check_bot("first@2", game, seconds=0.01)[0].detail
+    with pytest.raises(PluginError, match="only bots have versions; write misere"):
+        load_game("misere@1.2")
 
 
 @pytest.mark.usefixtures("third_party")

@@ -11,7 +11,8 @@ from arena_plugins.spec import OptionReader, Spec
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", fullmatch=True)
 KEYS = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,9}", fullmatch=True)
-SPECS = st.builds(Spec, NAMES, st.dictionaries(KEYS, st.text(), max_size=4))
+VERSIONS = st.just("") | st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.+!-]{0,127}", fullmatch=True)
+SPECS = st.builds(Spec, NAMES, st.dictionaries(KEYS, st.text(), max_size=4), VERSIONS)
 
 
 @given(SPECS)
@@ -37,6 +38,31 @@ def test_the_text_is_canonical() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "version", "options"),
+    [
+        ("edge", "edge", "", {}),
+        ("edge@0.1.0", "edge", "0.1.0", {}),
+        (" edge@1!2.0rc1.post2+local.3:a=1 ", "edge", "1!2.0rc1.post2+local.3", {"a": "1"}),
+        ("edge@3f2a91c0:a=b@c", "edge", "3f2a91c0", {"a": "b@c"}),
+        ("edge:a=b@c:d", "edge", "", {"a": "b@c:d"}),
+    ],
+)
+def test_a_version_stands_behind_the_name(
+    text: str, name: str, version: str, options: dict[str, str]
+) -> None:
+    spec = Spec.parse(text)
+    assert (spec.name, spec.version, spec.options) == (name, version, options)
+    assert str(spec) == text.strip()
+    assert spec.address == text.strip().partition(":")[0]
+
+
+def test_only_bots_have_versions() -> None:
+    with pytest.raises(PluginError, match=r"only bots have versions; write hex:size=3"):
+        Spec.parse("hex@1:size=3", versioned=False)
+    assert Spec.parse("hex:size=3", versioned=False).version == ""
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("", "does not begin with a name"),
@@ -49,6 +75,14 @@ def test_the_text_is_canonical() -> None:
         ('x:a="1', "cannot read"),
         ("x:a=1,a=2", '"a" twice'),
         (f"x:a={'y' * 4093}", r'"x:a=y{36}…" has 4,097 characters; a spec has at most 4,096'),
+        ("x@", '"x@" has an "@" without a version behind it; write x@0.1.0, or just x'),
+        ("x@:a=1", "without a version"),
+        ("x@1@2", "without a version"),
+        ("x@../y", "without a version"),
+        ("x@-1", "without a version"),
+        ("x@" + "1" * 129, "without a version"),
+        ("@1", "does not begin with a name"),
+        ("x@1:", "write x@1:key=value or just x@1"),
     ],
 )
 def test_a_malformed_spec_says_where(text: str, reason: str) -> None:

@@ -10,18 +10,15 @@ import stat
 from typing import TYPE_CHECKING
 
 from arena.sandbox.launch.kernel import mount, pivot_root, restrict_mounts
+from arena.sandbox.launch.places import COMPILED, SCRATCH, SHM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Recipe = Mapping[str, Sequence[str]]
 
-SCRATCH = "/scratch"
-COMPILED_NAME = ".numba"
-COMPILED = f"{SCRATCH}/{COMPILED_NAME}"
-_SHM = f"{SCRATCH}/.shm"
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
-_DEVICE_LINKS = {"shm": _SHM, "fd": "/proc/self/fd"} | {
+_DEVICE_LINKS = {"shm": SHM, "fd": "/proc/self/fd"} | {
     name: f"/proc/self/fd/{number}" for number, name in enumerate(("stdin", "stdout", "stderr"))
 }
 _EMPTY_FOLDER, _EMPTY_FILE = "/.empty", "/.nothing"
@@ -106,7 +103,7 @@ def _make_scratch(base: str, recipe: Recipe, user: int) -> int:
     (size,), (inodes,) = recipe["scratch"], recipe["inodes"]
     options = f"size={size},nr_inodes={inodes},mode=700,uid={user},gid={user}"
     mount("tmpfs", base + SCRATCH, "tmpfs", _NOSUID | _NODEV, options)
-    for folder in (COMPILED, _SHM):
+    for folder in (COMPILED, SHM):
         _make_folder(base + folder, user)
     for kept in recipe.get("compiled", ()):
         _copy_compiled(kept, base + COMPILED, user)

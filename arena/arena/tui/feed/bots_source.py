@@ -84,7 +84,8 @@ def read_status(lines: Iterable[str]) -> dict[tuple[str, str, str], str]:
         except (msgspec.DecodeError, msgspec.ValidationError):
             continue
         key = (show_name(bot.name), clean_text(bot.entry, _MAX_TEXT), show_name(bot.distribution))
-        found[key] = clean_text(bot.status, _MAX_TEXT)
+        # The newest version of a bot comes first.
+        found.setdefault(key, clean_text(bot.status, _MAX_TEXT))
     return found
 
 
@@ -112,7 +113,7 @@ def _checks() -> dict[str, tuple[CheckView, ...]]:
     """Give the last check of each spec, newest first, by the name of the bot."""
     found: defaultdict[str, list[CheckView]] = defaultdict(list)
     for checked in sorted(last_checks().values(), key=lambda checked: -checked.t):
-        found[checked.bot.partition(":")[0]].append(
+        found[checked.bot.partition(":")[0].partition("@")[0]].append(
             CheckView(
                 bot=clean_text(checked.bot, _MAX_TEXT),
                 game=clean_text(checked.game, _MAX_TEXT),

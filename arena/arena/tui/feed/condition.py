@@ -175,7 +175,8 @@ def _like(wanted: str, text: str) -> bool:
 
 
 def _like_bot(wanted: str, name: str) -> bool:
-    return not wanted or _like(wanted, name) or _like(wanted, name.partition(":")[0])
+    address = name.partition(":")[0]
+    return any(_like(wanted, text) for text in (name, address, address.partition("@")[0]))
 
 
 def _pattern(wanted: str) -> str:

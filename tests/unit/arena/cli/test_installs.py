@@ -31,7 +31,8 @@ def test_an_installed_bot_is_one_like_any_other(arena: CommandLine, wheel: Path)
     assert (rows["first"]["place"], rows["first"]["status"]) == ("folder", "ok")
     assert rows["random"]["place"] == "environment"
     (info,) = arena.objects("bots", "info", "first")
-    assert info["folder"] == str(arena.folder / "home" / "bots" / "first-legal" / "lib")
+    place = f"1.0-{sha256[:8]}"
+    assert info["folder"] == str(arena.folder / "home" / "bots" / "first-legal" / place / "lib")
     assert info["files"] == {".whl": sha256}
     failed = arena("bots", "check", "first", "--game", "tic-tac-toe", status=5).stdout
     assert failed.count("FAIL") == 1
@@ -79,7 +80,56 @@ def test_what_is_refused(arena: CommandLine, arguments: tuple[str, ...], said: s
 
 def test_a_broken_one_is_listed_and_can_be_removed(arena: CommandLine, wheel: Path) -> None:
     arena("bots", "install", wheel)
-    (arena.folder / "home" / "bots" / "first-legal" / "install.toml").unlink()
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]
+    (arena.folder / "home" / "bots" / "first-legal" / f"1.0-{digest}" / "install.toml").unlink()
     (row,) = (row for row in arena.objects("bots", "list") if row["place"] == "folder")
-    assert "arena bots remove first-legal" in str(row["status"])
-    assert arena.lines("bots", "remove", "first-legal") == ["removed first-legal"]
+    assert f"arena bots remove first-legal@{digest}," in str(row["status"])
+    assert (row["version"], row["newest"]) == ("1.0", False)
+    assert arena.lines("bots", "remove", f"first-legal@{digest}") == [f"removed first-legal@{digest}"]
+
+
+def test_versions_meet(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
+    """One bot from two wheels is two competitors; a third is called otherwise."""
+    files = {"first_legal.py": BOT}
+    new = make_wheel(tmp_path / "new", "first_legal", {"first": "first_legal"}, files, version="1.1rc1")
+    newest = hashlib.sha256(new.read_bytes()).hexdigest()[:8]
+    oldest = hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]
+    arena("bots", "install", new)
+    done = arena("bots", "install", wheel)
+    assert done.stderr == f"next: arena bots check first@{oldest}\n"
+    assert "is installed already" in arena("bots", "install", wheel, status=2).stderr
+    rows = [row for row in arena.objects("bots", "list") if row["name"] == "first"]
+    assert [(row["version"], row["hash"], row["newest"], row["status"]) for row in rows] == [
+        ("1.1rc1", newest, True, "ok"),
+        ("1.0", oldest, False, "ok"),
+    ]
+    table = arena.lines("bots", "list")
+    assert table[0].split()[:5] == ["Name", "Distribution", "Version", "Hash", "Newest"]
+    assert ["first", "first_legal", "1.0", oldest, "no"] in [line.split()[:5] for line in table]
+
+    arena("match", "first@1.0", "first@1.1rc1", *FAST, "--name", "duel")
+    assert {entry["bot"] for entry in arena.objects("crosstable", "duel")} == {"first@1.0", "first@1.1rc1"}
+    arena("tournament", f"first@{oldest}", "first", "random", *FAST, "--name", "cup")
+    arena("resume", "cup", "--rounds", 2, "--quiet")
+    twice = arena("tournament", "first@1.1RC1", "first", *FAST, status=2)
+    assert "is entered twice" in twice.stderr
+    missing = arena("match", "first@0.3", "first", *FAST, status=2)
+    assert missing.stderr == "arena: first@0.3 is not installed; there are 1.0, 1.1rc1\n"
+    game = arena("match", "first@1.0", "first", "--game", "tic-tac-toe@1", status=2)
+    assert "only bots have versions; write tic-tac-toe" in game.stderr
+
+    (info,) = arena.objects("bots", "info", "first@1.0")
+    assert (info["version"], info["spec"]) == ("1.0", "first")
+    checked = arena("bots", "check", f"first@{oldest}", "--game", "tic-tac-toe", status=5)
+    assert checked.stderr == f"arena: first@{oldest} failed 1 of the checks above\n"
+    severed = arena("bots", "remove", "first", status=2).stderr
+    assert f"remove one of first@{oldest} (1.0), first@{newest} (1.1rc1)" in severed
+    assert arena.lines("bots", "remove", "first@1.1rc1") == ["removed first"]
+
+    arena("bots", "install", new, "--as", "next")
+    arena("match", "next", "first", *FAST, "--name", "again")
+    assert "several" in arena("bots", "install", _two(tmp_path), "--as", "x", status=2).stderr
+
+
+def _two(folder: Path) -> Path:
+    return make_wheel(folder, "pair", {"one": "pair", "two": "pair"}, {"pair.py": BOT})

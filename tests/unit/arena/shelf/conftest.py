@@ -36,6 +36,16 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def my_bots(filled: Path, shelf: Path) -> Path:
-    """Give the folder of My_Bots on a shelf of this test's own."""
+    """Return the folder of My_Bots 1.0 on a shelf of this test's own."""
     shutil.copytree(filled, shelf)
-    return shelf / "my-bots"
+    (folder,) = (shelf / "my-bots").iterdir()
+    return folder
+
+
+@pytest.fixture
+def old_bots(my_bots: Path) -> Path:
+    """Return the folder of My_Bots 1.0 where releases without versions side by side put it."""
+    for path in my_bots.iterdir():
+        path.rename(my_bots.parent / path.name)
+    my_bots.rmdir()
+    return my_bots.parent

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,6 @@ from arena.shelf.install import install, remove
 from arena.shelf.listing import find_bot, list_bots
 from arena.shelf.records import read_record, wheel_folders
 from wheels import BOT, make_index, make_wheel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULE = {"a_bot.py": BOT}
 
@@ -33,7 +31,8 @@ def test_what_is_installed_is_on_record(my_bots: Path, filled: Path) -> None:
     assert installed.sha256 == hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert installed.also == {}
     assert sorted(path.name for path in my_bots.iterdir()) == ["install.toml", "lib"]
-    assert sorted(path.name for path in my_bots.parent.iterdir()) == ["my-bots"]
+    assert my_bots == my_bots.parents[1] / "my-bots" / f"1.0-{installed.sha256[:8]}"
+    assert [path.name for path in my_bots.parents[1].iterdir()] == ["my-bots"]
 
 
 def test_what_the_arena_lacks_comes_along(tmp_path: Path, shelf: Path) -> None:
@@ -43,8 +42,9 @@ def test_what_the_arena_lacks_comes_along(tmp_path: Path, shelf: Path) -> None:
     receipt = install("a_bot==1.0", index=make_index(tmp_path / "index", inner, outer))
     assert receipt.bots == ("a-bot",)
     assert receipt.installed.also == {inner.name: hashlib.sha256(inner.read_bytes()).hexdigest()}
-    assert read_record(shelf / "a-bot") == receipt.installed
-    assert {path.name for path in (shelf / "a-bot" / "lib").glob("*.py")} == {"a_bot.py", "inner.py"}
+    (folder,) = (shelf / "a-bot").iterdir()
+    assert read_record(folder) == receipt.installed
+    assert {path.name for path in (folder / "lib").glob("*.py")} == {"a_bot.py", "inner.py"}
     assert "inner" not in list_bots().entries
 
 
@@ -94,13 +94,6 @@ def test_bad_and_taken_names_are_refused(bots: tuple[str, ...], message: str, tm
     with pytest.raises(PluginError, match=message):
         install(str(wheel))
     assert sorted(list_bots().entries) == before
-
-
-def test_a_distribution_is_installed_once(my_bots: Path, tmp_path: Path) -> None:
-    wheel = make_wheel(tmp_path, "My_Bots", {"third": "a_bot"}, MODULE, version="2.0")
-    with pytest.raises(PluginError, match="my-bots is installed already; arena bots remove my-bots"):
-        install(str(wheel))
-    assert read_record(my_bots).version == "1.0"
 
 
 def test_a_failure_of_pip_leaves_nothing(tmp_path: Path, shelf: Path) -> None:
@@ -155,18 +148,20 @@ def test_of_two_at_once_the_second_is_refused(
 ) -> None:
     def unpack(_: object, folder: Path) -> None:
         folder.joinpath("mine").touch()
-        (shelf / "a-bot" / "lib").mkdir(parents=True)
+        (shelf / "a-bot" / place / "lib").mkdir(parents=True)
 
+    wheel = wheel_of(tmp_path)
+    place = f"1.0-{hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]}"
     monkeypatch.setattr(pip, "unpack", unpack)
     with pytest.raises(OSError, match="Directory not empty"):
-        install(str(wheel_of(tmp_path)))
-    assert [path.name for path in shelf.rglob("*")] == ["a-bot", "lib"]
+        install(str(wheel))
+    assert [path.name for path in shelf.rglob("*")] == ["a-bot", place, "lib"]
 
 
 @pytest.mark.parametrize("name", ["left", "RIGHT", "my_bots", "My.Bots"])
 def test_remove(my_bots: Path, name: str) -> None:
     assert remove(name) == ["left", "right"]
-    assert list(my_bots.parent.iterdir()) == []
+    assert list(my_bots.parents[1].iterdir()) == []
     with pytest.raises(PluginError, match='no bot "left"'):
         find_bot("left")
 
@@ -192,13 +187,14 @@ def test_what_cannot_be_removed(my_bots: Path, name: str, message: str) -> None:
     assert my_bots.is_dir()
 
 
-def test_two_of_one_name_are_not_guessed(my_bots: Path) -> None:
-    my_bots.rename(my_bots.with_name("left"))
-    (my_bots / "lib").mkdir(parents=True)
-    for name in ("install.toml", "lib/my_bots-1.0.dist-info"):
-        (my_bots / name).symlink_to(my_bots.with_name("left") / name)
-    with pytest.raises(PluginError, match="left may be that of left and my-bots"):
+def test_two_packages_of_one_name_are_not_guessed(my_bots: Path) -> None:
+    shutil.copytree(my_bots.parent, my_bots.parents[1] / "left")
+    with pytest.raises(
+        PluginError, match=r"left matches several packages \(left, my-bots\); name the package"
+    ):
         remove("left")
+    assert remove("my-bots") == ["left", "right"]
+    assert remove("left") == ["left", "right"]
 
 
 def test_nothing_of_the_wheel_runs(tmp_path: Path, shelf: Path) -> None:
@@ -206,6 +202,6 @@ def test_nothing_of_the_wheel_runs(tmp_path: Path, shelf: Path) -> None:
     line = f"import pathlib; pathlib.Path({str(canary)!r}).touch()\n"
     files = {"evil.py": line, "evil.pth": line, "sitecustomize.py": line, "setup.py": line}
     install(str(make_wheel(tmp_path, "evil", {"evil": "evil"}, files)))
-    assert find_bot("evil").folder == str(shelf / "evil" / "lib")
+    assert Path(find_bot("evil").folder).parents[1] == shelf / "evil"
     assert not canary.exists()
     assert "evil" not in sys.modules

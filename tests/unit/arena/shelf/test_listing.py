@@ -8,7 +8,7 @@ import pytest
 from arena.entrants import resolve
 from arena.errors import PluginError
 from arena.shelf.listing import find_bot, list_bots, verify
-from arena.shelf.records import hash_files
+from arena.shelf.records import hash_files, read_record
 from arena_plugins.entries import Entry
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ def test_both_places_are_listed(my_bots: Path) -> None:
     listing = list_bots()
     assert listing.problems == ()
     lib = str(my_bots / "lib")
-    assert listing.entries["left"] == Entry("left", "my_bots", "My_Bots", "1.0", lib)
+    digest = read_record(my_bots).sha256
+    assert listing.entries["left"] == Entry("left", "my_bots", "My_Bots", "1.0", lib, digest)
+    assert listing.versions_of("left") == (listing.entries["left"],)
+    assert listing.entries["left"].address == f"left@{digest[:8]}"
     assert listing.entries["random"].folder == ""
     assert find_bot("right").folder == lib
     with pytest.raises(PluginError, match='no bot "rihgt"; did you mean "right"'):
@@ -41,8 +44,7 @@ def test_without_a_shelf_the_environment_is_listed() -> None:
 def test_a_name_in_both_places_is_a_problem(
     my_bots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The very same distribution in both places is two, too: which of them would play?"""
-    distribute(tmp_path / "site", "my_bots", "[arena.bots]\nleft = my_bots\n")
+    distribute(tmp_path / "site", "your_bots", "[arena.bots]\nleft = your_bots\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     listing = list_bots()
     assert "left" not in listing.entries
@@ -62,7 +64,7 @@ def test_a_record_that_cannot_be_read_is_a_problem(text: str, my_bots: Path) -> 
     (my_bots / "install.toml").write_bytes(text.encode(errors="surrogateescape"))
     (problem,) = list_bots().problems
     assert problem.entry.name == "my-bots"
-    assert "arena bots remove my-bots, then install it again" in problem.reason
+    assert f"arena bots remove my-bots@{my_bots.name[-8:]}, then install it again" in problem.reason
     with pytest.raises(PluginError, match="cannot be told"):
         find_bot("my-bots")
 
