@@ -87,6 +87,13 @@ def test_what_the_kernel_counted_is_read(folder: Path) -> None:
     assert leaf.usage() == Usage(0, 5)
 
 
+def test_the_last_measure_is_kept(folder: Path) -> None:
+    leaf = Leaf(str(folder))
+    assert not leaf.remove()
+    (folder / "cpu.stat").write_text("usage_usec 9000000\n")
+    assert leaf.cpu_s() == pytest.approx(1.234567)
+
+
 def test_a_folder_that_is_no_group_is_refused(folder: Path) -> None:
     (folder / "cpu.stat").unlink()
     (before, after) = (os.dup(0) for _ in range(2))

@@ -133,6 +133,22 @@ def test_a_group_that_cannot_be_made_starts_nothing(
         spawn([sys.executable], Tier.T1)
 
 
+@TIERS
+def test_a_bot_gets_its_own_limits(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def make_leaf(_: Subtree, memory_bytes: int, tasks: int) -> Leaf:
+        asked.append((memory_bytes, tasks))
+        raise FileNotFoundError
+
+    monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: Subtree(Path("/nowhere")))
+    monkeypatch.setattr(Subtree, "make_leaf", make_leaf)
+    with pytest.raises(FileNotFoundError):
+        spawn([sys.executable], tier, Resources(memory_bytes=12345678, tasks=9))
+    # The first process of a container is the arena's, not the bot's.
+    assert asked == [(12345678, 10 if tier is Tier.T3 else 9)]
+
+
 def test_a_start_that_fails_leaves_no_group(group: Path | None) -> None:
     with pytest.raises(ValueError, match="null byte"):
         spawn([sys.executable, "\0"], Tier.T1)
@@ -223,6 +239,9 @@ def test_the_group_is_stopped_last_and_runs_first(monkeypatch: pytest.MonkeyPatc
     assert pause.resume() == 3.0
     assert done == [signal.SIGSTOP, "freeze", "waits", "thaw", signal.SIGCONT]
     assert pause.idle_cpu_s == 1.0
+    assert pause.cpu_s() == 5.0
+    pause.end()
+    assert pause.cpu_s() == 0.0
 
 
 @pytest.mark.parametrize(
