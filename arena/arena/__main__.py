@@ -1,5 +1,8 @@
 """The command `arena`."""
 
+import sys
+from pathlib import Path
+
 
 def main() -> None:
     """Run the command line."""
@@ -9,5 +12,12 @@ def main() -> None:
     run()
 
 
+def _forget_current_folder() -> None:
+    """Import nothing more from the current folder, which `python -m` puts first; a script does not."""
+    if not sys.flags.safe_path and sys.path[0] in {"", str(Path.cwd())}:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _forget_current_folder()
     main()

@@ -14,6 +14,7 @@ import msgspec
 from arena.errors import ConfigError, OptionError
 from arena.naming import check_text, cut_label
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.launch.calls import ALLOWABLE
 from arena.shelf.listing import list_bots, pick_bot, verify
 from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
@@ -34,7 +35,8 @@ _WHEEL = ".whl"
 """Among the files of a bot, the wheel it was installed from; no option can be called that."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 _PROCFS = "procfs"
-_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS)
+_ALLOW = "allow"
+_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _ALLOW)
 """Options of every bot that are the arena's affair, and unknown to the bot."""
 
 
@@ -56,6 +58,8 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """Its own limit, or None for the tournament's."""
     procfs: bool = False
     """Whether its process may read /proc in tiers where no other may."""
+    allow: tuple[str, ...] = ()
+    """Names of `arena.sandbox.launch.calls.ALLOWABLE`: system calls it may make where no other may."""
 
     @property
     def is_foreign(self) -> bool:
@@ -141,6 +145,7 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int) -> Competitor:
         options={key: value for key, value in absolute.options.items() if key not in _OUR_KEYS},
         limit=_own_limit(spec, margin_ms),
         procfs=_may_read_proc(spec),
+        allow=_allowed_calls(spec),
     )
 
 
@@ -191,6 +196,21 @@ def _may_read_proc(spec: Spec) -> bool:
         OptionError: it is neither on nor off.
     """
     return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
+
+
+def _allowed_calls(spec: Spec) -> tuple[str, ...]:
+    """Read the option `allow`, names joined by plus signs.
+
+    Raises:
+        OptionError: a name is not on the list.
+    """
+    names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
+    for name in names:
+        if name not in ALLOWABLE:
+            raise OptionError(
+                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
+            )
+    return names
 
 
 def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:

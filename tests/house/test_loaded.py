@@ -14,6 +14,7 @@ import pytest
 from children import arena_call, arena_environment, modules_after
 from small_nets import small_model
 from source_tree import ROOT
+from wheels import BOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,7 @@ FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
     "exec": ("tic-tac-toe", {"cmd": f"sh {ROOT / 'docs' / 'examples' / 'first-legal.sh'}"}),
     "gomocup": ("gomoku", {"cmd": f"{sys.executable} {ENGINE} {os.devnull} lf"}),
     "kaggle": ("connect-four", {"file": "agent.py"}),
+    "python": ("tic-tac-toe", {"file": "bot.py"}),
     "td-lambda": ("connect-four", {}),
 }
 """Bots that need a game or options of their own."""
@@ -76,6 +78,7 @@ def test_listing_imports_no_bot(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", BUNDLED)
 def test_playing_needs_no_framework(name: str, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def agent(): return 3", encoding="utf-8")
+    (tmp_path / "bot.py").write_text(BOT, encoding="utf-8")
     (tmp_path / "net.onnx").write_bytes(small_model("tic-tac-toe"))
     game, options = FOREIGN.get(name, ("tic-tac-toe", {}))
     code = f"""

@@ -136,4 +136,5 @@ def test_a_ponderer_gets_no_time() -> None:
 
     assert result.termination == "rules"
     # It waited for four moves of 50 ms each.
+    assert result.idle_cpu_ms[1] is not None
     assert result.idle_cpu_ms[1] < 40

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from errno import errorcode
 from pathlib import Path
 
 import click
 from rich_click import RichCommand
 
 from arena.cli.options import format_option
+
+_TRACE_MS = 60_000
+"""Milliseconds a traced bot has to start, and again to answer."""
+_TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "Allowed by"}
 
 
 @click.command(cls=RichCommand)
@@ -18,12 +23,22 @@ from arena.cli.options import format_option
     metavar="FILE",
     help="Also try the functions attack_*(targets) of this Python file in each tier.",
 )
+@click.option("--trace", metavar="SPEC", help="Show the system calls that the sandbox refuses to this bot.")
+@click.option(
+    "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays for --trace."
+)
 @format_option
-def doctor(*, file: Path | None, form: str) -> None:
+def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> None:
     """Attack canaries from each tier of isolation, and say which tier bots get.
 
     It takes some seconds. Nothing but files, sockets and processes made for the purpose is attacked.
+
+    With --trace no attack is made. The bot starts and answers one move in the tier that bots get, and the
+    system calls that were refused are listed. Most programs go on without them.
     """
+    if trace is not None:
+        _trace(trace, game, form)
+        return
     from arena.cli.guarantees import attack_rows, collect_facts, own_rows, print_facts
     from arena.cli.output import emit, emit_one
     from arena.sandbox.canaries.own import names_in
@@ -43,3 +58,38 @@ def doctor(*, file: Path | None, form: str) -> None:
         emit_one("doctor", {**facts._asdict(), "attacks": rows}, form)
     else:
         emit("attack", rows, form, {})
+
+
+def _trace(spec: str, game: str, form: str) -> None:
+    from arena.cli.exits import BotFailedError
+    from arena.cli.output import emit, say
+    from arena.entrants import resolve
+    from arena.errors import ConfigError
+    from arena.executor.preflight import describe_fault, preflight
+    from arena.referee.timecontrol import TimeControl
+    from arena.sandbox.grade import default_tier
+    from arena.sandbox.tier import Tier
+    from arena.sandbox.trace import Tracer
+    from arena_plugins import load_game
+
+    tier = default_tier()
+    if tier < Tier.T2:
+        raise ConfigError(
+            f"no system call is refused in tier {tier}, the strongest here; arena doctor says why"
+        )
+    competitor = resolve([spec], margin_ms=0)[0]
+    limit = TimeControl(mode="move", move_ms=_TRACE_MS)
+    with Tracer() as tracer:
+        fault = preflight(
+            competitor, load_game(game), limit, tier=tier, init_s=_TRACE_MS / 1000, tracer=tracer
+        )
+    rows = [
+        {"call": call.name, "times": call.times, "error": errorcode[call.error], "allow": call.allowed_by}
+        for call in tracer.refused()
+    ]
+    if rows or form != "table":
+        emit("refused", rows, form, _TRACE_COLUMNS, tuple(_TRACE_COLUMNS))
+    else:
+        say(f"tier {tier} refused {spec} no system call")
+    if fault is not None:
+        raise BotFailedError(f"{spec} did not answer a move in tier {tier}: {describe_fault(fault)}")

@@ -17,6 +17,7 @@ from arena.executor.channel import Channel
 from arena.executor.parcel import pack, unpack
 from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
+from arena.own import safe_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -163,6 +164,8 @@ class LocalPool:
         self._pids: set[int] = set()
         self._executor = self._start()
 
+    # Its first semaphore starts a process that counts them, each of its first tasks a worker.
+    @safe_path()
     def _start(self) -> Executor:
         executor = ProcessPoolExecutor(
             self.num_workers,

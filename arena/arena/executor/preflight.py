@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
+from arena.referee.hosted import HostedSeat
 from arena.referee.seats import Fault, SeatSetup
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, PluginError, Termination
@@ -15,16 +16,31 @@ from arena_plugins import OptionError, PluginError, Termination
 if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.referee.clock import TimeControl
+    from arena.sandbox.trace import Tracer
     from arena_plugins import Game
 
 _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
 """How the cause of a refused option begins, from a host and in this process."""
 
 
-def preflight(
-    competitor: Competitor, game: Game, limit: TimeControl, *, tier: str, init_s: float
+def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
+    competitor: Competitor,
+    game: Game,
+    limit: TimeControl,
+    *,
+    tier: str,
+    init_s: float,
+    tracer: Tracer | None = None,
 ) -> Fault | None:
     """Start a bot, ask it for its first move, and end it; None is a pass.
+
+    Args:
+        competitor: the bot.
+        game: what it plays.
+        limit: its time, unless it has a limit of its own.
+        tier: how it is kept apart.
+        init_s: seconds it has to start.
+        tracer: counts the system calls that are refused to it.
 
     Raises:
         OptionError: an option is refused before the bot is started.
@@ -37,6 +53,8 @@ def preflight(
         raise
     except PluginError as error:
         return Fault(Termination.INIT_CRASH, {"cause": str(error)})
+    if isinstance(made, HostedSeat):
+        made.tracer = tracer
     with workspace(), closing(made) as seat:
         fault = seat.start(setup)
         if fault is not None:

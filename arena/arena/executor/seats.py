@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
+import platform
 from collections import OrderedDict
 from contextlib import suppress
 from functools import cache
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.entrants import files_of
+from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
@@ -104,6 +105,7 @@ def make_seat(
         )
     command = _command(competitor, game_name)
     readable, engine = Readable(()).with_program(command), None
+    program_runs = record.name == EXEC or CMD in competitor.options
     if record.name != EXEC:
         if CMD not in competitor.options:
             program_cores = None
@@ -117,8 +119,12 @@ def make_seat(
         version=record.version,
         tier=tier,
         resources=Resources(
-            procfs=competitor.procfs, compiled=compiled_folder(competitor), keeps_compiled=keeps_compiled
+            procfs=competitor.procfs,
+            allow=competitor.allow,
+            compiled=compiled_folder(competitor),
+            keeps_compiled=keeps_compiled,
         ),
+        runtime="" if program_runs else f"python {platform.python_version()}",
         readable=readable,
         engine=engine,
         cores=program_cores,
@@ -172,7 +178,7 @@ def _command(competitor: Competitor, game_name: str) -> list[str]:
     if competitor.record.name == EXEC:
         return exec_command(competitor.options)
     return host_command(
-        sys.executable,
+        interpreter(),
         entry=competitor.entry,
         name=competitor.record.name,
         version=competitor.record.version,

@@ -6,7 +6,6 @@ One that was installed apart is tried in the sandbox, with the path and the file
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +15,7 @@ from arena.errors import ConfigError
 from arena.executor.fenced import Done, run_fenced
 from arena.executor.seats import bot_files, bot_path
 from arena.executor.workspace import workspace
+from arena.own import own_python
 from arena.sandbox.resources import Resources
 from arena_plugins.command import Start
 from arena_plugins.conformance import Check
@@ -45,7 +45,7 @@ def load_status(group: str, entry: Entry) -> str:
                 readable = bot_files("", entry.folder)
                 done = run_fenced(_python(_LOAD, arguments, entry.folder), readable, _LOAD_S)
         else:
-            done = _run([sys.executable, "-c", _LOAD, *arguments], _LOAD_S)
+            done = _run(own_python("-c", _LOAD, *arguments), _LOAD_S)
     except ConfigError as error:
         return f"not tried: {error}"
     if done.code is None:
@@ -65,7 +65,7 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
     if competitor.folder:
         done = _run_kit_apart(competitor, game, seconds)
     else:
-        done = _run([sys.executable, "-m", "arena_plugins.kit", bot, game, str(seconds)], _KIT_S)
+        done = _run(own_python("-m", "arena_plugins.kit", bot, game, str(seconds)), _KIT_S)
     if done.code is None:
         return [_broken(0, f"no end within {_KIT_S:g} s")]
     return _checks(done)
@@ -92,7 +92,7 @@ def _run_kit_apart(competitor: Competitor, game: str, seconds: float) -> Done:
             _python(_KIT, arguments, competitor.folder),
             readable,
             _KIT_S,
-            resources=Resources(procfs=competitor.procfs),
+            resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
             engine=engine,
         )
 
@@ -100,7 +100,7 @@ def _run_kit_apart(competitor: Competitor, game: str, seconds: float) -> Done:
 def _python(code: str, arguments: list[str], folder: str) -> list[str]:
     """Give the command that runs code as the host of a bot that was installed apart is run."""
     path = msgspec.json.encode(bot_path(folder)).decode()
-    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, path, *arguments]
+    return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, path, *arguments)
 
 
 def _start_of(competitor: Competitor, game: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from arena.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 _PREFIX = "arena-run-"
+_SWEEP_S = 0.5
+"""Seconds a start may spend on what killed runs left; the starts after it go on with the rest."""
 
 
 @contextmanager
@@ -31,7 +35,7 @@ def workspace() -> Generator[Path]:
         yield folder
     finally:
         tempfile.tempdir = before
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
         if lock is not None:
             os.close(lock)
 
@@ -50,10 +54,11 @@ def _make(base: Path) -> tuple[Path, int | None]:
 
 
 def _sweep(base: Path) -> None:
+    deadline = time.monotonic() + _SWEEP_S
     for folder in base.glob(f"{_PREFIX}*"):
         lock = _lock(folder)
         if lock is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder, deadline - time.monotonic())
             os.close(lock)
 
 

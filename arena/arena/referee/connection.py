@@ -24,6 +24,8 @@ STDERR_KEPT = 1 << 16
 """Bytes of the end of stderr that are kept."""
 _WATCH_S = 0.05
 """Seconds between two looks at what a bot holds, whether it thinks long or answers often."""
+_SCRATCH_PART = 20
+"""So many times as long as it takes to look through a scratch folder passes till the next time."""
 _BEAT_S = 0.01
 """Seconds of one wait; how much longer it took tells how late this process was scheduled."""
 _LARGEST_PIPE = 1 << 20
@@ -47,6 +49,7 @@ class Connection:
         self._unsent = b""
         self._stderr = bytearray()
         self._watch_at = 0.0
+        self._scratch_at = 0.0
         self._is_late = False
         self._stdin, self._stdout = process.stdin, process.stdout
         self._poll = select.poll()
@@ -98,7 +101,7 @@ class Connection:
 
         Raises:
             FaultError: limits, framing or schema were broken, the bot ended (`crash`) or took too much
-                memory (`oom`).
+                memory or scratch space (`oom`).
         """
         lines = self._lines
         while (line := lines.next_line()) is None:
@@ -176,6 +179,19 @@ class Connection:
             raise FaultError(Termination.CRASH, cause)
         if used.resident_bytes > self._memory_bytes:
             raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
+        self._check_scratch()
+
+    def _check_scratch(self) -> None:
+        began = time.monotonic()
+        if began < self._scratch_at:
+            return
+        excess = self.process.scratch_excess()
+        # An empty folder takes microseconds, a full one milliseconds, in which no answer is read.
+        self._scratch_at = began + _SCRATCH_PART * (time.monotonic() - began)
+        if excess:
+            # At once, since a bot that writes goes on writing while it is judged.
+            self.process.kill()
+            raise FaultError(Termination.OOM, f"its scratch folder holds {excess}", scratch=excess)
 
     def _take(self, events: list[tuple[int, int]]) -> None:
         for fd, _ in events:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
@@ -42,6 +43,8 @@ _IDLE_S = 5.0
 """Seconds after which a warm process must show that it still answers."""
 _PING_S = 1.0
 """Seconds it has for that."""
+_MUCH = 0.5
+"""A process that used this part of its scratch folder is not kept for another match."""
 _NUM_IDS = 64
 """Ids of questions that are drawn at once."""
 
@@ -71,6 +74,7 @@ class HostedSeat:
         tier: Tier = Tier.T1,
         resources: Resources | None = None,
         ponders: bool = False,
+        runtime: str = "",
         readable: Readable | None = None,
         engine: Sequence[str] | None = None,
         cores: Collection[int] | None = None,
@@ -84,6 +88,7 @@ class HostedSeat:
             tier: how to keep it apart.
             resources: its limits; None for the defaults.
             ponders: True lets it compute while its opponent thinks.
+            runtime: what runs its code, for the record; empty if that is unknown.
             readable: what it may read from T2 on; None for all that this interpreter can import.
             engine: a program that is started beside it, and its arguments.
             cores: those it may run on; None for those of this process.
@@ -91,9 +96,13 @@ class HostedSeat:
         self.name = name
         self.version = version
         self.tier = tier
+        self.limits = "polled"
+        self.runtime = runtime
         self.deterministic = False
         self.wire = WireLog()
         """What was said in the match that was started last."""
+        self.tracer: Tracer | None = None
+        """Counts the system calls that are refused to processes started from now on."""
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
@@ -122,9 +131,9 @@ class HostedSeat:
         return self._pause.cpu_s()
 
     @property
-    def idle_cpu_s(self) -> float:
-        """Seconds of CPU the bot has used in this match while it was to wait."""
-        return self._pause.idle_cpu_s
+    def idle_cpu_s(self) -> float | None:
+        """Seconds of CPU the bot used while it had to wait, by the last look; None if not measured."""
+        return self._pause.idle_cpu_s if self._pause.is_measured else None
 
     def start(self, setup: SeatSetup) -> Fault | None:
         """Start the process if there is no warm one in order, and get it ready for a match."""
@@ -134,19 +143,22 @@ class HostedSeat:
         warm = self._warm()
         window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
+        self._pause.begin()
         try:
+            if warm is not None and not self._goes_on(warm, setup):
+                warm, connection = None, self._spawn()
+                window = window._replace(began=time.monotonic())
             if warm is None:
                 self._wants_board = (
                     greet(connection, self._limits, window.began + setup.init_s).board is not False
                 )
                 window = window._replace(began=time.monotonic())
                 self._pause.look_around()
-            self.deterministic = get_ready(connection, setup)
+                self.deterministic = get_ready(connection, setup)
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
             return self._end(connection, error, window)
-        self._pause.idle_cpu_s = 0.0
         self._rest()
         return None
 
@@ -171,6 +183,7 @@ class HostedSeat:
         self._is_busy = True
         try:
             connection.refuse_leftovers()
+            self._refuse_pondering(clock.thought_s(1 - player))
             # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
             began = connection.send(go)
             used_s = self._pause.resume()
@@ -192,6 +205,17 @@ class HostedSeat:
             return None
         try:
             connection.refuse_leftovers()
+        except FaultError as error:
+            return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+        return None
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        """Measure the CPU the bot has used while it had to wait; from T2 on, too much is a fault."""
+        connection = self._connection
+        if connection is None:
+            return None
+        try:
+            self._refuse_pondering(opponent_s)
         except FaultError as error:
             return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
@@ -223,7 +247,12 @@ class HostedSeat:
     def _spawn(self) -> Connection:
         with _on_cores(self._cores):
             process = spawn(
-                self._command, self.tier, self._resources, readable=self._readable, engine=self._engine
+                self._command,
+                self.tier,
+                self._resources,
+                readable=self._readable,
+                engine=self._engine,
+                tracer=self.tracer,
             )
         self._connection = Connection(process, self._limits, self.wire)
         self._pause = Pause(process.pid, is_allowed=not self._ponders)
@@ -240,14 +269,49 @@ class HostedSeat:
             # What it did after its last match was over is no part of this one.
             self._drop(connection)
             return None
+        if connection.process.scratch_excess(_MUCH):
+            # It is never emptied, and the rest might not do for a match.
+            self._drop(connection)
+            return None
         self._pause.resume()
         now = time.monotonic()
         is_fresh = now - self._idle_from < _IDLE_S
         if connection.has_unsent or not (is_fresh or is_awake(connection, now + _PING_S)):
             self._drop(connection)
             return None
-        connection.process.scratch.wipe()
         return connection
+
+    def _goes_on(self, warm: Connection, setup: SeatSetup) -> bool:
+        """Get the process of the match before ready; False if it has ended well instead, as it may.
+
+        A bot that plays one match learns that it is over when it is resumed, which is now.
+
+        Raises:
+            FaultError: it did not get ready, nor did it exit with code 0.
+        """
+        try:
+            self.deterministic = get_ready(warm, setup)
+        except FaultError as error:
+            if error.termination is not Termination.CRASH or warm.process.kill(_QUIT_S).code != 0:
+                raise
+            self._drop(warm)
+            self._is_busy = True
+            self.wire.begin()
+            return False
+        return True
+
+    def _refuse_pondering(self, opponent_s: float) -> None:
+        self._pause.settle()
+        # In T1 any bot could go on: there the time is on record, and no rule is broken.
+        if self._ponders or self.tier < Tier.T2:
+            return
+        used_s, most_s = self._pause.idle_cpu_s, self._pause.bound_s(opponent_s)
+        if used_s > most_s:
+            raise FaultError(
+                Termination.PONDERING,
+                f"it used {used_s * 1000:.0f} ms of CPU while it had to wait, "
+                f"of which {most_s * 1000:.0f} ms are tolerated",
+            )
 
     def _rest(self) -> None:
         """Leave the bot to wait."""
@@ -257,11 +321,12 @@ class HostedSeat:
 
     def _end(self, connection: Connection, error: FaultError, window: _Window) -> Fault:
         elapsed_s = time.monotonic() - window.began
+        self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
         stalled = self._is_stall(connection, error, window, elapsed_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
-        detail["idle_cpu_ms"] = round(self.idle_cpu_s * 1000, 3)
+        detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
         end = connection.process.kill(_DEATH_S if died else 0.0)
         connection.read_last_stderr()
@@ -285,6 +350,7 @@ class HostedSeat:
         )
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
+        self._pause.end()
         connection.process.kill(grace_s)
         connection.close()
         connection.process.close()

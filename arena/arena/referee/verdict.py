@@ -24,11 +24,15 @@ _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
 class FaultError(Exception):
     """A bot forfeits; inside the referee only, a seat gives it out as a `Fault`."""
 
-    def __init__(self, termination: Termination, cause: str, offending: bytes = b"") -> None:
+    def __init__(
+        self, termination: Termination, cause: str, offending: bytes = b"", scratch: str = ""
+    ) -> None:
         super().__init__(cause)
         self.termination = termination
         self.cause = cause
         self.offending = offending
+        self.scratch = scratch
+        """Which bound its scratch folder exceeded, if that is the cause."""
 
 
 def evidence(error: FaultError, seat: Seat, elapsed_s: float, limit_ms: float) -> Detail:
@@ -43,6 +47,8 @@ def evidence(error: FaultError, seat: Seat, elapsed_s: float, limit_ms: float) -
     }
     if error.offending:
         detail["offending"] = repr(error.offending[:MAX_OFFENDING])
+    if error.scratch:
+        detail["scratch"] = error.scratch
     return detail
 
 

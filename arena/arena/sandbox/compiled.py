@@ -11,7 +11,6 @@ import importlib.metadata
 import os
 import platform
 import secrets
-import shutil
 import stat
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena import home
+from arena.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,7 +79,7 @@ def keep(cache: Path | int, folder: Path) -> None:
             fresh.rename(folder)
         finally:
             for work in (fresh, old):
-                shutil.rmtree(work, ignore_errors=True)
+                remove(work)
         _prune(folder.parent)
 
 
@@ -145,7 +145,7 @@ def _prune(base: Path) -> None:
     kept = [path for _, path in ages if not path.name.startswith(_WORK)]
     stale = [path for age, path in ages if path.name.startswith(_WORK) and age > _STALE_S]
     for path in (*kept[_MAX_FOLDERS:], *stale):
-        shutil.rmtree(path, ignore_errors=True)
+        remove(path)
 
 
 @cache

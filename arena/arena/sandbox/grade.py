@@ -16,6 +16,7 @@ import msgspec
 
 from arena import home
 from arena.errors import ConfigError
+from arena.own import interpreter
 from arena.sandbox.attacks.promises import ATTACKS, CONTROL, KEPT
 from arena.sandbox.canaries.trial import ALL, QUICK, try_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
@@ -141,7 +142,7 @@ def _circumstances() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     parts = [
         *(boot, *(os.uname() if hasattr(os, "uname") else ())),
-        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", sys.executable, sys.version),
+        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),
         importlib.metadata.version("bot-arena"),
         *(f"{path.name} {path.stat().st_mtime_ns}" for path in sorted(Path(__file__).parent.rglob("*.py"))),
     ]

@@ -12,13 +12,15 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import NoReturn  # the module takes a while to import
 
 _CANNOT_RUN = 127
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _LENGTH_BYTES = 8
-_NUM_DESCRIPTORS = 4
-"""Of a request: standard input, output and error, and the control socket."""
+_NUM_STREAMS = 3
+_NUM_DESCRIPTORS = 5
+"""At most, of a request: standard input, output and error, the control socket, and the socket to a tracer."""
 _SHORT_WAIT_MS = 0
 
 Recipe = dict[str, list[str]]
@@ -54,14 +56,17 @@ def read(text: str) -> Recipe:
 def _serve(descriptor: int) -> None:
     """Start a bot for each request until the arena closes the socket.
 
-    A request is the length of a recipe in eight bytes, the recipe, and four descriptors; the answer is the
+    A request is the length of a recipe in eight bytes, the recipe, and its descriptors; the answer is the
     process id in eight bytes, or the negative number of the error.
     """
+    import resource
+    import select
     import socket
 
     from arena.sandbox.launch import kernel, landlock, namespaces, privileges, seccomp, view
 
-    del landlock, seccomp, view  # imported for the children
+    # For the children, which cannot import what is not in the view of their bot.
+    del resource, select, landlock, seccomp, view
     privileges.die_with_parent()
     arena = socket.socket(fileno=descriptor)
     while True:
@@ -96,10 +101,11 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
     import socket
 
     try:
-        for target, descriptor in enumerate(descriptors[: _NUM_DESCRIPTORS - 1]):
+        for target, descriptor in enumerate(descriptors[:_NUM_STREAMS]):
             os.dup2(descriptor, target)
             os.close(descriptor)
-        control = socket.socket(fileno=descriptors[-1])
+        control = socket.socket(fileno=descriptors[_NUM_STREAMS])
+        recipe["trace"] = [str(fd) for fd in descriptors[_NUM_STREAMS + 1 :]]
         os.setsid()
         os.environ.clear()
         os.environ.update(dict(entry.split("=", 1) for entry in recipe["environment"]))
@@ -219,9 +225,29 @@ def _lock_in(recipe: Recipe) -> None:
     if "locks" in recipe:
         from arena.sandbox.launch import landlock, seccomp
 
+        tracer = _tracer(recipe)
         if "read" in recipe:
             landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
-        seccomp.restrict(os.uname().machine, recipe.get("allow", []))
+        machine, extra = os.uname().machine, recipe.get("allow", [])
+        if tracer is None:
+            seccomp.restrict(machine, extra)
+        else:
+            tracer(seccomp.restrict_traced(machine, extra))
+
+
+def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
+    """Return what sends a listener to the tracer; None without one. Later the module could not be read."""
+    if not recipe["trace"]:
+        return None
+    import socket
+
+    def send(listener: int) -> None:
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, listener.to_bytes(4, sys.byteorder))
+        with socket.socket(fileno=int(recipe["trace"][0])) as channel:
+            channel.sendmsg([b"."], [rights])
+        os.close(listener)
+
+    return send
 
 
 def _refuse(message: str) -> "NoReturn":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.sandbox.readable import Readable
+    from arena.sandbox.trace import Tracer
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
@@ -56,6 +57,7 @@ class Process:
         """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
         """Its folder on the host; in a container the folder it has is another one, in memory."""
+        self._scratch_bounds = resources.scratch_bounds()
         self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
         self.pid = started.pid
         """Also the id of its process group; in a container that of its first process."""
@@ -73,14 +75,6 @@ class Process:
     def main_pid(self) -> int:
         """The process that plays, whose processor time is the bot's; in a container it is not the leader."""
         return list(islice(family.members(self.pid), 1 + self._num_keepers))[-1]
-
-    @property
-    def is_scratch_half_full(self) -> bool:
-        """Whether its scratch folder in memory has used over half of its bytes or entries."""
-        if self._inside is None:
-            return False
-        state = os.fstatvfs(self._inside)
-        return state.f_bavail * 2 < state.f_blocks or state.f_favail * 2 < state.f_files
 
     def open_scratch(self, name: str) -> int:
         """Open a regular file in the scratch folder of a process that has ended; return the descriptor.
@@ -112,6 +106,20 @@ class Process:
             # What many processes share was counted for each: a crowd is no hoard.
             self._max_rss = max(self._max_rss, resident)
         return family.Usage(resident, tasks)
+
+    def scratch_excess(self, part: float = 1.0) -> str:
+        """Return the bound, or the part of it, that its scratch folder exceeds, in words; empty if none.
+
+        The folder of a container is a file system, of which the kernel keeps the bounds.
+        """
+        if self._inside is None:
+            return self.scratch.excess(self._scratch_bounds, part)
+        if part >= 1:
+            return ""
+        state = os.fstatvfs(self._inside)
+        num_bytes, num_entries = state.f_blocks - state.f_bfree, state.f_files - state.f_ffree
+        used = max(num_bytes / state.f_blocks, num_entries / state.f_files)
+        return f"{used:.0%} of what it may" if used > part else ""
 
     def kill(self, grace_s: float = 0.0) -> Exit:
         """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
@@ -179,13 +187,14 @@ class Process:
         return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources | None = None,
     *,
     readable: Readable | None = None,
     engine: Sequence[str] | None = None,
+    tracer: Tracer | None = None,
 ) -> Process:
     """Start a bot.
 
@@ -202,6 +211,7 @@ def spawn(
         resources: its limits; None for the defaults.
         readable: what it may read from T2 on; None for all that this interpreter can import.
         engine: program and arguments of an engine, the program absolute.
+        tracer: counts the system calls that the filter refuses; in tiers without a filter nothing.
 
     Raises:
         ConfigError: `tier` is not one for processes, or not to be had on this system.
@@ -217,7 +227,12 @@ def spawn(
                 compiled.take(Path(resources.compiled), scratch.cache)
             if user is not None:
                 scratch.give_to(user)
-        started = start(recipe, environment(str(scratch.home), str(scratch.cache)), scratch.home)
+        started = start(
+            recipe,
+            environment(str(scratch.home), str(scratch.cache)),
+            scratch.home,
+            None if tracer is None else tracer.descriptor,
+        )
     except BaseException:
         scratch.remove()
         raise

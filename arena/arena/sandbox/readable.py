@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import StoreError
 from arena.home import cache, home, store_path
+from arena.own import interpreter
 from arena_plugins.entries import BOTS, list_plugins
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
     """Give what Python needs to read with this `sys.path`, without the files of other bots than `module`."""
     hidden = [*_arenas_own(), *_other_bots(path, module)]
     base = Path(sys.base_prefix)
-    own = (os.path.realpath(sys.executable), str(Path(sys.prefix, "pyvenv.cfg")))
-    found = Readable(own, shown=(sys.executable, own[1]))
+    own = (os.path.realpath(interpreter()), str(Path(sys.prefix, "pyvenv.cfg")))
+    found = Readable(own, shown=(interpreter(), own[1]))
     for folder in (base / "lib", *map(Path, path)):
         if folder.name in _SITE or folder.is_relative_to(base / "lib") or folder.is_file():
             found = _joined(found, _without(folder, hidden))

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
+from arena.own import interpreter
 from arena.sandbox.container import container_entries
 from arena.sandbox.launch.calls import ALLOWABLE
 from arena.sandbox.launch.places import COMPILED, SCRATCH
@@ -49,7 +50,7 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
     if in_container:
         user = unused_user_inside(filter(os.path.exists, readable.shown))
     else:
-        programs = (sys.executable, LAUNCHER, command[0], *(engine or ())[:1])
+        programs = (interpreter(), LAUNCHER, command[0], *(engine or ())[:1])
         needed = [*programs, *filter(os.path.exists, readable.paths)]
         user = unused_user(needed, below=str(scratch.root.parent))
     entries = [("parent", str(os.getpid())), ("tier", tier.value)]
@@ -114,6 +115,6 @@ def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_con
             *(("names", path) for path in readable.names),
             *(("write", str(path)) for path in (scratch.home, scratch.cache)),
         ]
-        calls: Entries = []
+        calls = [("allow", name) for name in resources.allow]
     landlock = [*files, *(("device", path) for path in DEVICES)] if landlock_abi() else []
     return [("locks", ""), *landlock, *calls]

@@ -6,6 +6,8 @@ import os
 
 import msgspec
 
+from arena.sandbox.scratch import ScratchBounds
+
 _ONE_THREAD = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
@@ -23,9 +25,11 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     address_bytes: int = 4 << 30
     """Address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
     scratch_bytes: int = 1 << 26
-    """The largest file."""
-    scratch_entries: int = 4096
-    """Files and folders in its scratch folder."""
+    """All that lies in its scratch folder, and the largest file."""
+    scratch_entries: int = 4_096
+    """Files, folders, links and whatever else lies there, together."""
+    scratch_depth: int = 32
+    """Folders in folders."""
     open_files: int = 256
     """File descriptors."""
     tasks: int = 128
@@ -36,10 +40,16 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """
     procfs: bool = False
     """Whether it may read /proc, which TensorFlow needs to start."""
+    allow: tuple[str, ...] = ()
+    """Names of `launch.calls.ALLOWABLE` whose system calls it may make in T2, too."""
     compiled: str = ""
     """The folder of what its code compiled before, of which it gets a copy; empty for none."""
     keeps_compiled: bool = False
     """Whether what it compiles goes there when it has ended."""
+
+    def scratch_bounds(self) -> ScratchBounds:
+        """Give how much may lie in its scratch folder."""
+        return ScratchBounds(self.scratch_bytes, self.scratch_entries, self.scratch_depth)
 
     def rlimits(self) -> list[str]:
         """Give the limits the kernel keeps, as `NAME=VALUE` with the names of RLIMIT constants."""

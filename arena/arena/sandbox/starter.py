@@ -16,13 +16,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from arena.own import own_python
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 CODE = str(Path(__file__).parents[2])
 """The folder the package `arena` lies in."""
-_INTERPRETER = (sys.executable, "-I", "-S", "-B")
+_INTERPRETER = own_python("-I", "-S", "-B")
 _LENGTH_BYTES = 8
 
 
@@ -86,23 +88,24 @@ _starters: list[_Starter] = []
 """At most one: that of this process."""
 
 
-def start(recipe: bytes, environment: Mapping[str, str], folder: Path) -> Started:
+def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: int | None = None) -> Started:
     """Start the process of a recipe.
 
     Args:
         recipe: as `arena.sandbox.recipe.encode` writes it.
         environment: all its variables.
-        folder: where it works; it also takes the recipe where there is no starter.
+        folder: where it works; the recipe goes beside it where there is no starter.
+        tracer: a socket that takes the listener to refused calls; only with a starter.
 
     Raises:
         OSError: the process cannot be started.
     """
     if sys.platform == "linux":
-        return _start_by_clone(recipe)
+        return _start_by_clone(recipe, [] if tracer is None else [tracer])
     return _start_fresh(recipe, environment, folder)
 
 
-def _start_by_clone(recipe: bytes) -> Started:
+def _start_by_clone(recipe: bytes, more: list[int]) -> Started:
     with ExitStack() as theirs, ExitStack() as ours:
         (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe() for _ in range(3))
         for fd in (their_in, their_out, their_err):
@@ -113,7 +116,7 @@ def _start_by_clone(recipe: bytes) -> Started:
         theirs.callback(there.close)
         ours.callback(here.close)
         here.setblocking(False)  # noqa: FBT003 - the only way to call it
-        pid = _request(recipe, [their_in, their_out, their_err, there.fileno()])
+        pid = _request(recipe, [their_in, their_out, their_err, there.fileno(), *more])
         ours.pop_all()
     return Started(pid, our_in, our_out, our_err, here)
 

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from arena import removal
 from arena.errors import PluginError
 from arena.shelf import pip
+from arena.shelf.bounds import MAX_BYTES, check_sum
 from arena.shelf.listing import list_bots, offers_of, same_name
 from arena.shelf.records import (
     LIB,
@@ -94,10 +96,11 @@ def install(
         _check_absent(wheel)
         bots = _check_bots(wheel, name)
         wheels = [wheel, *lacking(wheel, extras, fetch)]
+        check_sum(wheel.path.name, [each.extent for each in wheels])
         installed = _unpack(wheels, work / "done", name or "")
         _shelve(work / "done", version_folder(wheel.name, wheel.version, wheel.sha256))
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        removal.remove(work)
     return Receipt(installed, bots)
 
 
@@ -128,7 +131,7 @@ def remove(text: str) -> list[str]:
     folder = entries[choose(newest_first, version)]
     gone = _hidden(shelf_folder())
     discard(folder, gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    removal.remove(gone)
     return found[folder]
 
 
@@ -149,6 +152,8 @@ def _obtain(what: str, work: Path, fetch: partial[Wheel]) -> tuple[Wheel, set[st
 def _copy(source: Path, work: Path) -> Wheel:
     if not source.is_file():
         raise PluginError(f"there is no file {source}; give the path of a wheel, or the name of a package")
+    if source.stat().st_size > MAX_BYTES:
+        raise PluginError(f"{source.name} is refused: it is larger than {MAX_BYTES} bytes")
     copy = work / "own" / source.name
     copy.parent.mkdir()
     shutil.copyfile(source, copy)
@@ -300,4 +305,4 @@ def _sweep(shelf: Path) -> None:
     for folder in shelf.glob(f"{_HIDDEN}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                removal.remove(folder)

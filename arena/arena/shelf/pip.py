@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
+from arena.own import interpreter, own_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +45,8 @@ def unpack(wheels: Iterable[Path], folder: Path) -> None:
 
 def _run_pip(*arguments: str) -> None:
     if importlib.util.find_spec("pip") is None:
-        raise ArenaError(f"installing needs pip, which {sys.executable} lacks; {sys.executable} -m ensurepip")
-    # -P: a file pip.py in the folder one works in is not pip.
-    command = [sys.executable, "-P", "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
+        raise ArenaError(f"installing needs pip, which {interpreter()} lacks; {interpreter()} -m ensurepip")
+    command = own_python("-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check")
     done = subprocess.run(  # noqa: S603 - the names were checked, and none can be an option
         [*command, *arguments],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Wheels, read as they lie there: nothing is unpacked and nothing of them runs."""
+"""Wheels, read where they are: nothing is unpacked and nothing of them runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 
 from arena.errors import PluginError
+from arena.shelf.bounds import Extent, check_bounds
 from arena.shelf.records import hash_file
 from arena_plugins.entries import BOTS, Entry
 
@@ -42,13 +43,15 @@ class Wheel(NamedTuple):
     """What it needs, as its metadata has it."""
     bots: tuple[Entry, ...] = ()
     """Its entry points in the group of bots, whatever they are called."""
+    extent: Extent = Extent(0, 0)
+    """How much it unpacks to."""
 
 
 def read_wheel(path: Path) -> Wheel:
-    """Read a wheel.
+    """Read a wheel, all of it.
 
     Raises:
-        PluginError: it is none, or its metadata contradict its name.
+        PluginError: it is none, its metadata contradict its name, or it is out of bounds (`check_bounds`).
     """
     try:
         if not _FILE_NAME.match(path.name):
@@ -56,6 +59,7 @@ def read_wheel(path: Path) -> Wheel:
                 f"{path.name!r} is no name of a wheel, which has letters, digits and _.+!- only"
             )
         name, version, _, _ = parse_wheel_filename(path.name)
+        extent = check_bounds(path)
         # Not distributions(path=…): what that has looked into stays open as long as this process lives.
         with zipfile.ZipFile(path) as archive:
             (info,) = {file.partition("/")[0] for file in archive.namelist() if _INFO.match(file)}
@@ -70,7 +74,9 @@ def read_wheel(path: Path) -> Wheel:
     except (InvalidWheelFilename, InvalidVersion) as error:
         raise PluginError(f"{path.name} is no wheel: {error}") from error
     except _DAMAGED as error:
-        raise PluginError(f"{path.name} is no wheel: it has not the metadata of one distribution") from error
+        raise PluginError(
+            f"{path.name} is no wheel: it is damaged, or has not the metadata of one distribution"
+        ) from error
     if not fits:
         raise PluginError(f"{path.name} says that it is {title} {said}; ask its author for one that fits")
-    return Wheel(path, str(name), title, said, hash_file(path), requires, bots)
+    return Wheel(path, str(name), title, said, hash_file(path), requires, bots, extent)

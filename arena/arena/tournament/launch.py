@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.home import home, store_path
+from arena.own import own_python
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
     if argv and argv[0] in _WITH_FORMAT and "--format" not in argv:
         extra += ["--format", "ndjson"]
     # Options go before the bots, which may end with `--`.
-    command = (sys.executable, "-m", "arena", *argv[:1], *extra, *argv[1:])
+    command = own_python("-m", "arena", *argv[:1], *extra, *argv[1:])
     log = _new_log(argv[0] if argv else "arena")
     try:
         with log.open("ab") as output:
@@ -113,9 +113,9 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
                 start_new_session=True,
             )
     except OSError as error:
-        raise ArenaError(f"cannot start {' '.join(command[:4])}: {error.strerror or error}") from error
+        raise ArenaError(f"cannot start {' '.join(command[:5])}: {error.strerror or error}") from error
     _running[:] = [one for one in (*_running, process) if one.poll() is None]
-    return Launched(process, command, log)
+    return Launched(process, tuple(command), log)
 
 
 def _new_log(name: str) -> Path:

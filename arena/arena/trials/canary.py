@@ -11,6 +11,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from arena.own import own_python
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,7 +43,7 @@ class Canary:
         for each in self._sockets:
             each.settimeout(0)
         self._process = subprocess.Popen(  # noqa: S603 - our own code
-            [sys.executable, "-I", "-S", "-c", _LISTENER],
+            own_python("-I", "-S", "-c", _LISTENER),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"ARENA_SECRET": "precious"},

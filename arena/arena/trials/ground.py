@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import arena_plugins
+from arena.own import own_python
 from arena.referee.hosted import HostedSeat
 from arena.sandbox.resources import Resources
 from arena.trials.claims import installed_seat
@@ -46,7 +46,7 @@ class Ground(NamedTuple):
             return make(row, self.tier, self.game, folder, self.canary.store)
         options = [row.name, str(row.move), token, self.canary.argument]
         return HostedSeat(
-            [sys.executable, "-I", "-S", "-B", _PROGRAM, *options],
+            own_python("-I", "-S", "-B", _PROGRAM, *options),
             name="hostile",
             version="1",
             tier=self.tier,

@@ -7,7 +7,6 @@ import io
 import json
 import marshal
 import pickle
-import sys
 import zipfile
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from arena.executor.seats import bot_files, bot_path
+from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command
@@ -165,7 +165,7 @@ def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: s
     (folder / f"{_MODULE}.py").write_text(_SOURCE.format(load=weights.load), "utf-8")
     (folder / "weights").write_bytes(weights.make(spoils(store)))
     command = host_command(
-        sys.executable,
+        interpreter(),
         entry=_MODULE,
         name=row.name,
         version="1",

@@ -78,17 +78,38 @@ def _daemon() -> str:
     os._exit(0)
 
 
-def _fill_disk() -> str:
+def _until_killed(fill: Callable[[], None]) -> Callable[[], str]:
+    """Give an attack that waits for its end once it has what it wants."""
+
+    def attack() -> str:
+        fill()
+        time.sleep(FOREVER_S)
+        return "more of the disk than allowed"
+
+    return attack
+
+
+def _fill_disk() -> None:
+    for number in range(10):
+        Path(f"big-{number}").write_bytes(b"x" * (30 << 20))
+
+
+def _many_files() -> None:
+    for number in range(20_000):
+        Path(f"file-{number}").touch()
+
+
+def _deep_folders() -> None:
+    for _ in range(5_000):
+        Path("deep").mkdir()
+        os.chdir("deep")
+
+
+def _large_file() -> str:
     piece = b"x" * (1 << 20)
     with Path("big").open("wb", buffering=0) as file:
         file.writelines(piece for _ in range(1 << 8))
     return "a file of 256 MiB"
-
-
-def _many_files() -> str:
-    for number in range(2_000):
-        Path(f"file-{number}").touch()
-    return ""
 
 
 def _many_descriptors() -> str:
@@ -163,8 +184,10 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "fork-bomb": _attempt(_fork_bomb),
     "thread-bomb": _attempt(_thread_bomb),
     "daemon": _attempt(_daemon),
-    "disk": _attempt(_fill_disk),
-    "inodes": _attempt(_many_files),
+    "disk": _attempt(_until_killed(_fill_disk)),
+    "large-file": _attempt(_large_file),
+    "inodes": _attempt(_until_killed(_many_files)),
+    "deep-folders": _attempt(_until_killed(_deep_folders)),
     "descriptors": _attempt(_many_descriptors),
     "network": _attempt(_network),
     "read-store": _attempt(_read("store")),

@@ -75,6 +75,13 @@ def test_limits_of_its_own() -> None:
     assert resolve(["mcts:st=2"], margin_ms=7)[0].limit == TimeControl.parse(None, 2, None, margin_ms=7)
 
 
+def test_allowed_calls_are_on_record_and_no_affair_of_the_bot() -> None:
+    bot = one("mcts:playouts=5,allow=utime+chmod")
+    assert (bot.allow, bot.options) == (("utime", "chmod"), {"playouts": "5"})
+    assert bot.record.spec == bot.label == "mcts:allow=utime+chmod,playouts=5"
+    assert one("mcts").allow == ()
+
+
 def test_procfs_is_on_record_and_no_affair_of_the_bot() -> None:
     bot = one("mcts:playouts=5,procfs=on")
     assert (bot.procfs, bot.options) == (True, {"playouts": "5"})
@@ -85,6 +92,7 @@ def test_procfs_is_on_record_and_no_affair_of_the_bot() -> None:
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
+        ("mcts:allow=ptrace", OptionError, "allow=ptrace is not one of chmod, utime"),
         ("mcts:procfs=yes", OptionError, "procfs=yes is not one of on, off"),
         ("mcts:st=fast", OptionError, "st is a number of seconds"),
         ("mcts:nodes=1.5", OptionError, "nodes a whole number"),

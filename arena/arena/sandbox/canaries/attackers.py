@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import select
-import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from arena.own import own_python
 from arena.sandbox.attacks import attacker as program
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import python_readable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.sandbox.process import Process
     from arena.sandbox.tier import Tier
 
-INTERPRETER = (sys.executable, "-I", "-S", "-B")
+INTERPRETER = tuple(own_python("-I", "-S", "-B"))
 RESOURCES = Resources(address_bytes=1 << 29, scratch_bytes=1 << 20)
 """Small limits, which are quick to reach."""
 DEADLINE_S = 20.0

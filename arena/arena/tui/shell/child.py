@@ -6,13 +6,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 
+from arena.own import own_python
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from textual.message_pump import MessagePump
 
-# -P: a folder called arena where the dashboard was started is not the arena.
-PROGRAM = (sys.executable, "-P", "-m", "arena")
+PROGRAM = tuple(own_python("-m", "arena"))
 """What is run."""
 _CHUNK: Final = 1 << 16
 _MAX_LINE: Final = 4000

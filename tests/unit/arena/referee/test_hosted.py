@@ -206,3 +206,140 @@ def test_a_process_that_idled_must_answer_a_ping(
         monkeypatch.setattr("arena.referee.hosted._PING_S", 0.1)
     assert start(seat) is None
     assert (seat.pid == pid) == (name == "good")
+
+
+_ONE_MATCH = """
+import json, os, sys, time
+PLAYS, END = int(sys.argv[1]), sys.argv[2]
+
+def send(**message):
+    print(json.dumps(message), flush=True)
+
+def leave():
+    if END == "says-something":
+        print("bye", flush=True)
+    if END == "closes-first":
+        os.close(1)
+        time.sleep(0.4)
+        os._exit(0)
+    sys.exit(3 if END == "fails" else 0)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    kind = message["type"]
+    if kind == "hello":
+        send(type="hello", protocol=1, name="bot", version="1", games=[], nonce=message["nonce"])
+    elif kind == "new_match":
+        if not PLAYS:
+            leave()
+        PLAYS -= 1
+        send(type="ready", match=message["match"])
+    elif kind == "go":
+        send(type="action", id=message["id"], action=message["legal"][0])
+        if END == "after-its-answer":
+            sys.exit(0)
+    elif kind == "match_over" and not PLAYS:
+        leave()
+"""
+
+
+def one_match_seat(num_matches: int, end: str, *, ponders: bool) -> HostedSeat:
+    command = [sys.executable, "-I", "-S", "-c", _ONE_MATCH, str(num_matches), end]
+    return HostedSeat(command, name="bot", version="1", ponders=ponders)
+
+
+@pytest.mark.parametrize("ponders", [False, True])
+@pytest.mark.parametrize("way", ["at-once", "closes-first", "after-its-answer"])
+def test_a_bot_may_exit_once_its_match_is_over(way: str, ponders: bool) -> None:  # noqa: FBT001 - a parameter
+    seat, pids = one_match_seat(1, way, ponders=ponders), set[int | None]()
+    for _ in range(4):
+        assert start(seat) is None
+        pids.add(seat.pid)
+        assert isinstance(ask(seat), Answer)
+        end(seat)
+    assert len(pids) == 4
+    seat.close()
+
+
+@pytest.mark.parametrize("ponders", [False, True])
+def test_what_is_kept_of_the_words_is_of_the_process_that_plays(ponders: bool) -> None:  # noqa: FBT001 - as above
+    seat = one_match_seat(1, "at-once", ponders=ponders)
+    for _ in range(2):
+        start(seat)
+        ask(seat)
+        said = [str(line) for line in seat.wire]
+        assert sum("new_match" in line for line in said) == 1
+        end(seat)
+    seat.close()
+
+
+def test_a_bot_that_fails_after_its_match_is_at_fault() -> None:
+    # It is stopped until it has to get ready, so that this is when it fails.
+    seat = one_match_seat(1, "fails", ponders=False)
+    start(seat)
+    ask(seat)
+    end(seat)
+    fault = start(seat)
+    assert isinstance(fault, Fault)
+    assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 3)
+    seat.close()
+
+
+def test_a_fresh_process_that_exits_is_at_fault() -> None:
+    seat = one_match_seat(0, "at-once", ponders=False)
+    fault = start(seat)
+    assert isinstance(fault, Fault)
+    assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 0)
+    assert seat.pid is None
+    seat.close()
+
+
+_WRITER = """
+import json, os, sys
+
+def send(**message):
+    print(json.dumps(message), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    kind = message["type"]
+    if kind == "hello":
+        send(type="hello", protocol=1, name="bot", version="1", games=[], nonce=message["nonce"])
+    elif kind == "new_match":
+        send(type="ready", match=message["match"])
+    elif kind == "go":
+        for _ in range(int(sys.argv[1])):
+            open(f"{len(os.listdir())}", "x").close()
+        while sys.argv[2] == "waits":
+            pass
+        send(type="action", id=message["id"], action=message["legal"][0])
+"""
+
+
+def writer(num_files: int, then: str) -> HostedSeat:
+    command = [sys.executable, "-I", "-S", "-c", _WRITER, str(num_files), then]
+    return HostedSeat(command, name="bot", version="1", resources=Resources(scratch_entries=20))
+
+
+def test_what_a_bot_wrote_stays_and_a_process_that_wrote_much_is_replaced() -> None:
+    # Home and cache are entries too: 2 + 3 matches of 3 files are over half of 20.
+    seat, pids = writer(3, "answers"), list[int | None]()
+    for _ in range(5):
+        assert start(seat) is None
+        pids.append(seat.pid)
+        assert isinstance(ask(seat), Answer)
+        end(seat)
+    assert [pids.index(pid) for pid in pids] == [0, 0, 0, 3, 3]
+    seat.close()
+
+
+def test_a_full_scratch_folder_is_a_forfeit() -> None:
+    seat = writer(30, "waits")
+    start(seat)
+    fault = ask(seat)
+    assert isinstance(fault, Fault)
+    assert fault.termination == "oom"
+    assert fault.detail["scratch"] == "more than 20 files and folders"
+    assert fault.detail["cause"] == "its scratch folder holds more than 20 files and folders"
+    assert seat.pid is None
+    seat.close()

@@ -152,6 +152,11 @@ def test_a_bot_keeps_the_death_signal_and_its_secrets() -> None:
     assert tried(*allowed, *refused) == [0] * 3 + [errno.EPERM] * 5
 
 
+def test_new_privileges_are_given_up_without_landlock() -> None:
+    script = "import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))"
+    assert run_code(BECOME, [], [sys.executable, "-I", "-c", script]).stdout == "1\n"
+
+
 def test_limits_and_priority_are_its_own() -> None:
     calls = [("prlimit64", 0, 7, 0, 0), ("prlimit64", os.getpid(), 7, 0, 0)]
     calls += [("setpriority", 0, 0, 19), ("setpriority", 0, os.getpid(), 19), ("setpriority", 1, 0, 19)]

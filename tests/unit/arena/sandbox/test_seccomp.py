@@ -101,8 +101,6 @@ def run(
             register = words[operand]
         elif code == 0x54:
             register &= operand
-        elif code == 0x05:
-            line += operand
         elif code == 0x06:
             return operand
         else:

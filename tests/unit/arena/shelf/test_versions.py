@@ -99,6 +99,13 @@ def test_digits_of_the_wheel_name_a_version() -> None:
 
 
 @pytest.mark.usefixtures("three")
+def test_digits_and_version_must_both_fit() -> None:
+    newest = find_bot("edge")
+    with pytest.raises(PluginError, match=r"is not installed; there are 0\.9, 0\.10rc1, 0\.10"):
+        find_bot(f"edge@0.9+{newest.digest[:8]}")
+
+
+@pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("wanted", ["0.3", "0.9.1", "ffff0000", "0.9+ffff0000", "no-version"])
 def test_a_missing_version_tells_which_there_are(wanted: str) -> None:
     with pytest.raises(PluginError) as caught:
@@ -147,7 +154,8 @@ def test_one_wheel_is_installed_once(three: Path, template: Path) -> None:
 
 @pytest.mark.usefixtures("fast", "shelf")
 def test_two_wheels_of_one_version_live_side_by_side(tmp_path: Path) -> None:
-    wheels = [edge(tmp_path, "0.1.0", code=BOT + "\n" * count) for count in (0, 1)]
+    # By digest, so that what is newest is not told by the order of folders.
+    wheels = sorted((edge(tmp_path, "0.1.0", code=BOT + "\n" * count) for count in (0, 1)), key=digest_of)
     for wheel in wheels:
         install(str(wheel))
     first, last = map(digest_of, wheels)
@@ -187,6 +195,32 @@ def test_a_bot_may_be_called_otherwise(tmp_path: Path) -> None:
     assert install(str(edge(tmp_path, "2.0")), name="edge-next").bots == ("edge-next",)
     assert versions() == ["1.0"]
     assert remove("edge-2") == ["edge-2"]
+
+
+@pytest.mark.usefixtures("fast", "shelf")
+def test_one_name_never_stands_for_two_bots(tmp_path: Path) -> None:
+    """Not even where files were added after the wheel was installed."""
+    install(str(edge(tmp_path, "1.0")), name="mine")
+    folder = wheel_folders()[0] / "lib"
+    (points,) = folder.glob("*/entry_points.txt")
+    points.write_text("[arena.bots]\none = a\ntwo = b\n")
+    os.utime(folder, ns=(0, 0))
+    assert "mine" not in list_bots().entries
+    assert "no longer those of its wheel" in list_bots().problems[0].reason
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_wheel_that_cannot_be_shelved_leaves_nothing(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    wheel = edge(tmp_path, "1.0")
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        install(str(wheel))
+    assert list(shelf.iterdir()) == []
 
 
 @pytest.mark.usefixtures("fast", "my_bots")

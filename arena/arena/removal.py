@@ -1,0 +1,176 @@
+"""Removes folders that a bot wrote to, whatever it left there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+SECONDS = 30.0
+"""How long one removal goes on by default."""
+_HAS_DIR_FD = {os.open, os.rename, os.rmdir, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
+_FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_LOOK_UP = getattr(os, "O_PATH", 0)
+"""Opens a folder for its name in it alone, whatever its mode; Linux has it."""
+
+
+class _Place(NamedTuple):
+    """The folder that is being emptied."""
+
+    descriptor: int
+    device: int
+    """Its file system; nothing on another one is removed."""
+    deadline: float
+    """When to give up, by `time.monotonic`."""
+
+
+def remove(path: str | os.PathLike[str], seconds: float = SECONDS) -> None:
+    """Remove a file or a folder with all that is in it, and never raise an `OSError`.
+
+    Every step names an entry of an open folder and follows no link, so a process that changes the tree
+    meanwhile cannot lead it elsewhere. Folders that deny access are made accessible. The depth of the tree
+    does not matter: folders in folders are first moved up into the top one, which keeps paths short and at
+    most five descriptors open. Mounted file systems are left as they are, and so is what cannot be removed.
+
+    Where the system lacks these calls (Windows), `shutil.rmtree` does what it can.
+
+    Args:
+        path: what to remove; it may be missing. Its parent folder must be one that only the arena changes.
+        seconds: when to give up, so that neither a huge tree nor a process that goes on writing holds the
+            arena up; what is left can be removed by another call.
+    """
+    path = Path(path)
+    if not _HAS_DIR_FD:
+        _remove_by_path(path)
+        return
+    with suppress(OSError):
+        above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | _LOOK_UP)
+        try:
+            _remove_from(above, path.name, time.monotonic() + seconds)
+        finally:
+            os.close(above)
+
+
+def _remove_from(above: int, name: str, deadline: float) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=above)
+        return
+    top = _open(above, name)
+    try:
+        place = _Place(top, os.fstat(top).st_dev, deadline)
+        # A pass may miss entries, for it removes while it lists; one that did nothing was the last.
+        while _pass(place):
+            pass
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=above)
+
+
+def _pass(place: _Place) -> bool:
+    """Remove what can be removed at once, move up what is a level deeper; tell whether anything was done."""
+    has_changed = False
+    with os.scandir(place.descriptor) as entries:
+        for entry in entries:
+            if time.monotonic() > place.deadline:
+                return False
+            is_folder = _is_folder(entry)
+            has_changed |= _drop(place.descriptor, entry.name, is_folder=is_folder) or (
+                is_folder and _flatten(place, entry.name)
+            )
+    return has_changed
+
+
+def _flatten(place: _Place, name: str) -> bool:
+    """Empty a folder in the top folder, but for its own folders, which are moved up, and remove it."""
+    has_changed = False
+    with suppress(OSError):
+        folder = _open(place.descriptor, name)
+        try:
+            if os.fstat(folder).st_dev != place.device:
+                return False
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if time.monotonic() > place.deadline:
+                        return False
+                    is_folder = _is_folder(entry)
+                    has_changed |= _drop(folder, entry.name, is_folder=is_folder) or (
+                        is_folder and _move_up(place, folder, entry.name)
+                    )
+        finally:
+            os.close(folder)
+        _drop(place.descriptor, name, is_folder=True)
+    return has_changed
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_dir(follow_symlinks=False)
+    return False
+
+
+def _drop(folder: int, name: str, *, is_folder: bool) -> bool:
+    """Remove an empty folder, or a file or link; tell whether it is gone."""
+    try:
+        (os.rmdir if is_folder else os.unlink)(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _move_up(place: _Place, folder: int, name: str) -> bool:
+    # Nobody can foresee the new name; one that is taken all the same is left to the next pass.
+    fresh = secrets.token_hex(8)
+    try:
+        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=place.descriptor)
+    except PermissionError:
+        # A folder changes when it is moved, for it names the one it is in: its mode must allow that.
+        with suppress(OSError):
+            os.close(_open(folder, name))
+            os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=place.descriptor)
+            return True
+        return False
+    except OSError:
+        return False
+    return True
+
+
+def _open(folder: int, name: str) -> int:
+    """Open a folder in a folder, with the rights to list and to change it; never what a link leads to."""
+    try:
+        opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
+    except PermissionError:
+        _make_accessible(folder, name)
+        opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
+    with suppress(OSError):
+        if os.fstat(opened).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.fchmod(opened, stat.S_IRWXU)
+    return opened
+
+
+def _make_accessible(folder: int, name: str) -> None:
+    """Change the mode of a folder that may not even be opened."""
+    if sys.platform != "linux":
+        os.chmod(name, stat.S_IRWXU, dir_fd=folder, follow_symlinks=False)
+        return
+    held = os.open(name, os.O_PATH | _FOLDER, dir_fd=folder)
+    try:
+        # No fchmod takes such a descriptor; this path leads to what it holds, whatever its name has become.
+        os.chmod(f"/proc/self/fd/{held}", stat.S_IRWXU)  # noqa: PTH101 - of a descriptor
+    finally:
+        os.close(held)
+
+
+def _remove_by_path(path: Path) -> None:
+    with suppress(OSError, RecursionError):
+        if not path.is_dir() or path.is_symlink():
+            path.unlink()
+            return
+        shutil.rmtree(path, ignore_errors=True)

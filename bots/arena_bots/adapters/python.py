@@ -1,0 +1,117 @@
+"""The bot `python`: a bot in a single file, without a package.
+
+The file is what the module of a packaged bot is: it has the hook `make_bot(game, seed, options)`. Files
+beside it can be imported only if an option `with` names them, so that the same files play everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from importlib.util import find_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from arena_plugins.errors import OptionError, PluginError
+from arena_plugins.hookspecs import hookimpl
+from arena_plugins.manager import BOTS, Plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+
+    from arena_plugins.contract import Bot, Game
+
+_FILE = "file"
+_WITH = re.compile(r"with[0-9]*\Z")
+"""Options that name a helper: `with`, `with2`, `with3` and so on."""
+_MODULE = "arena_python_file"
+"""What the file is called in `sys.modules`; its own name may be that of a library."""
+_INIT = "__init__.py"
+
+
+class _Helpers:
+    """Finds the modules and packages that options name, by the names of their files."""
+
+    def __init__(self, places: Mapping[str, Path]) -> None:
+        self._places = places
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module lies; None for any other."""
+        del path, target
+        place = self._places.get(name)
+        # By the name __init__.py it knows a package.
+        return None if place is None else spec_from_file_location(name, place)
+
+
+@hookimpl
+def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
+    """Make the bot of a file.
+
+    Options: `file`, the file; `with`, `with2`, …, files and folders that it imports: a file or a package by
+    its name, of another folder what lies in it. All further options are those of the bot.
+
+    Raises:
+        OptionError: a file is missing, or the bot refuses an option.
+        PluginError: the file cannot be run, or has no bot.
+    """
+    path = _path(options, _FILE)
+    helpers = tuple(_path(options, key) for key in sorted(options) if _WITH.match(key))
+    own = {key: value for key, value in options.items() if key != _FILE and not _WITH.match(key)}
+    return _load(path, helpers).make_bot(game, seed, own)
+
+
+def _path(options: Mapping[str, str], key: str) -> Path:
+    text = options.get(key, "")
+    path = Path(text)
+    if key == _FILE and not path.is_file():
+        raise OptionError(f'python: there is no file "{text}"; write python:file=BOT.py')
+    if not text or not path.exists():
+        raise OptionError(f'python: {key} names no file or folder: "{text}"')
+    return path.resolve()
+
+
+@cache
+def _load(path: Path, helpers: tuple[Path, ...]) -> Plugin:
+    """Run a file once for a process, as an import does; later matches make their bots of what it defined."""
+    _offer(helpers)
+    module = ModuleType(_MODULE)
+    module.__file__ = str(path)
+    # Dataclasses and pickle look for it there.
+    sys.modules[_MODULE] = module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
+    except SyntaxError as error:
+        raise PluginError(f"{path.name} is no Python: {error.msg} (line {error.lineno})") from error
+    except (Exception, SystemExit) as error:
+        advice = "; with=PATH adds what it imports" if isinstance(error, ImportError) else ""
+        raise PluginError(f"{path.name} fails: {type(error).__name__}: {error}{advice}") from error
+    try:
+        return Plugin(BOTS, path.name, module)
+    except PluginError as error:
+        raise PluginError(f"{path.name} has no bot in it: {error}") from error
+
+
+def _offer(helpers: Sequence[Path]) -> None:
+    """Let helpers be imported, behind everything that is installed.
+
+    Raises:
+        OptionError: a helper has the name of an installed module.
+    """
+    places: dict[str, Path] = {}
+    for helper in helpers:
+        if helper.is_dir() and not (helper / _INIT).is_file():
+            sys.path.append(str(helper))
+            continue
+        place = helper / _INIT if helper.is_dir() else helper
+        if find_spec(helper.stem) is not None:
+            raise OptionError(
+                f"python: with={helper.name} could not be imported, for a module {helper.stem} is installed; "
+                "rename it"
+            )
+        places[helper.stem] = place
+    sys.meta_path.append(_Helpers(places))
