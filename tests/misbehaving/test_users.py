@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox.attacks import NAMES
+from arena.sandbox.attacks.promises import ATTACKS, KEPT
 from arena.sandbox.tier import Tier, tiers_to_try, weaknesses
 from arena.sandbox.users import is_open_to_all
 from interpreters import PACKAGES, copy_interpreter
@@ -25,7 +25,7 @@ OPEN = all(map(is_open_to_all, PACKAGES))
 SCRIPT = """
 import json, os, sys
 sys.path += json.loads(sys.argv[1])
-from arena.sandbox.canaries import try_attacks
+from arena.sandbox.canaries.trial import ALL, try_attacks
 from arena.sandbox.process import spawn
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
@@ -42,7 +42,7 @@ print(number, flush=True)
 time.sleep(600)
 '''
 tier = Tier(sys.argv[2])
-trial = try_attacks(tier)
+trial = try_attacks(tier, ALL)
 bot = spawn([sys.executable, "-I", "-S", "-c", THREADS], tier, Resources(tasks=20))
 os.set_blocking(bot.stdout, True)
 told = {
@@ -95,10 +95,12 @@ def test_attacks_are_blocked(way: str, tier: Tier) -> None:
             return
         told = run_as(way, folder, SCRIPT, tier)
 
-    if tier > Tier.T1:
-        assert told["worked"] == [], told["errors"]
-    else:
-        assert {1, 2, 3, 4, 5, 6, 7, 14, 16} <= set(told["worked"]) <= set(NAMES) - {0, 15, 17}
+    promised = {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}
+    assert promised.isdisjoint(told["worked"]), told["errors"]
+    assert 0 not in told["worked"]
+    if tier is Tier.T2:
+        # What is left open does work, whoever the bots are.
+        assert set(told["worked"]) == {27, 33}
     assert told["arena"] == (NOBODY if way == "nobody" else os.getuid())
     becomes_another = way == "root gives up its user" and OPEN
     if tier is Tier.T3:

@@ -146,8 +146,10 @@ class Process:
             exited = self._await_exit(grace_s)
             # The dead leader is not reaped yet, so the number of the group cannot be anyone else's. With the
             # leader of a container, its first process, the kernel ends all others inside.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+            # Alone first: a process that has just been started may not lead its group yet.
+            for send in (os.kill, os.killpg):
+                with suppress(ProcessLookupError, PermissionError):
+                    send(self.pid, signal.SIGKILL)
             if self.leaf is not None:
                 self.leaf.kill()
             self._exit = self._reap(by_itself=exited)
