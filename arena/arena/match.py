@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WINS = (Outcome.FIRST, Outcome.SECOND)
 _DRAW, _VOID = Outcome.DRAW, Outcome.VOID
 _RULES = Termination.RULES
+_POLLED = "polled"
 
 
 class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +77,12 @@ class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int
     tier: str
     """The weaker tier of both seats."""
-    idle_cpu_ms: tuple[float, float] = (0.0, 0.0)
-    """Milliseconds of CPU each bot used while it was to wait, first and second."""
+    idle_cpu_ms: tuple[float | None, float | None] = (None, None)
+    """Milliseconds of CPU each bot used while it had to wait, first and second; None if not measured."""
+    limits: str = ""
+    """How memory, tasks and CPU were limited, `kernel` or `polled` (the weaker); empty if not at all."""
+    runtimes: tuple[str, str] = ("", "")
+    """What ran the code of each bot, such as `python 3.11.2`; empty if that is unknown."""
 
     @property
     def values(self) -> tuple[float | None, ...]:
@@ -238,7 +243,7 @@ class _Match:
             self._state = self._state.child(action)
         if self._state.is_terminal:
             raise ArenaError(f"the opening {list(self._setup.opening)} leaves nothing to play")
-        ending = self._start() or self._alternate()
+        ending = self._start() or self._judge_idle(self._alternate())
         first, second = self._seats
         first.finish(ending.outcome, ending.termination)
         second.finish(ending.outcome, ending.termination)
@@ -273,6 +278,8 @@ class _Match:
             duration_ms=round((time.monotonic() - self._began) * 1000),
             tier=str(tier),
             idle_cpu_ms=(_idle_ms(first), _idle_ms(second)),
+            limits=_POLLED if _POLLED in {first.limits, second.limits} else first.limits or second.limits,
+            runtimes=(first.runtime, second.runtime),
         )
 
     def _start(self) -> _Ending | None:
@@ -307,6 +314,7 @@ class _Match:
         while (answer := self._next_answer()) is not None:
             player = self._state.current_player
             if isinstance(answer, Resignation):
+                self._clock.charge(player, answer.elapsed_s)
                 return _Ending(_WINS[1 - player], Termination.RESIGN)
             if isinstance(answer, Fault):
                 return self._failed(player, answer)
@@ -334,6 +342,23 @@ class _Match:
         seat = self._seats[state.current_player]
         return seat.ask(state, len(self._setup.opening), self._clock)
 
+    def _judge_idle(self, ending: _Ending) -> _Ending:
+        """Let a bot forfeit that pondered, whatever ended the match later; two who did get a void match.
+
+        A bot that was asked for a move meanwhile has been judged before its question. The others are those
+        who waited when the match ended.
+        """
+        if ending.outcome is _VOID:
+            return ending
+        first = self._seats[0].check_idle(self._clock.thought_s(1))
+        second = self._seats[1].check_idle(self._clock.thought_s(0))
+        fault = first or second
+        if fault is None:
+            return ending
+        if ending.termination is Termination.PONDERING or (first is not None and second is not None):
+            return _Ending(_VOID, Termination.PONDERING, fault.detail)
+        return _forfeit(0 if first is not None else 1, fault)
+
     def _accept(self, player: int, answer: Answer) -> None:
         self._clock.charge(player, answer.elapsed_s)
         self._state = self._state.child(answer.action)
@@ -348,6 +373,9 @@ class _Match:
         return fault.is_stall and not self._stalls_count
 
     def _failed(self, player: int, fault: Fault) -> _Ending:
+        elapsed_ms = fault.detail.get("elapsed_ms")
+        if isinstance(elapsed_ms, float):
+            self._clock.charge(player, elapsed_ms / 1000)
         if fault.termination is Termination.ABORTED:
             return _Ending(Outcome.VOID, Termination.ABORTED)
         if self._is_void(fault):
@@ -359,9 +387,9 @@ class _Match:
         return _Ending(Outcome.VOID, first.termination, first.detail)
 
 
-def _idle_ms(seat: Seat) -> float:
+def _idle_ms(seat: Seat) -> float | None:
     idle_s = seat.idle_cpu_s
-    return round(idle_s * 1000, 3) if idle_s else 0.0
+    return None if idle_s is None else round(idle_s * 1000, 3)
 
 
 def _forfeit(player: int, fault: Fault) -> _Ending:

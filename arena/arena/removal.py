@@ -104,7 +104,7 @@ def _flatten(place: _Place, name: str) -> bool:
                     )
         finally:
             os.close(folder)
-        has_changed |= _drop(place.descriptor, name, is_folder=True)
+        _drop(place.descriptor, name, is_folder=True)
     return has_changed
 
 

@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 from errno import errorcode
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from rich_click import RichCommand
 
 from arena.cli.options import format_option
 
-if TYPE_CHECKING:
-    from arena.sandbox.grade import Grade
-
-
 _TRACE_MS = 60_000
 """Milliseconds a traced bot has to start, and again to answer."""
-
-
-class _Facts(NamedTuple):
-    """What is said beside the attacks."""
-
-    auto: str
-    granted: list[str]
-    causes: dict[str, str]
-    kernel: str
-    landlock: int
-    user: str
-    weaknesses: list[str]
-    pth: list[str]
-    sqlite: str
-    single_writer: bool
-
-
 _TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "Allowed by"}
 
 
 @click.command(cls=RichCommand)
+@click.option(
+    "--attacks",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also try the functions attack_*(targets) of this Python file in each tier.",
+)
 @click.option("--trace", metavar="SPEC", help="Show the system calls that the sandbox refuses to this bot.")
 @click.option(
     "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays for --trace."
 )
 @format_option
-def doctor(*, trace: str | None, game: str, form: str) -> None:
+def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> None:
     """Attack canaries from each tier of isolation, and say which tier bots get.
 
-    It takes a second. Nothing but files, sockets and processes made for the purpose is attacked.
+    It takes some seconds. Nothing but files, sockets and processes made for the purpose is attacked.
 
     With --trace no attack is made. The bot starts and answers one move in the tier that bots get, and the
     system calls that were refused are listed. Most programs go on without them.
@@ -55,20 +39,21 @@ def doctor(*, trace: str | None, game: str, form: str) -> None:
     if trace is not None:
         _trace(trace, game, form)
         return
+    from arena.cli.guarantees import attack_rows, collect_facts, own_rows, print_facts
     from arena.cli.output import emit, emit_one
-    from arena.sandbox.attacks import NAMES
+    from arena.sandbox.canaries.own import names_in
     from arena.sandbox.grade import run_attacks
     from arena.sandbox.tier import Tier
 
+    names = names_in(file) if file else {}
     grades = [run_attacks(tier) for tier in (Tier.T1, Tier.T2, Tier.T3)]
-    rows = [
-        {"attack": number, "name": name, **{grade.tier.value: _verdict(grade, number) for grade in grades}}
-        for number, name in NAMES.items()
-    ]
-    facts = _facts(grades)
+    rows = attack_rows(grades)
+    if file:
+        rows += own_rows(grades, file, names)
+    facts = collect_facts(grades)
     if form == "table":
         emit("attack", rows, form, {key: key for key in rows[0]})
-        _print_facts(facts)
+        print_facts(facts)
     elif form == "json":
         emit_one("doctor", {**facts._asdict(), "attacks": rows}, form)
     else:
@@ -108,74 +93,3 @@ def _trace(spec: str, game: str, form: str) -> None:
         say(f"tier {tier} refused {spec} no system call")
     if fault is not None:
         raise BotFailedError(f"{spec} did not answer a move in tier {tier}: {describe_fault(fault)}")
-
-
-def _verdict(grade: Grade, number: int) -> str:
-    if grade.cause:
-        return "no tier"
-    if number == 0:
-        return "fails" if 0 in grade.failed else "works"
-    return "WORKS" if number in grade.failed else "blocked"
-
-
-def _facts(grades: list[Grade]) -> _Facts:
-    from arena.sandbox.grade import default_tier
-    from arena.sandbox.tier import weaknesses
-    from arena_db.engine import find_driver
-
-    driver = find_driver()
-    return _Facts(
-        auto=default_tier().value,
-        granted=[grade.tier.value for grade in grades if grade.is_granted],
-        causes={grade.tier.value: grade.cause for grade in grades if grade.cause},
-        kernel=grades[0].kernel,
-        landlock=grades[0].landlock,
-        user=_user(grades[0]),
-        weaknesses=weaknesses(),
-        pth=_pth_files(),
-        sqlite=driver.module.sqlite_version,
-        single_writer=driver.single_writer,
-    )
-
-
-def _user(grade: Grade) -> str:
-    import os
-
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return "bots run as the user of the arena, who is not root"
-    if grade.uid_kept:
-        return (
-            "bots run as root without capabilities: other users cannot reach the interpreter or the packages"
-        )
-    return "the arena is root; each bot runs as a user of its own"
-
-
-def _pth_files() -> list[str]:
-    """Give the .pth files whose code every Python here runs at its start, though the host of no bot does."""
-    return [
-        str(path)
-        for folder in dict.fromkeys(sys.path)
-        if folder and Path(folder).is_dir()
-        for path in sorted(Path(folder).glob("*.pth"))
-        if any(
-            line.startswith(("import ", "import\t")) for line in path.read_text(errors="replace").splitlines()
-        )
-    ]
-
-
-def _print_facts(facts: _Facts) -> None:
-    from arena.cli.output import say
-
-    say("")
-    say(f"tier      {facts.auto} is what --isolation auto takes")
-    for tier, cause in facts.causes.items():
-        say(f"          {tier}: {cause}")
-    for weakness in facts.weaknesses:
-        say(f"weaker    {weakness}")
-    say(f"kernel    {facts.kernel}, Landlock ABI {facts.landlock}")
-    say(f"user      {facts.user}")
-    say(f"startup   {len(facts.pth) or 'no'} .pth files run code at every start of this Python")
-    for file in facts.pth:
-        say(f"          {file}")
-    writers = "one writer at a time, since it is below 3.51.3" if facts.single_writer else "several writers"
-    say(f"SQLite    {facts.sqlite}: {writers}")

@@ -42,6 +42,9 @@ def match_object(record: MatchRecord, tournament: str, first: str, second: str) 
         "started_at": utc(record.started_at),
         "fault": msgspec.json.decode(record.fault) if record.fault else None,
         "versions": msgspec.json.decode(record.versions) if record.versions else None,
+        "limits": record.limits or None,
+        "runtime_first": record.runtime_first or None,
+        "runtime_second": record.runtime_second or None,
         "first_identity": record.first,
         "second_identity": record.second,
         "result": RESULT[record.outcome],
@@ -78,5 +81,9 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
 
 
 def bot_object(bot: BotRecord) -> dict[str, object]:
-    """Give a competitor; `files` is what it is made of, file name to SHA-256."""
-    return {**dataclasses.asdict(bot), "files": msgspec.json.decode(bot.files)}
+    """Return a competitor; `files` maps file names to SHA-256, `content` is None if no code was hashed."""
+    return {
+        **dataclasses.asdict(bot),
+        "files": msgspec.json.decode(bot.files),
+        "content": bot.content or None,
+    }

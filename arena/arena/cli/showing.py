@@ -35,10 +35,11 @@ def show_match(match: StoredMatch, form: str) -> None:
     say(_headline(match))
     say(f"{match.reason}; {match.termination}, {len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
-        f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}, "
-        f"tier {match.tier}{'' if match.rated else ', unrated'}"
+        f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}"
+        f"{'' if match.rated else ', unrated'}"
     )
     say(f"seeds {match.seed_first} {match.seed_second}")
+    say(_how_it_was_run(match))
     _print_board(game, states[-1], states[-2] if match.actions else None)
     print_table(
         [
@@ -142,6 +143,22 @@ def _blunder(game: Game, states: list[State], blunder: Ply) -> str:
     better = ", ".join(game.move(state, action) for action in blunder.best)
     lost = "win" if blunder.value_before == 1 else "draw"
     return f"ply {blunder.ply + 1}, {game.move(state, blunder.action)} gives a {lost} away; best: {better}"
+
+
+def _how_it_was_run(match: StoredMatch) -> str:
+    """Return the idle CPU of both bots, tier, limits and runtimes, as far as they are known."""
+    used = {"first": match.idle_cpu_first_ms, "second": match.idle_cpu_second_ms}
+    idle = ", ".join(f"{side} {used_ms:.1f} ms" for side, used_ms in used.items() if used_ms is not None)
+    runtimes = {"first": match.runtime_first, "second": match.runtime_second}
+    if match.runtime_first == match.runtime_second:
+        runtimes = {"": match.runtime_first}
+    known = ", ".join(f"{side} {runtime}".strip() for side, runtime in runtimes.items() if runtime)
+    facts = [f"tier {match.tier}"]
+    if match.limits:
+        facts.append(f"limits {match.limits}")
+    if known:
+        facts.append(f"runtime {known}")
+    return (f"idle CPU  {idle}     " if idle else "") + ", ".join(facts)
 
 
 def _headline(match: StoredMatch) -> str:

@@ -51,6 +51,11 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
         tier=result.tier,
         fault="" if result.fault is None else json.dumps(result.fault),
         versions=_versions(result.tier),
+        idle_cpu_first_ms=result.idle_cpu_ms[0],
+        idle_cpu_second_ms=result.idle_cpu_ms[1],
+        limits=result.limits,
+        runtime_first=result.runtimes[0],
+        runtime_second=result.runtimes[1],
         remarks=packed_remarks(result.infos),
     )
 

@@ -43,7 +43,9 @@ class PersonSeat:
     tier = max(Tier)
     """People are no danger: how the match was isolated is for the bot's seat to say."""
     deterministic = False
-    idle_cpu_s = 0.0
+    limits = ""
+    runtime = ""
+    idle_cpu_s = None
 
     def __init__(self, desk: Desk, give_hint: Callable[[State, int], None]) -> None:
         """Take its desk.
@@ -83,6 +85,9 @@ class PersonSeat:
 
     def check(self) -> Fault | None:
         """A person is always in order."""
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        """A person may think while the opponent does."""
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
         """The screen tells people of the end."""

@@ -31,6 +31,7 @@ class GameClock:
         left_ms = _start_ms(first)
         self._left_ms = [left_ms, left_ms if second is first else _start_ms(second)]
         self._num_moves = [0, 0]
+        self._thought_s = [0.0, 0.0]
         # Both hold until a clock changes, which those per move never do.
         self._shown: list[Clock | None] = [None, None]
         self._bounds: list[Bound | None] = [None, None]
@@ -72,8 +73,13 @@ class GameClock:
         by_move = control.mode != "bank" and control.move_ms <= self._left_ms[player]
         return Termination.TIME_MOVE if by_move else Termination.TIME_GAME
 
+    def thought_s(self, player: int) -> float:
+        """Return the seconds of all answers that were charged to the player."""
+        return self._thought_s[player]
+
     def charge(self, player: int, elapsed_s: float) -> None:
         """Take all of an answer's time off the player's clock, then add what a move earns."""
+        self._thought_s[player] += elapsed_s
         control = self._controls[player]
         if control.mode == "move":
             return

@@ -74,6 +74,7 @@ class HostedSeat:
         tier: Tier = Tier.T1,
         resources: Resources | None = None,
         ponders: bool = False,
+        runtime: str = "",
         readable: Readable | None = None,
         engine: Sequence[str] | None = None,
         cores: Collection[int] | None = None,
@@ -88,6 +89,7 @@ class HostedSeat:
             tier: how to keep it apart.
             resources: its limits; None for the defaults.
             ponders: True lets it compute while its opponent thinks.
+            runtime: what runs its code, for the record; empty if that is unknown.
             readable: what it may read from T2 on; None for all that this interpreter can import.
             engine: a program that is started beside it, and its arguments.
             cores: those it may run on; None for those of this process.
@@ -96,6 +98,9 @@ class HostedSeat:
         self.name = name
         self.version = version
         self.tier = tier
+        self.limits = ""
+        """How the memory and the tasks of the last process were limited, `kernel` or `polled`."""
+        self.runtime = runtime
         self.deterministic = False
         self.wire = WireLog()
         """What was said in the match that was started last."""
@@ -130,9 +135,9 @@ class HostedSeat:
         return self._pause.cpu_s()
 
     @property
-    def idle_cpu_s(self) -> float:
-        """Seconds of CPU the bot has used in this match while it was to wait."""
-        return self._pause.idle_cpu_s
+    def idle_cpu_s(self) -> float | None:
+        """Seconds of CPU the bot used while it had to wait, by the last look; None if not measured."""
+        return self._pause.idle_cpu_s if self._pause.is_measured else None
 
     def start(self, setup: SeatSetup) -> Fault | None:
         """Start the process if there is no warm one in order, and get it ready for a match."""
@@ -142,6 +147,7 @@ class HostedSeat:
         warm = self._warm()
         window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
+        self._pause.begin()
         try:
             if warm is not None and not self._goes_on(warm, setup):
                 warm, connection = None, self._spawn()
@@ -157,7 +163,6 @@ class HostedSeat:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
             return self._end(connection, error, window)
-        self._pause.idle_cpu_s = 0.0
         self._rest()
         return None
 
@@ -182,6 +187,7 @@ class HostedSeat:
         self._is_busy = True
         try:
             connection.refuse_leftovers()
+            self._refuse_pondering(clock.thought_s(1 - player))
             # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
             began = connection.send(go)
             used_s = self._pause.resume()
@@ -203,6 +209,17 @@ class HostedSeat:
             return None
         try:
             connection.refuse_leftovers()
+        except FaultError as error:
+            return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+        return None
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        """Measure the CPU the bot has used while it had to wait; from T2 on, too much is a fault."""
+        connection = self._connection
+        if connection is None:
+            return None
+        try:
+            self._refuse_pondering(opponent_s)
         except FaultError as error:
             return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
@@ -244,7 +261,8 @@ class HostedSeat:
                 tracer=self.tracer,
             )
         self._connection = Connection(process, self._limits, self.wire)
-        self._pause = Pause(process.pid, is_allowed=not self._ponders)
+        self.limits = process.limits
+        self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
         return self._connection
 
     def _warm(self) -> Connection | None:
@@ -289,6 +307,19 @@ class HostedSeat:
             return False
         return True
 
+    def _refuse_pondering(self, opponent_s: float) -> None:
+        self._pause.settle()
+        # In T1 any bot could go on: there the time is on record, and no rule is broken.
+        if self._ponders or self.tier < Tier.T2:
+            return
+        used_s, most_s = self._pause.idle_cpu_s, self._pause.bound_s(opponent_s)
+        if used_s > most_s:
+            raise FaultError(
+                Termination.PONDERING,
+                f"it used {used_s * 1000:.0f} ms of CPU while it had to wait, "
+                f"of which {most_s * 1000:.0f} ms are tolerated",
+            )
+
     def _rest(self) -> None:
         """Leave the bot to wait."""
         self._pause.stop()
@@ -297,18 +328,21 @@ class HostedSeat:
 
     def _end(self, connection: Connection, error: FaultError, window: _Window) -> Fault:
         elapsed_s = time.monotonic() - window.began
+        self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
         stalled = self._is_stall(connection, error, window, elapsed_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
-        detail["idle_cpu_ms"] = round(self.idle_cpu_s * 1000, 3)
+        detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
         end = connection.process.kill(_DEATH_S if died else 0.0)
         connection.read_last_stderr()
         detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
         detail["stderr"] = stderr_text(connection.stderr)
         self._drop(connection)
-        starved = died and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        # The kernel says why it died; without it, what the bot held at last must do.
+        near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        starved = died and (end.out_of_memory or near_limit)
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
 
     def _is_stall(self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float) -> bool:
@@ -325,6 +359,7 @@ class HostedSeat:
         )
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
+        self._pause.end()
         connection.process.kill(grace_s)
         connection.close()
         connection.process.close()

@@ -53,7 +53,9 @@ class InProcessSeat:
         self.version = version
         self.tier = Tier.T0
         self.deterministic = False
-        self.idle_cpu_s = 0.0
+        self.limits = ""
+        self.runtime = ""
+        self.idle_cpu_s = None
         self._bot: Bot | None = None
         self._limit: Limit | None = None
         self._plain_s = 0.0
@@ -149,6 +151,9 @@ class InProcessSeat:
         """
         _, setup = self._begun()
         return self._end(_fault_of(error), elapsed_s, clock.bound(setup.player).limit_ms)
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        """Nobody measures what a bot in this process uses."""
 
     def check(self) -> Fault | None:
         """Find nothing: between two calls nothing can go wrong."""

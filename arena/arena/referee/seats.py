@@ -156,8 +156,18 @@ class Seat(Protocol):
         ...
 
     @property
-    def idle_cpu_s(self) -> float:
-        """Seconds of CPU the bot has used in this match while it was to wait."""
+    def limits(self) -> str:
+        """How the bot's memory, tasks and CPU are limited: `kernel`, `polled`, or empty if they are not."""
+        ...
+
+    @property
+    def runtime(self) -> str:
+        """What runs the bot's code, such as `python 3.11.2`; empty if that is unknown."""
+        ...
+
+    @property
+    def idle_cpu_s(self) -> float | None:
+        """Seconds of CPU the bot has used in this match while it had to wait; None if nobody measures it."""
         ...
 
     def start(self, setup: SeatSetup) -> Fault | None:
@@ -170,6 +180,14 @@ class Seat(Protocol):
 
     def check(self) -> Fault | None:
         """Look, without asking, whether the bot is still in order."""
+        ...
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        """Measure the CPU the bot has used while it had to wait; the fault is `pondering`.
+
+        Args:
+            opponent_s: seconds its opponent has thought in this match.
+        """
         ...
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:

@@ -17,17 +17,21 @@ import msgspec
 from arena import home
 from arena.errors import ConfigError
 from arena.own import interpreter
-from arena.sandbox import attacks
-from arena.sandbox.canaries import try_attacks
+from arena.sandbox.attacks.promises import ATTACKS, CONTROL, KEPT
+from arena.sandbox.canaries.trial import ALL, QUICK, try_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
-_ALL = frozenset(attacks.NAMES)
+
+def _must_block(tier: Tier) -> frozenset[int]:
+    return frozenset({CONTROL, *(attack.number for attack in ATTACKS if attack.promise(tier) in KEPT)})
+
+
 MUST_BLOCK: dict[Tier, frozenset[int]] = {
     Tier.T0: frozenset(),
     # The control alone: some systems do not keep every limit, and there is no weaker tier for a process.
-    Tier.T1: frozenset({0}),
-    Tier.T2: _ALL,
-    Tier.T3: _ALL,
+    Tier.T1: frozenset({CONTROL}),
+    Tier.T2: _must_block(Tier.T2),
+    Tier.T3: _must_block(Tier.T3),
 }
 """The attacks a tier must withstand to be granted, by number; 0 is the control."""
 
@@ -37,7 +41,9 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
     tier: Tier
     failed: tuple[int, ...]
-    """The attacks that worked, by number as in `arena.sandbox.attacks.NAMES`; 0 if the control did not."""
+    """The attacks that worked, by number as in `arena.sandbox.attacks.promises`; 0 if the control did not."""
+    tried: tuple[int, ...] = ()
+    """The attacks that were made; the quick ones before a tier is used, all of them by `arena doctor`."""
     cause: str = ""
     """Why the tier cannot be set up at all."""
     kernel: str
@@ -47,9 +53,14 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """Bots are root as the arena is, without capabilities, since nobody else may read the interpreter."""
 
     @property
+    def broken(self) -> list[int]:
+        """The promises of this tier that do not hold, by the number of the attack."""
+        return sorted(MUST_BLOCK[self.tier].intersection(self.failed))
+
+    @property
     def is_granted(self) -> bool:
         """Whether it withstood all that this tier must."""
-        return not self.cause and MUST_BLOCK[self.tier].isdisjoint(self.failed)
+        return not self.cause and not self.broken
 
     def to_record(self) -> dict[str, object]:
         """Give what the record of a match keeps of it, for JSON."""
@@ -68,16 +79,25 @@ def default_tier() -> Tier:
 
 
 def grade(tier: Tier) -> Grade:
-    """Give what attacks in a tier showed, from the file of an earlier run if nothing has changed since."""
+    """Return what attacks in a tier showed, from the file of an earlier run if nothing has changed since.
+
+    Without one the quick attacks are run, so that the first match of a machine does not wait for long.
+    """
     return _grade(tier, str(_file()))
 
 
-def run_attacks(tier: Tier) -> Grade:
-    """Run the attacks and keep on file what they showed."""
-    failed, cause, uid_kept = _attack(tier)
+def run_attacks(tier: Tier, numbers: frozenset[int] = ALL) -> Grade:
+    """Run attacks and keep on file what they showed.
+
+    Args:
+        tier: in which tier.
+        numbers: which attacks, `trial.QUICK` or `trial.ALL`.
+    """
+    failed, cause, uid_kept = _attack(tier, numbers)
     result = Grade(
         tier=tier,
         failed=failed,
+        tried=tuple(sorted(numbers)),
         cause=cause,
         kernel=" ".join(os.uname()[i] for i in (0, 2, 4)) if hasattr(os, "uname") else sys.platform,
         landlock=landlock_abi(),
@@ -96,16 +116,16 @@ def record(tier: str) -> dict[str, object]:
 
 @cache
 def _grade(tier: Tier, file: str) -> Grade:
-    return _load(Path(file)).get(tier.value) or run_attacks(tier)
+    return _load(Path(file)).get(tier.value) or run_attacks(tier, QUICK)
 
 
-def _attack(tier: Tier) -> tuple[tuple[int, ...], str, bool]:
+def _attack(tier: Tier, numbers: frozenset[int]) -> tuple[tuple[int, ...], str, bool]:
     if tier is Tier.T0:
-        return tuple(sorted(_ALL - {0})), "", False
+        return tuple(sorted(numbers - {CONTROL})), "", False
     try:
-        trial = try_attacks(tier)
+        trial = try_attacks(tier, numbers)
     except (ConfigError, OSError, ValueError) as error:
-        return tuple(sorted(_ALL)), str(error), False
+        return tuple(sorted(numbers)), str(error), False
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     return tuple(sorted(trial.worked)), "", is_root and trial.user is None
 

@@ -7,11 +7,13 @@ may die meanwhile.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -86,6 +88,8 @@ class _Starter:
 
 _starters: list[_Starter] = []
 """At most one: that of this process."""
+_lock = threading.Lock()
+"""Requests and answers of two threads must not mix."""
 
 
 def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: int | None = None) -> Started:
@@ -123,11 +127,12 @@ def _start_by_clone(recipe: bytes, more: list[int]) -> Started:
 
 def _request(recipe: bytes, descriptors: list[int]) -> int:
     """Ask the starter, and a new one if the last was killed."""
-    try:
-        return _own_starter().request(recipe, descriptors)
-    except ConnectionError:
-        _starters.pop().close()
-        return _own_starter().request(recipe, descriptors)
+    with _lock:
+        try:
+            return _own_starter().request(recipe, descriptors)
+        except ConnectionError:
+            _starters.pop().close()
+            return _own_starter().request(recipe, descriptors)
 
 
 def _own_starter() -> _Starter:
@@ -137,6 +142,12 @@ def _own_starter() -> _Starter:
     if not _starters:
         _starters.append(_Starter())
     return _starters[0]
+
+
+@atexit.register
+def _close_starter() -> None:
+    while _starters:
+        _starters.pop().close()
 
 
 def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) -> Started:

@@ -201,7 +201,9 @@ def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
     if any(clean_text(line, 10_000) != line for text in said for line in text.split("\n")):
         yield "a text is not clean"
     yield from (text for text in texts if text.startswith("WORKED"))
-    if result.idle_cpu_ms[0] > _IDLE_MS * (1 + len(result.actions) // 2):
+    # One that may slip the pause forfeits by the rule for all bots; the others must be stopped.
+    is_stopped = Termination.PONDERING not in row.expected
+    if is_stopped and (result.idle_cpu_ms[0] or 0.0) > _IDLE_MS * (1 + len(result.actions) // 2):
         yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
 
 

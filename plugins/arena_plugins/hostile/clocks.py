@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
+import struct
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PIECE_S = 0.05
+_WAKE_S = 0.01
 
 
 def _answer_at(offset_ms: float) -> Callable[[Message], None]:
@@ -79,6 +82,19 @@ def _ponder(go: Message) -> None:
     act(go)
 
 
+def _wake_by_timer(go: Message) -> None:
+    """Ponder: a timer of the system sends SIGCONT while the arena has this process stopped."""
+    create = getattr(ctypes.CDLL(None), "timer_create", None)
+    timer = ctypes.c_void_p()
+    # struct sigevent: value, SIGCONT, SIGEV_SIGNAL, and room for the rest.
+    event = struct.pack("=Qii48x", 0, signal.SIGCONT, 0)
+    if create is not None and create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0:
+        # A timer that repeats itself is of no use: the system sends its signal no second time.
+        once = struct.pack("=qqqq", 0, 0, 0, int(_WAKE_S * 1e9))
+        ctypes.CDLL(None).timer_settime(timer, 0, once, None)
+    _ponder(go)
+
+
 def _slow(go: Message) -> None:
     time.sleep(_PIECE_S)
     act(go)
@@ -103,6 +119,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "stop-itself": _stop_itself,
     "ignore-sigterm": _ignore_sigterm,
     "ponder": _ponder,
+    "ponder-by-timer": _wake_by_timer,
     "slow": _slow,
     "info-then-sleep": _info_then_sleep,
 }

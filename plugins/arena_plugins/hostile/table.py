@@ -89,6 +89,8 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_reaching((54, "procfs"), (55, "ptrace"), (56, "signal-others"), (57, "signal-all")),
     _late(58, "ignore-sigterm"),
     Misbehaviour(59, "ponder", ("rules",), opponent="slow", move=0),
+    # Either no timer wakes it, or what it computes then is found out.
+    Misbehaviour(59, "ponder-by-timer", ("rules", "pondering"), "T2", opponent="slow", move=0),
     *_reaching((60, "child-answers")),
     Misbehaviour(61, "silent-start", ("init_timeout",), init_s=1.0),
     Misbehaviour(61, "never-ready", ("init_timeout",), init_s=1.0),

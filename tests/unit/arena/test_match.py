@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -14,8 +15,9 @@ import arena_plugins
 from arena.match import MatchResult, MatchSetup, match_seed, play_match, play_matches
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
+from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
-from arena_plugins.contract import Limit, PlayResult, State
+from arena_plugins.contract import Limit, PlayResult, State, Termination
 from arena_plugins.manager import load_game
 
 if TYPE_CHECKING:
@@ -144,6 +146,55 @@ def test_both_fail_before_the_first_action(opening: tuple[int, ...], termination
 
 def hosted(mode: str) -> HostedSeat:
     return HostedSeat([sys.executable, "-I", "-S", HOSTILE, mode, "1"], name="bot", version="1")
+
+
+class Judged(InProcessSeat):
+    """Is told at the end how long its opponent thought, and may have pondered."""
+
+    opponent_s = -1.0
+    fault: Fault | None = None
+
+    def check_idle(self, opponent_s: float) -> Fault | None:
+        self.opponent_s = opponent_s
+        return self.fault
+
+
+def judged(play: Callable[[State], PlayResult] = first_legal) -> Judged:
+    return Judged(lambda _game, _seed: Scripted(play), name="bot", version="1")
+
+
+@pytest.mark.parametrize("last", [None, PlayResult(0, resign=True), PlayResult(0)])
+def test_each_bot_is_judged_by_what_the_other_one_thought(last: PlayResult | None) -> None:
+    def slow(state: State) -> PlayResult:
+        is_last = last is not None and len(state.history) == 4
+        until = time.monotonic() + 0.02 * (1 + is_last)
+        while time.monotonic() < until:
+            pass
+        return last if is_last and last is not None else first_legal(state)
+
+    thought = [0.0, 0.0]
+
+    def charge(ply: int, _: int, answer: Answer) -> None:
+        thought[ply % 2] += answer.elapsed_s
+
+    first, second = judged(slow), judged()
+    play(first, second, on_move=charge)
+    assert first.opponent_s == thought[1]
+    if last is None:
+        assert second.opponent_s == thought[0]
+    else:
+        assert second.opponent_s >= thought[0] + 0.04
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_winner_that_pondered_loses(player: int) -> None:
+    seats = judged(), judged()
+    seats[player].fault = Fault(Termination.PONDERING, {"idle_cpu_ms": 500.0})
+    result = play(*seats)
+    assert (result.outcome, result.termination) == (("second", "first")[player], "pondering")
+    assert (result.fault_player, result.fault, result.rated) == (player, {"idle_cpu_ms": 500.0}, True)
+    assert result.reason == f"{'AB'[player]} forfeits (pondering)"
+    assert len(result.actions) == 7
 
 
 def test_the_weaker_tier_counts() -> None:

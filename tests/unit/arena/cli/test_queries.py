@@ -106,9 +106,9 @@ def test_show_draws_the_last_board_and_lists_moves(played: CommandLine) -> None:
     lines = played.lines("show", 1)
     assert lines[0].startswith("#1 tic-tac-toe  random (X) vs minimax:depth=1 (O)  ")
     assert "tournament spring, match 1, " in lines[2]
-    assert lines[7].split() == ["a", "b", "c"]
-    assert lines[8].split() == ["Ply", "Move", "ms", "Value"]
-    assert sum(line.count("[") for line in lines[4:7]) == 1
+    assert lines[8].split() == ["a", "b", "c"]
+    assert lines[9].split() == ["Ply", "Move", "ms", "Value"]
+    assert sum(line.count("[") for line in lines[5:8]) == 1
 
 
 def test_show_gives_the_evidence_of_a_fault(arena: CommandLine) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+
 from arena_db.store import Store
 from stores import add_cup, tamper
 
@@ -21,6 +23,35 @@ def add_match(arena: CommandLine, game: str, actions: tuple[int, ...], num_actio
         times, values = (5,) * length, (None,) * length
         changes: dict[str, Any] = {"actions": actions, "times_ms": times, "values": values, "num_opening": 1}
         store.save([cup.match(1, **changes)])
+
+
+SAID: list[tuple[dict[str, Any], str]] = [
+    ({}, "tier T2"),
+    ({"limits": "polled"}, "tier T2, limits polled"),
+    (
+        {"idle_cpu_first_ms": 0.42, "idle_cpu_second_ms": 0.0, "limits": "kernel"}
+        | dict.fromkeys(("runtime_first", "runtime_second"), "python 3.11.2"),
+        "idle CPU  first 0.4 ms, second 0.0 ms     tier T2, limits kernel, runtime python 3.11.2",
+    ),
+    (
+        {"idle_cpu_second_ms": 1145.0, "runtime_second": "node 18.19.0"},
+        "idle CPU  second 1145.0 ms     tier T2, runtime second node 18.19.0",
+    ),
+    (
+        {"runtime_first": "python 3.11.2", "runtime_second": "node 18.19.0"},
+        "tier T2, runtime first python 3.11.2, second node 18.19.0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "line"), SAID)
+def test_how_a_match_was_run(arena: CommandLine, changes: dict[str, Any], line: str) -> None:
+    with Store.open(arena.db) as store:
+        store.save([add_cup(store).match(1, **changes)])
+    assert line in arena("show", "1").stdout.splitlines()
+    (shown,) = arena.objects("show", 1)
+    keys = ("idle_cpu_first_ms", "idle_cpu_second_ms", "limits", "runtime_first", "runtime_second")
+    assert {key: shown[key] for key in keys if shown[key] is not None} == changes
 
 
 def judged(arena: CommandLine) -> list[str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import platform
 import shlex
 import sys
 from contextlib import closing
@@ -85,6 +86,14 @@ def test_proc_is_open_to_those_that_ask(procfs: str) -> None:
         fault = seat.start(SETUP)
     assert fault is not None
     assert fault.detail["exit_code"] == (3 if procfs == "on" or tier is Tier.T1 else 4)
+
+
+def test_what_runs_a_bot() -> None:
+    """The arena's own interpreter runs plugins; what runs a program is not known."""
+    plugin, program = bots("random", str(Spec("exec", {"cmd": sys.executable})))
+    assert make_seat(plugin, GAME.name, Tier.T1).runtime == f"python {platform.python_version()}"
+    assert make_seat(program, GAME.name, Tier.T1).runtime == ""
+    assert make_seat(plugin, GAME.name, Tier.T0).runtime == ""
 
 
 def test_a_bot_that_cannot_be_loaded() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -94,6 +95,17 @@ def test_a_bot_that_cannot_be_loaded_costs_its_matches(jobs_of: JobsOf, control:
 def test_outside_of_a_worker_it_needs_a_control() -> None:
     with pytest.raises(RuntimeError, match="needs a control"):
         play_batch([])
+
+
+def test_how_a_match_was_run_is_recorded(jobs_of: JobsOf, control: Control) -> None:
+    (job, *_) = jobs_of(config(*TRIO))
+    (here,) = play_batch([job], control)
+    assert (here.idle_cpu_first_ms, here.idle_cpu_second_ms, here.limits) == (None, None, "")
+    (apart,) = play_batch([msgspec.structs.replace(job, tier="T1")], control)
+    assert apart.tier == "T1"
+    assert None not in {apart.idle_cpu_first_ms, apart.idle_cpu_second_ms}
+    runtime = f"python {platform.python_version()}"
+    assert (apart.limits, apart.runtime_first, apart.runtime_second) == ("polled", runtime, runtime)
 
 
 def test_own_limits_go_before_the_tournaments(jobs_of: JobsOf, control: Control) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.executor import workspace as workspace_module
 from arena.executor.workspace import workspace
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _HOLD = """
 import sys, tempfile
+from arena.executor import workspace as workspace_module
 from arena.executor.workspace import workspace
 tempfile.tempdir = sys.argv[1]
 with workspace() as folder:
@@ -61,6 +63,21 @@ def test_what_a_killed_run_left_goes_with_the_next_one(temporary: Path) -> None:
             assert left.exists()  # its owner lives
         process.kill()
     assert (left / "file").exists()
+    with workspace():
+        assert not left.exists()
+
+
+def test_what_was_left_delays_a_start_for_a_moment_only(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = temporary / "arena-run-left"
+    (left / "deep" / "deeper").mkdir(parents=True)
+    (left / "deep" / "deeper").chmod(0)
+    monkeypatch.setattr(workspace_module, "_SWEEP_S", 0.0)
+    with workspace():
+        assert (left / "deep" / "deeper").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with workspace():
         assert not left.exists()
 

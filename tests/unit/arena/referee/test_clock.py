@@ -77,3 +77,11 @@ def test_a_clock_loses_what_was_used(used: list[float]) -> None:
 
     assert clock.limit_ms(0) == pytest.approx(60_000 + 1000 * (len(used) - sum(used)))
     assert clock.remaining_ms(1) == 7000
+
+
+def test_what_each_player_thought_is_summed_in_every_mode() -> None:
+    bank = TimeControl(mode="bank", move_ms=1000, base_ms=5000)
+    clock = GameClock((TimeControl.parse(None, 5, None), bank))
+    for player, seconds in ((0, 0.5), (1, 2.0), (0, 0.25)):
+        clock.charge(player, seconds)
+    assert (clock.thought_s(0), clock.thought_s(1)) == (0.75, 2.0)

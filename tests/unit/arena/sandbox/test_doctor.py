@@ -8,16 +8,23 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from arena.cli.doctor import doctor
-from arena.sandbox import grade, tier
-from arena.sandbox.attacks import NAMES
+from arena.cli.exits import Exit, exit_code
+from arena.errors import ConfigError
+from arena.sandbox import cures, grade, tier
+from arena.sandbox.attacks.promises import ATTACKS
+from arena.sandbox.canaries.own import names_in
+from arena.sandbox.canaries.trial import ALL
 from arena.sandbox.launch import seccomp
+from arena.sandbox.limits.exact import describe_limits
 from arena.sandbox.tier import Tier, tiers_to_try
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -37,22 +44,23 @@ def test_people_see_attacks_and_facts(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "even.pth").write_text("/a/folder\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     output = run()
-    assert all(name in output for name in NAMES.values())
+    assert all(attack.name in output for attack in ATTACKS)
     assert f"{grade.default_tier()} is what --isolation auto takes" in output
     assert str(tmp_path / "odd.pth") in output
     assert "even.pth" not in output
     assert f"Landlock ABI {grade.landlock_abi()}" in output
 
 
-def test_programs_see_the_same() -> None:
+def test_programs_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(run("--format", "json"))
     assert (told["type"], told["auto"]) == ("doctor", grade.default_tier().value)
-    assert [row["attack"] for row in told["attacks"]] == list(NAMES)
+    assert [row["attack"] for row in told["attacks"]] == [attack.number for attack in ATTACKS]
     expected = {tier.value for tier in tiers_to_try()}
     assert set(told["granted"]) <= expected
     assert told["attacks"][1]["T1"] == "WORKS"
+    monkeypatch.setattr(grade, "run_attacks", _fake)
     lines = run("--format", "ndjson").splitlines()
-    assert len(lines) == len(NAMES)
+    assert len(lines) == len(ATTACKS)
 
 
 def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +70,116 @@ def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -
     assert "no tier" in output
     assert "T1 is what --isolation auto takes" in output
     assert "T3: this system has no means for tier T3" in output
+
+
+def test_it_says_what_is_not_granted_why_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    grades = {
+        Tier.T1: _fake(Tier.T1),
+        Tier.T2: msgspec.structs.replace(_fake(Tier.T2), failed=(19, 27, 29)),
+        Tier.T3: msgspec.structs.replace(_fake(Tier.T3), failed=tuple(ALL), cause="[Errno 1] No: 'mount /x'"),
+    }
+    restricted = tmp_path / "proc" / "sys" / "kernel" / "apparmor_restrict"
+    restricted.parent.mkdir(parents=True)
+    restricted.write_text("1\n")
+    monkeypatch.setattr(cures, "_RESTRICTED", restricted)
+    monkeypatch.setattr(grade, "run_attacks", _told(grades))
+    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    told = json.loads(run("--format", "json"))
+    assert (told["auto"], told["limits"], told["granted"]) == ("T1", describe_limits(), ["T1"])
+    assert told["causes"]["T2"].endswith("its promise about these attacks: 19, 29")
+    assert told["causes"]["T3"] == "[Errno 1] No: 'mount /x'"
+    assert "bubblewrap/issues/632" in told["cures"]["T3"]
+    rows = {row["attack"]: row for row in told["attacks"]}
+    assert [rows[27][tier] for tier in ("T1", "T2", "T3")] == ["blocked", "WORKS", "no tier"]
+    output = run()
+    assert all(text in output for text in (*told["causes"].values(), *told["cures"].values()))
+
+
+@pytest.mark.parametrize(
+    ("cause", "files", "said"),
+    [
+        ("[Errno 1] Operation not permitted: 'clone'", {"_CLONE": "0"}, "_CLONE=1"),
+        ("[Errno 28] No space left on device: 'clone'", {"_MOST": "0", "_CLONE": "1"}, "_MOST=10000"),
+        ("[Errno 1] Operation not permitted: 'clone'", {"_MOST": "60000", "_RESTRICTED": "0"}, "Docker"),
+        ("[Errno 1] Operation not permitted: 'pivot_root'", {"_RESTRICTED": "nonsense"}, "Docker"),
+        ("[Errno 95] Not supported: 'landlock ruleset'", {}, "lsm="),
+        ("cannot run /nowhere/python: No such file or directory", {"_CLONE": "0"}, ""),
+    ],
+)
+def test_cures(
+    cause: str, files: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("_CLONE", "_MOST", "_RESTRICTED"):
+        monkeypatch.setattr(cures, name, tmp_path / name)
+        if name in files:
+            (tmp_path / name).write_text(files[name])
+    monkeypatch.setattr(cures.sys, "platform", "linux")
+    found = cures.cure(cause)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+OWN = '''
+import os
+def attack_write(targets):
+    """Write outside.
+
+    More about it.
+    """
+    with open(targets["outside"], "w") as file:
+        file.write("x")
+def attack_nothing(targets):
+    return 0
+def attack_tell(targets):
+    "Read the store"
+    return open(targets["store"]).read()
+def attack_boast(targets):
+    return os.getpid()
+def helper(targets):
+    return True
+'''
+
+
+def test_a_host_tries_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    monkeypatch.setattr(grade, "run_attacks", _fake)
+    told = json.loads(run("--attacks", str(file), "--format", "json"))
+    rows = {row["attack"]: row for row in told["attacks"] if isinstance(row["attack"], str)}
+    assert {key: row["name"] for key, row in rows.items()} == {
+        "mine.py:attack_write": "Write outside.",
+        "mine.py:attack_nothing": "attack_nothing",
+        "mine.py:attack_tell": "Read the store",
+        "mine.py:attack_boast": "attack_boast",
+    }
+    strong = [tier for tier in tiers_to_try() if tier > Tier.T1]
+    for key, row in rows.items():
+        assert row["T1"] == ("blocked" if key.endswith("nothing") else "WORKS")
+        assert {row[tier] for tier in strong} <= {"WORKS" if key.endswith("boast") else "blocked"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot read the attacks of"),
+        ("def attack_(:", "is no Python file: "),
+        ("\0", "is no Python file: "),
+        (
+            "attack_x = 1\nclass A:\n    def attack_y(self): ...\n",
+            "has no attack; define a function attack_NAME",
+        ),
+    ],
+)
+def test_a_file_without_attacks_is_refused(text: str | None, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ConfigError, match=said) as error:
+        names_in(file)
+    assert exit_code(error.value) == Exit.USAGE
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +203,7 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
 
 
 def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tell(tier_: Tier) -> grade.Grade:
-        return _grade(tier_, uid_kept=False)
-
-    monkeypatch.setattr(grade, "run_attacks", tell)
+    monkeypatch.setattr(grade, "run_attacks", _fake)
     monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
     monkeypatch.setattr(tier, "landlock_abi", lambda: 4)
     monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
@@ -104,8 +219,19 @@ def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_says_who_bots_are(monkeypatch: pytest.MonkeyPatch, user: int, kept: bool, said: str) -> None:  # noqa: FBT001 - a parameter of the test
     monkeypatch.setattr("os.geteuid", lambda: user)
     grades = {tier: _grade(tier, uid_kept=kept) for tier in Tier}
-    monkeypatch.setattr(grade, "run_attacks", grades.__getitem__)
+    monkeypatch.setattr(grade, "run_attacks", _told(grades))
     assert said in run()
+
+
+def _told(grades: dict[Tier, grade.Grade]) -> Callable[[Tier, frozenset[int]], grade.Grade]:
+    def run_attacks(tier: Tier, _: frozenset[int] = ALL) -> grade.Grade:
+        return grades[tier]
+
+    return run_attacks
+
+
+def _fake(tier: Tier, _: object = None) -> grade.Grade:
+    return _grade(tier, uid_kept=False)
 
 
 def _grade(tier: Tier, *, uid_kept: bool) -> grade.Grade:

@@ -8,14 +8,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import ConfigError
-from arena.sandbox import canaries, grade
-from arena.sandbox.attacks import ATTACKS, NAMES
-from arena.sandbox.canaries import Trial
+from arena.sandbox import grade
+from arena.sandbox.attacks.promises import ATTACKS, KEPT
+from arena.sandbox.canaries import attackers
+from arena.sandbox.canaries.trial import ALL, QUICK, Trial, try_attacks
 from arena.sandbox.grade import Grade, default_tier, record, run_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+LAZY = """
+import json, sys
+order = json.loads(sys.stdin.readline())
+print("nonsense")
+print("[]")
+if order["attacks"][0][0] == "note":
+    print(json.dumps({"attack": "note", "got": open(order["targets"]["program"]).read(), "error": None}))
+"""
+"""An opponent as it should be, and an attacker that does nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +42,11 @@ class Judge:
     def __init__(self) -> None:
         self.worked: dict[Tier, set[int]] = {}
         self.tried: list[Tier] = []
+        self.numbers: frozenset[int] = frozenset()
 
-    def __call__(self, tier: Tier) -> Trial:
+    def __call__(self, tier: Tier, numbers: frozenset[int]) -> Trial:
         self.tried.append(tier)
+        self.numbers = numbers
         if tier not in self.worked:
             raise ConfigError(f"no {tier}")
         return Trial(frozenset(self.worked[tier]), None, {})
@@ -47,19 +61,25 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 
 @pytest.mark.parametrize("tier", sorted(tiers_to_try()))
-def test_every_tier_this_system_has_the_means_for_withstands_what_it_must(tier: Tier) -> None:
-    trial = canaries.try_attacks(tier)
-    if tier >= Tier.T2:
-        assert trial.worked == set()
-    else:
-        # The canaries can be hurt: what T1 leaves open does work on them.
-        assert {1, 2, 3, 4, 5, 6, 7, 14, 16} <= trial.worked <= set(NAMES) - {0, 15, 17}
+def test_every_tier_this_system_has_the_means_for_keeps_its_promises(tier: Tier) -> None:
+    trial = try_attacks(tier, ALL)
+    worked = {attack.number for attack in ATTACKS if attack.number in trial.worked}
+    assert trial.worked == worked
+    assert {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}.isdisjoint(worked), (
+        trial.errors
+    )
+    # The canaries can be hurt: what a tier leaves open does work on them. Root's bots lack root's rights, so
+    # they look into no process of it, whatever the tier.
+    promised_nothing = {
+        attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT
+    }
+    assert promised_nothing - {10, 11, 12, 13} <= worked
 
 
 def test_a_tier_that_cannot_be_set_up_is_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(canaries, "_INTERPRETER", ("/nowhere/python",))
+    monkeypatch.setattr(attackers, "INTERPRETER", ("/nowhere/python",))
     result = run_attacks(Tier.T1)
-    assert result.cause
+    assert "cannot run /nowhere/python" in result.cause
     assert not result.is_granted
 
 
@@ -67,10 +87,11 @@ def test_an_attack_that_was_not_made_counts_as_one_that_worked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lazy = tmp_path / "lazy.py"
-    lazy.write_text("print('nonsense', flush=True)")
-    monkeypatch.setattr(canaries, "_ATTACKS", str(lazy))
-    trial = canaries.try_attacks(Tier.T1)
-    assert trial.worked == set(NAMES) == set(ATTACKS)
+    lazy.write_text(LAZY)
+    monkeypatch.setattr(attackers, "_PROGRAM", str(lazy))
+    trial = try_attacks(Tier.T1)
+    assert trial.worked == QUICK
+    assert {attack.number for attack in ATTACKS} == ALL
 
 
 def test_the_default_is_the_strongest_that_withstood_all(judge: Judge) -> None:
@@ -83,9 +104,17 @@ def test_no_weaker_tier_is_tried_than_need_be(judge: Judge) -> None:
     judge.worked = {Tier.T1: set(range(1, 15)), Tier.T2: set(), Tier.T3: set()}
     assert default_tier() is Tier.T3
     assert judge.tried == [Tier.T3]
+    assert judge.numbers == QUICK < ALL
 
 
-@pytest.mark.parametrize("weak", [{9}, {0}, set(NAMES)])
+def test_what_a_tier_does_not_promise_does_not_cost_it(judge: Judge) -> None:
+    judge.worked = {Tier.T1: {1}, Tier.T2: {27, 33}, Tier.T3: {27}}
+    assert default_tier() is Tier.T2
+    assert run_attacks(Tier.T3).broken == [27]
+    assert judge.numbers == ALL
+
+
+@pytest.mark.parametrize("weak", [{9}, {0}, {19, 27}, set(ALL)])
 def test_one_attack_that_works_costs_the_tier(judge: Judge, weak: set[int]) -> None:
     judge.worked = {Tier.T1: {1, 16}, Tier.T2: weak, Tier.T3: weak}
     assert default_tier() is Tier.T1
@@ -128,7 +157,7 @@ def test_without_a_place_for_the_file_tiers_are_granted_all_the_same(
 def test_in_process_bots_are_kept_from_nothing() -> None:
     result = run_attacks(Tier.T0)
     assert isinstance(result, Grade)
-    assert result.failed == tuple(range(1, len(NAMES)))
+    assert result.failed == tuple(sorted(ALL - {0}))
     assert result.is_granted
     assert record("T0") == {"tier": "T0"}
 

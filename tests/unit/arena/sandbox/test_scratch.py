@@ -87,6 +87,19 @@ def test_links_are_not_followed(scratch: Scratch, tmp_path: Path) -> None:
     scratch.home.rename(scratch.root / "away")
     scratch.home.symlink_to(tmp_path)
     assert scratch.excess(LIMITS) == ""
+    away = scratch.root.rename(tmp_path / "away")
+    scratch.root.symlink_to(tmp_path)
+    assert scratch.excess(LIMITS) == ""
+    scratch.root.unlink()
+    away.rename(scratch.root)
+
+
+def test_looking_keeps_nothing_open(scratch: Scratch) -> None:
+    (scratch.home / "1" / "2" / "3" / "4").mkdir(parents=True)
+    before = os.listdir("/proc/self/fd")  # noqa: PTH208 - names
+    assert scratch.excess(LIMITS)
+    assert scratch.excess(LIMITS._replace(depth=4)) == ""
+    assert os.listdir("/proc/self/fd") == before  # noqa: PTH208 - names
 
 
 def test_a_scratch_folder_that_is_gone_is_empty(scratch: Scratch) -> None:

@@ -1,0 +1,162 @@
+"""What `arena doctor` says: the attacks in each tier, which guarantees hold, which do not and why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.sandbox.grade import Grade
+
+_NO_TIER = "no tier"
+
+
+class Facts(NamedTuple):
+    """What is said beside the attacks."""
+
+    auto: str
+    """The tier that `--isolation auto` takes."""
+    limits: str
+    """Whether the kernel limits memory and tasks (`kernel`) or the arena polls them (`polled`), and why."""
+    granted: list[str]
+    causes: dict[str, str]
+    """Why a tier cannot be had, by tier."""
+    cures: dict[str, str]
+    """What to do about it, where that is known."""
+    kernel: str
+    landlock: int
+    user: str
+    weaknesses: list[str]
+    pth: list[str]
+    sqlite: str
+    single_writer: bool
+
+
+def attack_rows(grades: Sequence[Grade]) -> list[dict[str, object]]:
+    """Return a row for each attack: its number, its name, and what became of it in each tier."""
+    from arena.sandbox.attacks.promises import ATTACKS
+
+    return [
+        {
+            "attack": attack.number,
+            "name": attack.name,
+            **{
+                grade.tier.value: _NO_TIER
+                if grade.cause
+                else attack.verdict(grade.tier, worked=attack.number in grade.failed)
+                for grade in grades
+            },
+        }
+        for attack in ATTACKS
+    ]
+
+
+def own_rows(grades: Sequence[Grade], file: Path, names: dict[str, str]) -> list[dict[str, object]]:
+    """Try a host's own attacks in each tier there is, and return a row for each.
+
+    Args:
+        grades: of the tiers.
+        file: with the attacks.
+        names: what each attack is called, by its function.
+    """
+    from arena.sandbox.canaries.own import try_own
+
+    results = {grade.tier.value: {} if grade.cause else try_own(grade.tier, file, names) for grade in grades}
+    return [
+        {
+            "attack": f"{file.name}:{function}",
+            "name": name,
+            **{tier: _own_verdict(found, function) for tier, found in results.items()},
+        }
+        for function, name in names.items()
+    ]
+
+
+def _own_verdict(found: dict[str, bool], function: str) -> str:
+    if function not in found:
+        return _NO_TIER
+    return "WORKS" if found[function] else "blocked"
+
+
+def collect_facts(grades: Sequence[Grade]) -> Facts:
+    """Return what is known of this machine, from the grades of the tiers T1 to T3."""
+    from arena.sandbox.cures import cure
+    from arena.sandbox.grade import default_tier
+    from arena.sandbox.limits.exact import describe_limits
+    from arena.sandbox.tier import weaknesses
+    from arena_db.engine import find_driver
+
+    driver = find_driver()
+    causes = {grade.tier.value: cause for grade in grades if (cause := _cause(grade))}
+    return Facts(
+        auto=default_tier().value,
+        limits=describe_limits(),
+        granted=[grade.tier.value for grade in grades if grade.is_granted],
+        causes=causes,
+        cures={tier: found for tier, cause in causes.items() if (found := cure(cause))},
+        kernel=grades[0].kernel,
+        landlock=grades[0].landlock,
+        user=_user(next((grade for grade in reversed(grades) if grade.is_granted), grades[0])),
+        weaknesses=weaknesses(),
+        pth=_pth_files(),
+        sqlite=driver.module.sqlite_version,
+        single_writer=driver.single_writer,
+    )
+
+
+def _cause(grade: Grade) -> str:
+    """Return why a tier is not granted; empty if it is."""
+    if grade.cause or not grade.broken:
+        return grade.cause
+    numbers = ", ".join(map(str, grade.broken))
+    return f"not granted, since it does not keep its promise about these attacks: {numbers}"
+
+
+def _user(grade: Grade) -> str:
+    import os
+
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return "bots run as the user of the arena, who is not root"
+    if grade.uid_kept:
+        return (
+            "bots run as root without capabilities: other users cannot reach the interpreter or the packages"
+        )
+    return "the arena is root; each bot runs as a user of its own"
+
+
+def _pth_files() -> list[str]:
+    """Return the .pth files whose code each Python here runs at its start; hosts of bots do not."""
+    return [
+        str(path)
+        for folder in dict.fromkeys(sys.path)
+        if folder and Path(folder).is_dir()
+        for path in sorted(Path(folder).glob("*.pth"))
+        if any(
+            line.startswith(("import ", "import\t")) for line in path.read_text(errors="replace").splitlines()
+        )
+    ]
+
+
+def print_facts(facts: Facts) -> None:
+    """Print the facts as lines, for people."""
+    from arena.cli.output import say
+
+    say("")
+    say(f"tier      {facts.auto} is what --isolation auto takes")
+    for tier, cause in facts.causes.items():
+        say(f"          {tier}: {cause}")
+        if tier in facts.cures:
+            say(f"              {facts.cures[tier]}")
+    say(f"limits    {facts.limits}")
+    for weakness in facts.weaknesses:
+        say(f"weaker    {weakness}")
+    say(f"kernel    {facts.kernel}, Landlock ABI {facts.landlock}")
+    say(f"user      {facts.user}")
+    say(f"startup   {len(facts.pth) or 'no'} .pth files run code at every start of this Python")
+    for file in facts.pth:
+        say(f"          {file}")
+    writers = "one writer at a time, since it is below 3.51.3" if facts.single_writer else "several writers"
+    say(f"SQLite    {facts.sqlite}: {writers}")

@@ -1,0 +1,201 @@
+"""Makes what is attacked: files, sockets, a process like the arena, an opponent."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.sandbox.attacks.targets import Targets
+from arena.sandbox.canaries import held
+from arena.sandbox.canaries.attackers import (
+    INTERPRETER,
+    RESOURCES,
+    attacker,
+    last_words,
+    read_reports,
+    send_order,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from arena.sandbox.process import Process
+    from arena.sandbox.tier import Tier
+
+PASSWORDS = "/etc/passwd"
+HOARD_BYTES = 8 << 20
+_VICTIM = """
+import os, sys
+secret = os.environ["SECRET"].encode()
+print(id(secret) + bytes.__basicsize__ - 1, flush=True)
+sys.stdin.read()
+"""
+OWN_MODES = {"own_file": 0o644, "own_program": 0o755, "own_folder": 0o755}
+"""Modes of what belongs to the attacker's user."""
+
+
+class Canaries(NamedTuple):
+    """What is attacked, and what is known of it."""
+
+    targets: Targets
+    secrets: dict[int, str]
+    """What the attacker is not told, by the number of the attack that could bring it."""
+    sockets: dict[int, socket.socket]
+    """By the number of the attack on it."""
+    victim: subprocess.Popen[bytes]
+    """The process like the arena."""
+    opponent: Process
+    attacker: Process
+
+    def pulse(self) -> None:
+        """Change a file in the folder that is watched."""
+        with suppress(OSError):
+            Path(self.targets["folder"], self.secrets[28]).write_bytes(b"x")
+
+
+@contextmanager
+def set_out(tier: Tier, files: Iterable[str] = ()) -> Generator[Canaries]:
+    """Make what is attacked, and an attacker that waits for its order.
+
+    Args:
+        tier: of the attacker, and of its opponent.
+        files: what the attacker may read beside its program.
+
+    Raises:
+        OSError, ConfigError: the tier cannot be set up at all.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-canaries-")))
+        # As open as can be: what protects it is to be the sandbox alone.
+        folder.chmod(0o777)
+        hidden = _draw_secrets()
+        _fill(folder, hidden)
+        name = secrets.token_hex(16)
+        sockets = {number: stack.enter_context(channel) for number, channel in _listen(folder, name).items()}
+        victim = stack.enter_context(_victim(hidden[10]))
+        theirs = [str(folder / "program"), str(folder / "weights")]
+        with _on_core(-1):
+            opponent = stack.enter_context(attacker(tier, theirs))
+        with _on_core(0):
+            process = stack.enter_context(attacker(tier, files))
+        _give_to(folder, process.user)
+        targets = Targets(
+            **{each: str(folder / each) for each in ("store", "link", "outside", "datagrams", *OWN_MODES)},
+            **{each: str(folder / each) for each in ("program", "weights")},
+            folder=str(folder),
+            passwords=PASSWORDS,
+            tcp=sockets[6].getsockname()[1],
+            udp=sockets[7].getsockname()[1],
+            abstract=name,
+            arena=victim.pid,
+            opponent=opponent.pid,
+            address=int(victim.stdout.readline() if victim.stdout else -1),
+            size=len(hidden[10]),
+            cores=sorted(cores_of(0) - cores_of(process.pid)),
+            memory_key=held.draw_key(),
+            note_key=held.draw_key(),
+            note_queue=f"arena-{secrets.token_hex(8)}",
+            note="",
+            address_bytes=RESOURCES.address_bytes,
+            scratch_bytes=RESOURCES.scratch_bytes,
+            hoard_bytes=HOARD_BYTES,
+            text=secrets.token_hex(8),
+        )
+        stack.callback(held.remove, targets)
+        _leave_note(opponent, targets, hidden)
+        yield Canaries(targets, hidden, sockets, victim, opponent, process)
+
+
+def _draw_secrets() -> dict[int, str]:
+    found = {number: secrets.token_hex(16) for number in (1, 3, 10, 26, 27, 28, 34)}
+    with Path(PASSWORDS).open(encoding="utf-8") as file:
+        found[4] = file.readline()
+    # The same secret by other ways; ptrace reads one word.
+    return {**found, **dict.fromkeys((11, 12), found[10]), 13: found[10][:8]}
+
+
+def _fill(folder: Path, hidden: dict[int, str]) -> None:
+    store = folder / "store"
+    store.write_text(hidden[1], encoding="ascii")
+    store.chmod(0o666)
+    (folder / hidden[3]).touch()
+    (folder / "link").symlink_to(f"/{hidden[27]}")
+    for name in ("program", "weights"):
+        (folder / name).write_text(hidden[34], encoding="ascii")
+        (folder / name).chmod(0o644)
+    (folder / "own_folder").mkdir()
+    for name in ("own_file", "own_program"):
+        (folder / name).touch()
+    for name, mode in OWN_MODES.items():
+        (folder / name).chmod(mode)
+
+
+def _give_to(folder: Path, user: int | None) -> None:
+    """Make some of the files the attacker's own, so that what protects them is not another owner."""
+    if user is not None:
+        for name in OWN_MODES:
+            os.chown(folder / name, user, user)
+
+
+def _listen(folder: Path, name: str) -> dict[int, socket.socket]:
+    """Open what is to be reached, by the number of the attack on it."""
+    found = {6: socket.create_server(("127.0.0.1", 0)), 7: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)}
+    found[7].bind(("127.0.0.1", 0))
+    found[30] = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    found[30].bind(str(folder / "datagrams"))
+    (folder / "datagrams").chmod(0o777)
+    if sys.platform == "linux":
+        found[8] = socket.socket(socket.AF_UNIX)
+        found[8].bind(b"\0" + name.encode())
+        found[8].listen()
+    return found
+
+
+@contextmanager
+def _victim(secret: str) -> Generator[subprocess.Popen[bytes]]:
+    """Run a process that stands for the arena: outside the sandbox, of the arena's user, with a secret."""
+    with subprocess.Popen(  # noqa: S603 - this interpreter with a script of ours
+        [*INTERPRETER, "-c", _VICTIM],
+        env={"SECRET": secret},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as victim:
+        try:
+            yield victim
+        finally:
+            victim.kill()
+
+
+def _leave_note(opponent: Process, targets: Targets, hidden: dict[int, str]) -> None:
+    send_order(opponent, {**targets, "note": hidden[26]}, [("note", "neighbours.leave_note")])
+    reports = read_reports(opponent)
+    if not reports:
+        raise OSError(last_words(opponent))
+    if hidden[34] not in str(reports["note"]["got"]):
+        raise OSError(f"a bot cannot read its own program: {reports['note']['error']}")
+
+
+@contextmanager
+def _on_core(index: int) -> Generator[None]:
+    """Start processes on one of the arena's processors, as for a match, where the system can."""
+    cores = sorted(cores_of(0))
+    if not cores:
+        yield
+        return
+    os.sched_setaffinity(0, {cores[index]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def cores_of(pid: int) -> frozenset[int]:
+    """Return the processors a process may run on, 0 being this one; none where the system cannot tell."""
+    return frozenset(os.sched_getaffinity(pid)) if hasattr(os, "sched_getaffinity") else frozenset()

@@ -1,0 +1,85 @@
+"""Memory and queues of attackers: what processes hold, what outlives them, and its removal."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena.sandbox.attacks.targets import Targets
+
+_SEGMENTS = Path("/proc/sysvipc/shm")
+_SHARED_FILES = Path("/dev/shm")  # noqa: S108 - nothing is written there
+_IPC_REMOVE = 0
+_BLOCK = 512
+"""Bytes in the unit of `st_blocks`."""
+
+
+def draw_key() -> int:
+    """Return a key of System V memory that is not 0, which would mean a private one."""
+    return 1 + secrets.randbelow((1 << 31) - 2)
+
+
+def segment_bytes(key: int) -> int:
+    """Return the size of the System V memory of this key; 0 if there is none."""
+    return sum(size for _, size in _segments(key))
+
+
+def memory_file_bytes(pid: int) -> int:
+    """Return how much the memory files take that a process has open."""
+    found = 0
+    with suppress(OSError):
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                # The name in /proc; such a file has no other.
+                if os.readlink(file).startswith("/memfd:"):  # noqa: PTH115 - it is no path
+                    found += file.stat().st_blocks * _BLOCK
+    return found
+
+
+def shared_map_bytes(pid: int) -> int:
+    """Return the size of the largest map of memory without a file that a process shares."""
+    found = 0
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+            span, rights, *_ = line.split(maxsplit=2)
+            if rights.endswith("s") and "/dev/zero (deleted)" in line:
+                begin, end = (int(part, 16) for part in span.split("-"))
+                found = max(found, end - begin)
+    return found
+
+
+def peak_bytes(pid: int) -> int:
+    """Return the most address space a process has had; 0 where the system does not say."""
+    with suppress(OSError, ValueError):
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+        return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmPeak:")), 0)
+    return 0
+
+
+def remove(targets: Targets) -> None:
+    """Remove what attackers may have left."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    for key in (targets["memory_key"], targets["note_key"]):
+        for segment, _ in _segments(key):
+            libc.shmctl(segment, _IPC_REMOVE, None)
+    libc.mq_unlink(f"/{targets['note_queue']}".encode())
+    with suppress(OSError):
+        (_SHARED_FILES / targets["note_queue"]).unlink()
+
+
+def _segments(key: int) -> list[tuple[int, int]]:
+    """Return number and size of the segments of a key."""
+    try:
+        lines = _SEGMENTS.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return []
+    rows = [line.split() for line in lines]
+    return [(int(row[1]), int(row[3])) for row in rows if int(row[0]) == key]

@@ -1,0 +1,73 @@
+"""A host's own attacks: functions of a file, each tried by another attacker, with other canaries."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError
+from arena.sandbox.canaries.attackers import read_reports, send_order
+from arena.sandbox.canaries.bait import set_out
+from arena.sandbox.canaries.signs import Signs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.sandbox.tier import Tier
+
+_PREFIX = "attack_"
+_CONTROL = 0
+
+
+def names_in(file: Path) -> dict[str, str]:
+    """Return what the attacks of a file are called, by function; the file is read, never run here.
+
+    An attack is a function `attack_*(targets)` of the module; the first line of its docstring is its name.
+
+    Raises:
+        ConfigError: the file cannot be read, is no Python, or has no attack.
+    """
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except OSError as error:
+        raise ConfigError(f"cannot read the attacks of {file}: {error.strerror}") from error
+    except (SyntaxError, ValueError) as error:
+        raise ConfigError(f"{file} is no Python file: {error}") from error
+    found = {
+        node.name: (ast.get_docstring(node) or node.name).splitlines()[0]
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(_PREFIX)
+    }
+    if not found:
+        raise ConfigError(f"{file} has no attack; define a function {_PREFIX}NAME(targets) in it")
+    return found
+
+
+def try_own(tier: Tier, file: Path, names: dict[str, str]) -> dict[str, bool]:
+    """Try the attacks of a file in a tier.
+
+    An attack worked if the function returned something true, or if a canary was hurt: something changed, was
+    reached or killed, or what was returned holds a secret.
+
+    Args:
+        tier: the tier.
+        file: a Python file; only the standard library can be imported in it.
+        names: of the attacks, by function.
+
+    Returns:
+        Whether each attack worked, by function; empty if the tier cannot be set up.
+    """
+    try:
+        return {function: _worked(tier, str(file.resolve()), function) for function in names}
+    except (ConfigError, OSError):
+        return {}
+
+
+def _worked(tier: Tier, file: str, function: str) -> bool:
+    with set_out(tier, [file]) as there:
+        signs = Signs(there)
+        send_order(there.attacker, there.targets, [(function, function)], file)
+        reports = read_reports(there.attacker, there.pulse)
+        signs.end()
+        got = reports.get(function, {}).get("got")
+        return bool(got) or bool(signs.of_text(str(got)) - {_CONTROL})

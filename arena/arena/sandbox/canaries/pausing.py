@@ -1,0 +1,58 @@
+"""Stops an attacker as a bot is stopped while its opponent thinks, and measures what it uses meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from arena.sandbox.attacks.waking import BEGIN_S
+from arena.sandbox.canaries.attackers import attacker, read_reports, send_order
+from arena.sandbox.family import members
+
+if TYPE_CHECKING:
+    from arena.sandbox.process import Process
+    from arena.sandbox.tier import Tier
+
+PAUSE_S = 0.25
+"""How long the doctor stops an attacker."""
+ALLOWED_S = 0.02
+"""What may pass until all threads of a busy process have stopped."""
+_PROCESS_CLOCK = 2
+"""CPUCLOCK_SCHED, as in `arena.referee.pause`."""
+
+
+def idle_cpu_s(tier: Tier, pause_s: float = PAUSE_S) -> float | None:
+    """Return the seconds of CPU that an attacker uses while it is stopped; None if it did not attack.
+
+    Args:
+        tier: how it is kept apart.
+        pause_s: how long it is stopped, in seconds.
+
+    Raises:
+        OSError, ConfigError: the tier cannot be set up at all.
+    """
+    with attacker(tier) as process:
+        send_order(process, {}, [("29", "waking.attack_wake")])
+        reports = read_reports(process)
+        time.sleep(2 * BEGIN_S)
+        os.killpg(process.pid, signal.SIGSTOP)
+        before = _cpu_s(process)
+        time.sleep(pause_s / 2)
+        # As in a match, where the question is sent before the process is resumed.
+        with suppress(OSError):
+            os.write(process.stdin, b"\n")
+        time.sleep(pause_s / 2)
+        used = _cpu_s(process) - before
+    return used if "29" in reports else None
+
+
+def _cpu_s(process: Process) -> float:
+    used = 0.0
+    for pid in members(process.pid) if sys.platform == "linux" else ():
+        with suppress(OSError):
+            used += time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)
+    return used

@@ -1,0 +1,72 @@
+"""One trial of a tier: all attacks are made in it, and each is judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.sandbox.attacks.promises import ATTACKS
+from arena.sandbox.canaries.attackers import read_reports, send_order
+from arena.sandbox.canaries.bait import set_out
+from arena.sandbox.canaries.orphans import orphans
+from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
+from arena.sandbox.canaries.signs import Signs
+
+if TYPE_CHECKING:
+    from arena.sandbox.tier import Tier
+
+_LAST = 9
+"""It kills the opponent, which the other attacks need alive."""
+QUICK = frozenset(attack.number for attack in ATTACKS if attack.is_quick)
+ALL = frozenset(attack.number for attack in ATTACKS)
+
+
+class Trial(NamedTuple):
+    """What came of the attacks."""
+
+    worked: frozenset[int]
+    """The attacks whose canary was hurt, or that were not made; 0 if the control failed."""
+    user: int | None
+    """The number of the user the attacker was made; None if it was the arena's."""
+    errors: dict[int, str]
+    """What the attacker was told, by attack; for people, not for judging."""
+    tried: frozenset[int] = QUICK
+    """The attacks that were made, or should have been."""
+
+
+def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Trial:
+    """Run attacks in children of this tier.
+
+    Args:
+        tier: the tier.
+        numbers: which attacks, `QUICK` or `ALL`.
+
+    Raises:
+        OSError, ConfigError: the tier cannot be set up at all.
+    """
+    if numbers <= QUICK:
+        worked, errors, user = _try_quick(tier)
+        return Trial(frozenset(worked), user, errors)
+    with orphans(tier) as arena:
+        # The other arena starts meanwhile, and what is left of it has time to end.
+        worked, errors, user = _try_quick(tier)
+        arena.kill_arena()
+        used = idle_cpu_s(tier)
+        if used is None or used > ALLOWED_S:
+            worked.add(29)
+        worked |= arena.worked()
+    return Trial(frozenset(worked), user, errors, ALL)
+
+
+def _try_quick(tier: Tier) -> tuple[set[int], dict[int, str], int | None]:
+    chosen = [attack for attack in ATTACKS if attack.is_quick]
+    chosen.sort(key=lambda attack: attack.number == _LAST)
+    with set_out(tier) as there:
+        signs = Signs(there)
+        send_order(there.attacker, there.targets, [(str(each.number), each.function) for each in chosen])
+        reports = read_reports(there.attacker, there.pulse)
+        signs.end()
+        worked = signs.of_attacks(reports)
+        user = there.attacker.user
+    missing = {each.number for each in chosen if str(each.number) not in reports}
+    errors = {int(key): str(report["error"]) for key, report in reports.items() if report["error"]}
+    return worked | missing, errors, user
