@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections import OrderedDict
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.content.packages import linked_bots
@@ -122,7 +121,7 @@ def make_seat(
             compiled=compiled_folder(competitor),
             keeps_compiled=keeps_compiled,
         ),
-        runtime=Path(competitor.runtime).name if is_program else f"python {platform.python_version()}",
+        runtime="" if is_program else f"python {platform.python_version()}",
         readable=setup.readable,
         engine=setup.engine,
         cores=program_cores if is_program else None,
