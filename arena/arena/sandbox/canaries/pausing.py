@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PAUSE_S = 0.25
 """How long the doctor stops an attacker."""
+STOP = getattr(signal, "SIGSTOP", 0)
 ALLOWED_S = 0.02
 """What may pass until all threads of a busy process have stopped."""
 _PROCESS_CLOCK = 2
@@ -39,7 +40,7 @@ def idle_cpu_s(tier: Tier, pause_s: float = PAUSE_S) -> float | None:
         send_order(process, {}, [("29", "waking.attack_wake")])
         reports = read_reports(process)
         time.sleep(2 * BEGIN_S)
-        os.killpg(process.pid, signal.SIGSTOP)
+        os.killpg(process.pid, STOP)
         before = _cpu_s(process)
         time.sleep(pause_s / 2)
         # As in a match, where the question is sent before the process is resumed.
