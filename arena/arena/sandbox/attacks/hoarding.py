@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from arena.sandbox.attacks.targets import Targets
 
 _IPC_CREATE = 0o1000
+_F_SETPIPE_SZ = 1031
+_PIPE_BYTES = 1 << 20
+_NUM_PIPES = 60
+_CHUNK = 1 << 12
+_FILE_BYTES = 1 << 19
+_open: list[int] = []
+"""Descriptors that stay open."""
 _held: list[mmap.mmap] = []
 """Maps are undone with their objects."""
 
@@ -53,12 +61,8 @@ def _hold_memory_files(targets: Targets) -> None:
 
 
 def _hold_shared(targets: Targets) -> None:
-    """Fill memory shared with nobody, and give its pages back, which does not free them."""
-    block = mmap.mmap(-1, targets["hoard_bytes"], mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
-    _held.append(block)
-    for place in range(0, len(block), mmap.PAGESIZE):
-        block[place] = 1
-    block.madvise(mmap.MADV_DONTNEED)
+    """Hold memory shared with nobody."""
+    _share(targets["hoard_bytes"])
 
 
 def _hold_system_v(targets: Targets) -> None:
@@ -66,3 +70,74 @@ def _hold_system_v(targets: Targets) -> None:
     size = targets["hoard_bytes"]
     segment = syscall("shmget", targets["memory_key"], size, _IPC_CREATE | 0o666)
     ctypes.memset(syscall("shmat", segment, 0, 0), 1, size)
+
+
+def attack_limit(targets: Targets) -> object:
+    """Return how much memory of kinds that are in no resident size is held: at most `hoard_bytes`."""
+    want = targets["hoard_bytes"]
+    held = 0
+    for hold in (_fill_pipes, _fill_sockets, _fill_files, _share):
+        with suppress(OSError):
+            held += hold(want - held)
+        if held >= want:
+            break
+    return held
+
+
+def _fill_pipes(want: int) -> int:
+    """Fill pipes, as large as they can be made, until half of the descriptors are taken."""
+    import fcntl  # not on every system this module is imported on
+
+    held = 0
+    for _number in range(_NUM_PIPES):
+        if held >= want:
+            break
+        read, write = os.pipe()
+        with suppress(OSError):
+            fcntl.fcntl(write, _F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(write, False)
+        held += _fill(write)
+        _open.append(read)
+    return held
+
+
+def _fill_sockets(want: int) -> int:
+    held = 0
+    with suppress(OSError):
+        while held < want:
+            pair = socket.socketpair()
+            _open.extend(end.detach() for end in pair)
+            for descriptor in _open[-2:]:
+                os.set_blocking(descriptor, False)
+                held += _fill(descriptor)
+    return held
+
+
+def _fill(descriptor: int) -> int:
+    """Write until nothing more goes in; return the number of bytes."""
+    held, chunk = 0, bytes(_CHUNK)
+    with suppress(BlockingIOError):
+        while True:
+            held += os.write(descriptor, chunk)
+    return held
+
+
+def _fill_files(want: int) -> int:
+    """Fill files in the scratch folder, which may be in memory."""
+    held = 0
+    with suppress(OSError):
+        while held < want:
+            with (HOME / f"hoard-{held}").open("wb", buffering=0) as file:
+                for _number in range(_FILE_BYTES // _CHUNK):
+                    held += file.write(bytes(_CHUNK))
+    return held
+
+
+def _share(want: int) -> int:
+    """Fill memory shared with nobody, and give its pages back, which does not free them."""
+    block = mmap.mmap(-1, want, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    _held.append(block)
+    for place in range(0, len(block), mmap.PAGESIZE):
+        block[place] = 1
+    block.madvise(mmap.MADV_DONTNEED)
+    return want

@@ -145,5 +145,14 @@ ATTACKS: tuple[Attack, ...] = (
         *(35, "move to the opponent's core, and the opponent", "neighbours.attack_take_core"),
         *(WORKS, BLOCKED, BLOCKED),
     ),
+    Attack(
+        36,
+        "hold 1.2 times the limit of memory in pipes, sockets, files, shared memory",
+        "hoarding.attack_limit",
+        WORKS,
+        BOUNDED,
+        BOUNDED,
+        is_quick=False,
+    ),
 )
 """By number."""

@@ -12,6 +12,7 @@ _NUMBERS = {
     "mq_open": (240, 180), "mq_timedsend": (242, 182), "mq_timedreceive": (243, 183),
     "process_vm_readv": (310, 270),
     "prctl": (157, 167),
+    "renameat2": (316, 276),
     "setxattr": (188, 5),
     "shmat": (30, 196), "shmget": (29, 194),
     "timer_create": (222, 107), "timer_settime": (223, 110),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.sandbox.attacks.promises import ATTACKS
 from arena.sandbox.canaries.attackers import read_reports, send_order
 from arena.sandbox.canaries.bait import set_out
+from arena.sandbox.canaries.filled import fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.orphans import orphans
 from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
 from arena.sandbox.canaries.signs import Signs
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LAST = 9
 """It kills the opponent, which the other attacks need alive."""
+_SLOW = {23: misleads_removal, 24: fills_scratch, 36: hides_memory}
 QUICK = frozenset(attack.number for attack in ATTACKS if attack.is_quick)
 ALL = frozenset(attack.number for attack in ATTACKS)
 
@@ -53,6 +55,7 @@ def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Trial:
         used = idle_cpu_s(tier)
         if used is None or used > ALLOWED_S:
             worked.add(29)
+        worked |= {number for number, has_worked in _SLOW.items() if has_worked(tier)}
         worked |= arena.worked()
     return Trial(frozenset(worked), user, errors, ALL)
 

@@ -1,0 +1,161 @@
+"""The canaries tell an attack that works from one that does not, also where no tier lets it work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from arena.sandbox.canaries import filled, held, pausing
+from arena.sandbox.canaries.filled import Amounts, fills_scratch, hides_memory, misleads_removal
+from arena.sandbox.canaries.own import try_own
+from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
+from arena.sandbox.process import Process
+from arena.sandbox.scratch import Scratch
+from arena.sandbox.tier import Tier, tiers_to_try
+
+TIERS = sorted(tiers_to_try())
+STRONG = [tier for tier in TIERS if tier > Tier.T1]
+FULL = Amounts(folders=5_000, files=20_000, num_bytes=300 << 20)
+PAUSE_S = 2.0
+SWAP_S = 10.0
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_scratch_folder_is_filled_in_vain(tier: Tier) -> None:
+    assert not fills_scratch(tier, FULL)
+
+
+def test_full_folders_that_nobody_notices_are_an_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ignore(_: Process, __: float = 1.0) -> str:
+        return ""
+
+    monkeypatch.setattr(Process, "scratch_excess", ignore)
+    assert not fills_scratch(Tier.T1)
+    if Tier.T2 in TIERS:
+        assert fills_scratch(Tier.T2)
+
+
+@pytest.mark.parametrize("lifted", ["scratch_bytes", "scratch_entries", "scratch_depth"])
+def test_each_way_to_fill_a_folder_counts(lifted: str) -> None:
+    resources = filled.QUICK_AMOUNTS.resources
+    fields = {"folders": "scratch_depth", "files": "scratch_entries", "num_bytes": "scratch_bytes"}
+    # As much as is allowed of everything but one thing, of which there is no end.
+    bounds = {field: getattr(resources, name) // 8 for field, name in fields.items()}
+    amounts = Amounts(**bounds, resources=resources)
+    assert not any(fills_scratch(tier, amounts) for tier in TIERS[:1])
+    wide = msgspec.structs.replace(resources, **{lifted: 1 << 30})
+    if Tier.T2 in TIERS:
+        assert fills_scratch(Tier.T2, filled.QUICK_AMOUNTS._replace(folders=100, resources=wide))
+
+
+def test_a_folder_that_is_left_is_an_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[Path] = []
+
+    def leave(scratch: Scratch) -> None:
+        left.append(scratch.root)
+
+    monkeypatch.setattr(Scratch, "remove", leave)
+    assert fills_scratch(TIERS[-1])
+    for folder in left:
+        shutil.rmtree(folder)
+
+
+def test_removal_is_not_misled() -> None:
+    assert not misleads_removal(Tier.T1, SWAP_S)
+
+
+def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_up(scratch: Scratch) -> None:
+        # As the arena once did: by paths, whose meaning changes between two calls.
+        for folder, names, _ in os.walk(scratch.home):
+            for name in names:
+                path = Path(folder, name)
+                with suppress(OSError):
+                    if path.is_dir() and not path.is_symlink():
+                        path.chmod(0o700)
+        shutil.rmtree(scratch.home, ignore_errors=True)
+
+    monkeypatch.setattr(Scratch, "remove", open_up)
+    assert any(misleads_removal(Tier.T1, 1.0) for _ in range(20))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_memory_outside_the_resident_size_is_bounded(tier: Tier) -> None:
+    assert hides_memory(tier) == (tier is Tier.T1)
+
+
+@pytest.mark.parametrize("tier", STRONG)
+def test_more_than_the_bound_is_an_attack(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pipes and sockets alone hold some megabytes in every tier.
+    monkeypatch.setattr(filled, "MEMORY_BYTES", 1 << 20)
+
+    def ignore(_: filled.Watch) -> None:
+        return
+
+    monkeypatch.setattr(filled.Watch, "look", ignore)
+    monkeypatch.setattr(filled.Watch, "__call__", ignore)
+    assert hides_memory(tier)
+
+
+@pytest.mark.parametrize("tier", STRONG)
+def test_a_stopped_bot_does_not_think(tier: Tier) -> None:
+    used = idle_cpu_s(tier, PAUSE_S)
+    assert used is not None
+    assert used <= ALLOWED_S
+
+
+def test_a_bot_that_is_not_stopped_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pausing, "STOP", signal.SIGURG)  # which it ignores
+    used = idle_cpu_s(TIERS[-1], 0.5)
+    assert used is not None
+    assert used > ALLOWED_S
+
+
+def test_memory_of_processes_is_found() -> None:
+    pid = os.getpid()
+    before = held.memory_file_bytes(pid)
+    file = os.memfd_create("arena-test")
+    os.write(file, bytes(1 << 20))
+    assert held.memory_file_bytes(pid) == before + (1 << 20)
+    os.close(file)
+    assert held.peak_bytes(pid) > 1 << 20
+    assert held.peak_bytes(-1) == held.memory_file_bytes(-1) == held.shared_map_bytes(-1) == 0
+    assert held.segment_bytes(held.draw_key()) == 0
+
+
+OWN = """
+import os, signal, socket
+def attack_send(targets):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        channel.sendto(b"x", ("127.0.0.1", targets["udp"]))
+def attack_kill(targets):
+    os.kill(targets["opponent"], signal.SIGKILL)
+def attack_exit(targets):
+    os._exit(0)
+def attack_chmod(targets):
+    os.chmod(targets["own_file"], 0o777)
+def attack_nice(targets):
+    os.setpriority(os.PRIO_PROCESS, targets["opponent"], 10)
+def attack_word(targets):
+    return [targets["text"]]
+"""
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_own_attacks_are_judged_by_canaries_or_their_word(tier: Tier, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    names = ["attack_send", "attack_kill", "attack_exit", "attack_chmod", "attack_nice", "attack_word"]
+    found = try_own(tier, file, dict.fromkeys(names, ""))
+    is_open = tier is Tier.T1
+    assert found == dict.fromkeys(names, is_open) | {"attack_exit": False, "attack_word": True}
+
+
+def test_a_tier_that_is_not_there_tries_nothing(tmp_path: Path) -> None:
+    assert try_own(Tier.T0, tmp_path / "own.py", {"attack_x": ""}) == {}
