@@ -109,7 +109,12 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve(
-    texts: Sequence[str], *, margin_ms: int, twins: bool = False, keep: bool = True
+    texts: Sequence[str],
+    *,
+    margin_ms: int,
+    twins: bool = False,
+    keep: bool = True,
+    in_place: bool = False,
 ) -> list[Competitor]:
     """Find the bots of some specs and hash their files, without loading any of them.
 
@@ -121,6 +126,8 @@ def resolve(
         margin_ms: the margin of limits that a spec sets for its bot.
         twins: whether one bot may stand there twice.
         keep: whether contents are copied, which bots are started from; without it none can be started.
+        in_place: whether they are to run in this process, from where they are installed. Then nothing is
+            copied, and folders that options name are places to work in, not content.
 
     Raises:
         PluginError: an unknown bot, one whose installed files were changed, a file that cannot be read, or a
@@ -133,7 +140,9 @@ def resolve(
     listing = list_bots()
     for text in texts:
         spec = Spec.parse(text)
-        competitor = _resolve_one(spec, pick_bot(listing, spec), margin_ms, keep=keep)
+        competitor = _resolve_one(
+            spec, pick_bot(listing, spec), margin_ms, keep=keep and not in_place, in_place=in_place
+        )
         if not twins and any(other.record.identity == competitor.record.identity for other in found):
             raise ConfigError(
                 f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
@@ -185,10 +194,10 @@ def short(content: str) -> str:
     return content[:_DIGITS]
 
 
-def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Competitor:
+def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool, in_place: bool) -> Competitor:
     refuse_special(spec.name, spec.options)
     options = {key: value for key, value in spec.options.items() if key != _NAME}
-    collection, named, content = _content_of(spec, entry, keep=keep)
+    collection, named, content = _content_of(spec, entry, keep=keep, in_place=in_place)
     hashes = {file.path: file.sha256 for file in content.inventory.files}
     files = {key: hashes[path] for key, path in named.copies.items() if path in hashes}
     # A file is known by its content: where it lies is no part of the identity.
@@ -227,7 +236,9 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool) -> Com
     return competitor
 
 
-def _content_of(spec: Spec, entry: Entry, *, keep: bool) -> tuple[Collection, NamedFiles, Content]:
+def _content_of(
+    spec: Spec, entry: Entry, *, keep: bool, in_place: bool
+) -> tuple[Collection, NamedFiles, Content]:
     """Collect and hash the files of a bot.
 
     Raises:
@@ -239,7 +250,9 @@ def _content_of(spec: Spec, entry: Entry, *, keep: bool) -> tuple[Collection, Na
     if spec.name != EXEC:
         collect_package(collection, entry)
     may_name_files = {key: value for key, value in spec.options.items() if key not in _OUR_KEYS}
-    named = place_options(collection, may_name_files, has_program=_ADAPTERS in entry.value)
+    named = place_options(
+        collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
+    )
     return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 

@@ -138,10 +138,8 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     try:
         return match.result(match.play())
     except Exception as error:  # noqa: BLE001 - a bug of the arena must cost this match only
-        fault: Detail = {"traceback": traceback.format_exc()}
-        if isinstance(error, ArenaError):
-            # It was foreseen, and says what to do.
-            fault = {"cause": str(error)}
+        is_known = isinstance(error, ArenaError)  # and says what to do
+        fault: Detail = {"cause": str(error)} if is_known else {"traceback": traceback.format_exc()}
         match.close()
         return match.result(_Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
     except BaseException:

@@ -33,7 +33,9 @@ class NamedFiles(NamedTuple):
     """The program of this machine that runs the command, by its path; empty if the bot brings its own."""
 
 
-def place_options(collection: Collection, options: Mapping[str, str], *, has_program: bool) -> NamedFiles:
+def place_options(
+    collection: Collection, options: Mapping[str, str], *, has_program: bool, takes_folders: bool = True
+) -> NamedFiles:
     """Add the files and folders that options name to a collection.
 
     Args:
@@ -41,6 +43,7 @@ def place_options(collection: Collection, options: Mapping[str, str], *, has_pro
         options: those of the spec that may name files.
         has_program: whether the bot is an adapter, for which the option `folder` names a folder with all that
             the program needs; other options then are relative to it.
+        takes_folders: whether folders that other options name are taken too.
 
     Raises:
         OptionError: `folder` names no folder, or the quotes of a command are not closed.
@@ -63,7 +66,9 @@ def place_options(collection: Collection, options: Mapping[str, str], *, has_pro
                     found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays one
         elif folder is not None and key == FOLDER:
             found.sources[key], found.copies[key] = folder, FOLDER
-        elif (place := _named(base, key, value)) is not None:
+        elif (place := _named(base, key, value)) is not None and (
+            takes_folders or has_program or not place.is_dir()
+        ):
             found.sources[key], found.copies[key] = place, _place(collection, key, place, folder)
     if folder is not None and CMD not in options:
         collection.add_tree(FOLDER, folder)

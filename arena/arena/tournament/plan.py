@@ -99,7 +99,7 @@ def _competitors(config: TournamentConfig) -> list[Competitor]:
         config.bots,
         margin_ms=config.timemargin,
         twins=config.type == "match",
-        keep=config.isolation != "none",
+        in_place=config.isolation == "none",
     )
 
 
@@ -245,7 +245,7 @@ def restore_competitor(
         return competitor
     way_out = "bring the old one back, or hold a new tournament"
     try:
-        (now,) = resolve([text], margin_ms=margin_ms, keep=not in_place)
+        (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
     except PluginError as error:
         raise PluginError(f"{was.label} of {tournament} cannot be found again: {error}; {way_out}") from error
     competitor = as_entered(now, was.bot)

@@ -101,7 +101,8 @@ def test_how_a_match_was_run_is_recorded(jobs_of: JobsOf, control: Control) -> N
     (job, *_) = jobs_of(config(*TRIO))
     (here,) = play_batch([job], control)
     assert (here.idle_cpu_first_ms, here.idle_cpu_second_ms, here.limits) == (None, None, "")
-    (apart,) = play_batch([msgspec.structs.replace(job, tier="T1")], control)
+    (job, *_) = jobs_of(config(*TRIO, isolation="T1"))
+    (apart,) = play_batch([job], control)
     assert apart.tier == "T1"
     assert None not in {apart.idle_cpu_first_ms, apart.idle_cpu_second_ms}
     runtime = f"python {platform.python_version()}"
