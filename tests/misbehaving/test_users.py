@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,12 @@ import pytest
 from arena.sandbox.attacks.promises import ATTACKS, KEPT
 from arena.sandbox.tier import Tier, tiers_to_try, weaknesses
 from arena.sandbox.users import is_open_to_all
-from arena_plugins.command import host_path
-from interpreters import copy_interpreter
+from interpreters import PACKAGES, copy_interpreter
 
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
 WAYS = ("root stays", "root gives up its user", "nobody") if IS_ROOT else ("who runs the tests",)
 TIERS = [tier for tier in tiers_to_try() if tier > Tier.T1] or [Tier.T1]
-PACKAGES = [
-    folder
-    for folder in host_path()
-    if not Path(folder).is_relative_to(sys.base_prefix)
-    or Path(folder).name in {"site-packages", "dist-packages"}
-]
-"""What a copy of the interpreter lacks."""
 OPEN = all(map(is_open_to_all, PACKAGES))
 """Whether everybody may read what the arena needs; if not, its bots cannot become others."""
 SCRIPT = """

@@ -76,6 +76,8 @@ def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> Non
         """Let the bot stay who the arena is: then the kernel keeps no limit for it."""
 
     monkeypatch.setattr(recipe, "unused_user", nobody)
+    # Nor for a group of its own.
+    monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
     result = play("thread-bomb", good)
 
     assert result.reason == "Bad crashes (it has more than 128 threads and processes)"

@@ -7,6 +7,15 @@ import shutil
 import sys
 from pathlib import Path
 
+from arena_plugins.command import host_path
+
+PACKAGES = [
+    folder
+    for folder in host_path()
+    if not Path(folder).is_relative_to(sys.base_prefix)
+    or Path(folder).name in {"site-packages", "dist-packages"}
+]
+"""What a copy of the interpreter lacks."""
 _NOT_NEEDED = shutil.ignore_patterns(
     "__pycache__", "ensurepip", "idlelib", "site-packages", "test", "tkinter"
 )

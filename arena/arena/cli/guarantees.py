@@ -20,7 +20,7 @@ class Facts(NamedTuple):
     auto: str
     """The tier that `--isolation auto` takes."""
     limits: str
-    """Whether the arena looks at memory and processes itself (`polled`)."""
+    """Whether the kernel limits memory and tasks (`kernel`) or the arena polls them (`polled`), and why."""
     granted: list[str]
     causes: dict[str, str]
     """Why a tier cannot be had, by tier."""
@@ -85,6 +85,7 @@ def collect_facts(grades: Sequence[Grade]) -> Facts:
     """Return what is known of this machine, from the grades of the tiers T1 to T3."""
     from arena.sandbox.cures import cure
     from arena.sandbox.grade import default_tier
+    from arena.sandbox.limits.exact import describe_limits
     from arena.sandbox.tier import weaknesses
     from arena_db.engine import find_driver
 
@@ -92,7 +93,7 @@ def collect_facts(grades: Sequence[Grade]) -> Facts:
     causes = {grade.tier.value: cause for grade in grades if (cause := _cause(grade))}
     return Facts(
         auto=default_tier().value,
-        limits="polled",
+        limits=describe_limits(),
         granted=[grade.tier.value for grade in grades if grade.is_granted],
         causes=causes,
         cures={tier: found for tier, cause in causes.items() if (found := cure(cause))},
@@ -144,11 +145,12 @@ def print_facts(facts: Facts) -> None:
     from arena.cli.output import say
 
     say("")
-    say(f"tier      {facts.auto} is what --isolation auto takes   limits {facts.limits}")
+    say(f"tier      {facts.auto} is what --isolation auto takes")
     for tier, cause in facts.causes.items():
         say(f"          {tier}: {cause}")
         if tier in facts.cures:
             say(f"              {facts.cures[tier]}")
+    say(f"limits    {facts.limits}")
     for weakness in facts.weaknesses:
         say(f"weaker    {weakness}")
     say(f"kernel    {facts.kernel}, Landlock ABI {facts.landlock}")

@@ -79,6 +79,11 @@ _TOURNAMENT = (
         "--require-tier", type=click.Choice(["T0", "T1", "T2", "T3"]), help="Refuse to run below this tier."
     ),
     _machine(
+        "--require-limits",
+        type=click.Choice(["kernel", "polled"]),
+        help="Refuse to run without limits that the kernel keeps exactly.  [default: polled]",
+    ),
+    _machine(
         "--executor",
         type=click.Choice(["local", "inline"]),
         help="Worker processes, or this one.  [default: local]",

@@ -87,6 +87,13 @@ _MACHINE = "Machine"
     panel=_MACHINE,
     help="Refuse to play below this tier.",
 )
+@click.option(
+    "--require-limits",
+    type=click.Choice(["kernel", "polled"]),
+    cls=RichOption,
+    panel=_MACHINE,
+    help="Refuse to play without limits that the kernel keeps exactly.  [default: polled]",
+)
 @click.option("--plain", is_flag=True, help="Play by lines of text, as where there is no terminal.")
 @click.option(
     "--headless", is_flag=True, help="Only referee; moves come as commands that are left in the store."

@@ -10,6 +10,7 @@ import msgspec
 from arena.analysis import adjudicator
 from arena.entrants import Competitor
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.limits.exact import Limits
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds a bot may take to start."""
     tier: str
     """Isolation tier the bots run in."""
+    require_limits: Limits | None = None
+    """`kernel` makes the match void where the kernel does not limit the bots."""
     stalls_count: bool = False
     """Whether a bot that is too late loses even if the arena may be to blame."""
     log: bool = False

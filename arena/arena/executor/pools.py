@@ -18,6 +18,7 @@ from arena.executor.parcel import pack, unpack
 from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 from arena.own import safe_path
+from arena.sandbox.limits.exact import own_subtree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -160,6 +161,8 @@ class LocalPool:
         self._reader, self._writer = self._context.Pipe(duplex=False)
         self._has_news = _looker(self._reader)
         self._channel = _channel()
+        # The workers share the cgroup of this process: divided now, it is theirs to use.
+        own_subtree()
         self._told: list[Began] = []
         self._pids: set[int] = set()
         self._executor = self._start()

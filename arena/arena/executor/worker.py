@@ -25,6 +25,8 @@ from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.executor.telling import Teller, controls_of
 from arena.match import MatchSetup, play_match
+from arena.sandbox.limits.exact import check_limits
+from arena.sandbox.tier import Tier
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -184,6 +186,7 @@ def play_job(job: Job, control: Control) -> MatchRecord:
     """
     game = cached_game(job.game)
     try:
+        check_limits(job.require_limits, Tier(job.tier))
         seats = (
             control.seats.of(job.first, game.name, job.tier),
             control.seats.of(job.second, game.name, job.tier),

@@ -50,6 +50,7 @@ class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forb
     """Whether the matches count; then nothing is taken back and nobody gives hints."""
     isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
     require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
+    require_limits: Literal["kernel", "polled"] | None = None
     init_time: float = 60.0
     """Seconds the bot may take to start."""
     srand: int = 0

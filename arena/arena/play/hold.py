@@ -16,6 +16,7 @@ from arena.play.sitting import Sitting, Table, close_quietly, planned_match
 from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.limits.exact import check_limits
 from arena.tournament.lease import Lease
 from arena.tournament.plan import choose_tier, pool_name
 from arena.tournament.stop import StopSignals
@@ -146,6 +147,7 @@ def _ready(plan: PlayPlan) -> Generator[tuple[Tier, Seat]]:
     bots = [plan.bot] if plan.hinter is None else [plan.bot, plan.hinter]
     required = config.require_tier or (None if config.rated else "T0")
     tier = choose_tier(config.isolation, required, bots)
+    check_limits(config.require_limits, tier)
     setup = SeatSetup(
         match="preflight",
         game=plan.game,

@@ -52,6 +52,7 @@ def words_of(plan: PlayPlan) -> list[str]:
         "--opening": " ".join(moves),
         "--isolation": config.isolation,
         "--require-tier": config.require_tier,
+        "--require-limits": config.require_limits,
         "--name": config.name,
     }
     for option, value in given.items():

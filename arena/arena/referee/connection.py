@@ -177,7 +177,7 @@ class Connection:
             self.process.kill()
             cause = f"it has more than {self.process.max_tasks} threads and processes"
             raise FaultError(Termination.CRASH, cause)
-        if used.resident_bytes > self._memory_bytes:
+        if used.memory_bytes > self._memory_bytes:
             raise FaultError(Termination.OOM, f"it holds more than {self._memory_bytes} bytes of memory")
         self._check_scratch()
 

@@ -96,7 +96,8 @@ class HostedSeat:
         self.name = name
         self.version = version
         self.tier = tier
-        self.limits = "polled"
+        self.limits = ""
+        """How the memory and the tasks of the last process were limited, `kernel` or `polled`."""
         self.runtime = runtime
         self.deterministic = False
         self.wire = WireLog()
@@ -255,7 +256,8 @@ class HostedSeat:
                 tracer=self.tracer,
             )
         self._connection = Connection(process, self._limits, self.wire)
-        self._pause = Pause(process.pid, is_allowed=not self._ponders)
+        self.limits = process.limits
+        self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
         return self._connection
 
     def _warm(self) -> Connection | None:
@@ -333,7 +335,9 @@ class HostedSeat:
         detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
         detail["stderr"] = stderr_text(connection.stderr)
         self._drop(connection)
-        starved = died and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        # The kernel says why it died; without it, what the bot held at last must do.
+        near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        starved = died and (end.out_of_memory or near_limit)
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
 
     def _is_stall(self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float) -> bool:

@@ -13,11 +13,15 @@ from arena.sandbox.family import members
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from arena.sandbox.limits.cgroup import Leaf
+
 _PROCESS_CLOCK = 2
 """CPUCLOCK_SCHED, "all threads, by the scheduler", the lowest bits of the id of a process's clock.
 
 It goes on counting what threads used that have ended.
 """
+_ALL = 0
+"""Stands for the clocks of all processes where their control group is measured."""
 _IDLE_S = 0.1
 """Seconds of CPU that are tolerated in every match."""
 _IDLE_SHARE = 0.02
@@ -27,19 +31,24 @@ _IDLE_STOP_S = 0.002
 
 
 class Pause:
-    """Stops and resumes the group of one process; where a system has no such signals, it does nothing."""
+    """Stops and resumes the group of one process; where a system has no such signals, it does nothing.
 
-    def __init__(self, pid: int, *, is_allowed: bool = True) -> None:
+    A process can undo a signal, by a timer that sends SIGCONT for instance. A control group stays frozen.
+    """
+
+    def __init__(self, pid: int, *, is_allowed: bool = True, leaf: Leaf | None = None) -> None:
         """Take charge of a process, which runs.
 
         Args:
             pid: of the process, and of its group.
             is_allowed: False leaves it running all the time; its use of the CPU is still measured.
+            leaf: the control group of all its processes, which is frozen too; None where it has none.
         """
         self.idle_cpu_s = 0.0
         """Seconds of CPU that the bot used while it had to wait, up to the last `settle`."""
         self._num_waits = 0
         self._pid = pid
+        self._leaf = leaf
         self._stops = is_allowed and os.name == "posix"
         self._waits_from: dict[int, float] | None = None
         self._clocks = _clocks_of([pid])
@@ -69,6 +78,8 @@ class Pause:
         """Stop the group."""
         if self._stops:
             self._send(signal.SIGSTOP)
+            if self._leaf is not None:
+                self._leaf.freeze()
         # Read after the signal: what the bot uses until it arrives is not held against it.
         self._waits_from = self._read()
         self._num_waits += 1
@@ -83,6 +94,8 @@ class Pause:
         self._settle(used)
         self._waits_from = None
         if self._stops:
+            if self._leaf is not None:
+                self._leaf.thaw()
             self._send(signal.SIGCONT)
         return sum(used.values())
 
@@ -91,6 +104,7 @@ class Pause:
         self.settle()
         self._waits_from = None
         self._clocks = ()
+        self._leaf = None
 
     def cpu_s(self) -> float:
         """Give the seconds of CPU the bot has used; 0 where the system does not say."""
@@ -106,7 +120,9 @@ class Pause:
         self._waits_from = before | used
 
     def _read(self) -> dict[int, float]:
-        """Return the seconds of each process that still has a clock."""
+        """Return the seconds of each process that still has a clock, or of all where their group has one."""
+        if self._leaf is not None:
+            return {_ALL: self._leaf.cpu_s()}
         used: dict[int, float] = {}
         for clock in self._clocks:
             try:

@@ -107,6 +107,7 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
         control = socket.socket(fileno=descriptors[_NUM_STREAMS])
         recipe["trace"] = [str(fd) for fd in descriptors[_NUM_STREAMS + 1 :]]
         os.setsid()
+        _join_group(recipe)
         os.environ.clear()
         os.environ.update(dict(entry.split("=", 1) for entry in recipe["environment"]))
         os.sched_setaffinity(0, map(int, recipe["core"]))
@@ -122,6 +123,17 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
     finally:
         sys.stderr.flush()
         os._exit(_CANNOT_RUN)
+
+
+def _join_group(recipe: Recipe) -> None:
+    """Move this process to the control group with the bot's limits, while its folder is still in sight."""
+    try:
+        for folder in recipe.get("cgroup", []):
+            processes = os.open(f"{folder}/cgroup.procs", os.O_WRONLY)
+            os.write(processes, b"0")
+            os.close(processes)
+    except OSError as error:
+        _refuse(f"cannot start the bot with exact limits: {error}")
 
 
 def _enter(recipe: Recipe, control: "socket.socket") -> None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox import compiled, family
 from arena.sandbox.launch.places import COMPILED_NAME
+from arena.sandbox.limits.exact import own_subtree
+from arena.sandbox.limits.polled import Polled, Usage
 from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch
@@ -24,6 +26,8 @@ from arena.sandbox.tier import Tier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.sandbox.limits.cgroup import Leaf
+    from arena.sandbox.limits.exact import Limits
     from arena.sandbox.readable import Readable
     from arena.sandbox.trace import Tracer
 
@@ -40,14 +44,23 @@ class Exit(NamedTuple):
     signal: int | None
     """The signal that ended it; None if it exited, or was ended by the arena."""
     max_rss: int
-    """The most resident memory seen, in bytes."""
+    """The most memory in bytes: exact with limits `kernel`, else the most resident memory that was seen."""
+    out_of_memory: bool = False
+    """Whether the kernel killed a process of it at its memory limit; never known where limits are polled."""
 
 
 class Process:
     """A running bot: three pipes, without blocking on the arena's side, and a process group."""
 
-    def __init__(
-        self, started: Started, tier: Tier, scratch: Scratch, resources: Resources, user: int | None = None
+    def __init__(  # noqa: PLR0913 - what a start came with
+        self,
+        started: Started,
+        tier: Tier,
+        scratch: Scratch,
+        resources: Resources,
+        user: int | None = None,
+        *,
+        leaf: Leaf | None = None,
     ) -> None:
         self.max_tasks = resources.tasks
         """How many threads and processes it may have, all together."""
@@ -57,6 +70,8 @@ class Process:
         """The number of the user it was made; None if it is the arena's."""
         self.scratch = scratch
         """Its folder on the host; in a container the folder it has is another one, in memory."""
+        self.leaf = leaf
+        """Its control group, which keeps its limits; None where they are polled."""
         self._scratch_bounds = resources.scratch_bounds()
         self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
         self.pid = started.pid
@@ -65,11 +80,16 @@ class Process:
         self.stdin, self.stdout, self.stderr = self._pipes = (started.stdin, started.stdout, started.stderr)
         for pipe in self._pipes:
             os.set_blocking(pipe, False)
-        self._num_keepers = int(tier is Tier.T3)
+        self._num_keepers = _num_keepers(tier)
+        self._polled = Polled(self.pid, self.max_tasks + self._num_keepers)
         self._inside = take_descriptor(started.control) if started.control and tier is Tier.T3 else None
         self._inherited_rss = _own_max_rss()
-        self._max_rss = 0
         self._exit: Exit | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """How its memory and tasks are limited."""
+        return "polled" if self.leaf is None else "kernel"
 
     @property
     def main_pid(self) -> int:
@@ -98,14 +118,10 @@ class Process:
             return False
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def usage(self) -> family.Usage:
+    def usage(self) -> Usage:
         """Measure it and its descendants; if there are more than `max_tasks`, the sums are too small."""
-        resident, tasks = family.usage(self.pid, self.max_tasks + self._num_keepers)
-        tasks = max(0, tasks - self._num_keepers)
-        if tasks <= self.max_tasks:
-            # What many processes share was counted for each: a crowd is no hoard.
-            self._max_rss = max(self._max_rss, resident)
-        return family.Usage(resident, tasks)
+        memory, tasks = (self.leaf or self._polled).usage()
+        return Usage(memory, max(0, tasks - self._num_keepers))
 
     def scratch_excess(self, part: float = 1.0) -> str:
         """Return the bound, or the part of it, that its scratch folder exceeds, in words; empty if none.
@@ -134,14 +150,16 @@ class Process:
             for send in (os.kill, os.killpg):
                 with suppress(ProcessLookupError, PermissionError):
                     send(self.pid, signal.SIGKILL)
+            if self.leaf is not None:
+                self.leaf.kill()
             self._exit = self._reap(by_itself=exited)
-            if self.tier is Tier.T1:
+            if self.tier is Tier.T1 and self.leaf is None:
                 # From T2 on no process can have left the group.
                 family.sweep(str(self.scratch.home))
         return self._exit
 
     def close(self) -> None:
-        """Close the pipes and remove the folder of a killed process."""
+        """Close the pipes and remove the folder and the control group of a killed process."""
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = ()
@@ -153,6 +171,8 @@ class Process:
             self._inside = None
         if self._started.control is not None:
             self._started.control.close()
+        if self.leaf is not None:
+            self.leaf.remove()
         self.scratch.remove()
 
     def _keep_compiled(self, folder: Path) -> None:
@@ -179,14 +199,18 @@ class Process:
             self._started.popen.returncode = code
         # The kernel counts what the arena held when it forked as the child's; only more than that is its own.
         own = usage.ru_maxrss * _RSS_UNIT
-        max_rss = max(self._max_rss, own if own > self._inherited_rss else 0)
+        max_rss = max(self._polled.peak_bytes, own if own > self._inherited_rss else 0)
+        out_of_memory = False
+        if self.leaf is not None:
+            peak, num_kills = self.leaf.toll()
+            max_rss, out_of_memory = peak or max_rss, num_kills > 0
         if self._num_keepers and self._started.control is not None and by_itself:
             inside = take_status(self._started.control)
             if inside is not None:
                 code = os.waitstatus_to_exitcode(inside)
         if not by_itself and (code == -signal.SIGKILL or self.tier is Tier.T3):
-            return Exit(None, None, max_rss)
-        return Exit(code, None, max_rss) if code >= 0 else Exit(None, -code, max_rss)
+            return Exit(None, None, max_rss, out_of_memory)
+        return Exit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
 
 
 def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
@@ -220,9 +244,13 @@ def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a
         OSError: the process cannot be started.
     """
     resources = resources or Resources()
-    scratch = Scratch()
+    scratch, leaf = Scratch(), None
     try:
         entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
+        subtree = own_subtree()
+        if subtree is not None:
+            leaf = subtree.make_leaf(resources.memory_bytes, resources.tasks + _num_keepers(tier))
+            entries.append(("cgroup", leaf.path))
         recipe = encode(entries)
         if tier is not Tier.T3:
             if resources.compiled:
@@ -236,9 +264,16 @@ def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a
             None if tracer is None else tracer.descriptor,
         )
     except BaseException:
+        if leaf is not None:
+            leaf.remove()
         scratch.remove()
         raise
-    return Process(started, tier, scratch, resources, user)
+    return Process(started, tier, scratch, resources, user, leaf=leaf)
+
+
+def _num_keepers(tier: Tier) -> int:
+    """Return how many processes of ours share the limits of a bot: in a container, its first one."""
+    return int(tier is Tier.T3)
 
 
 def _own_max_rss() -> int:

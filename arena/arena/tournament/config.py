@@ -51,6 +51,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Seconds a bot may take to start."""
     isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
     require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
+    require_limits: Literal["kernel", "polled"] | None = None
     adjudicate: Literal["off", "solver"] = "off"
     executor: Literal["local", "inline"] = "local"
     concurrency: int = 0

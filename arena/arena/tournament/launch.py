@@ -13,6 +13,7 @@ import msgspec
 from arena.errors import ArenaError
 from arena.home import home, store_path
 from arena.own import own_python
+from arena.sandbox.limits.exact import own_subtree
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
     # Options go before the bots, which may end with `--`.
     command = own_python("-m", "arena", *argv[:1], *extra, *argv[1:])
     log = _new_log(argv[0] if argv else "arena")
+    # It shares the cgroup of this process, which it could not divide by itself.
+    own_subtree()
     try:
         with log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603 - this interpreter, arguments as a list

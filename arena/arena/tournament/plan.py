@@ -17,6 +17,7 @@ from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import count_pairs, make_schedule
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
+from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
 from arena.tournament.config import TournamentConfig, parse_toml
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
@@ -49,7 +50,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     Raises:
         ConfigError: it cannot be held as it is written.
         PluginError: its game or one of its bots cannot be found.
-        ArenaError: the tier it requires is not to be had.
+        ArenaError: the tier or the limits it requires are not available.
     """
     config.check()
     if config.srand is None:
@@ -60,6 +61,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
     matches, warnings = _schedule(config, game, len(competitors))
     tier = choose_tier(config.isolation, config.require_tier, competitors)
+    check_limits(config.require_limits, tier)
     if config.log and tier is Tier.T0:
         raise ConfigError(
             "--log: bots in the arena's own process speak over no wire; leave out --isolation none"
@@ -179,6 +181,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
 
     Raises:
         ConfigError: a bot is no longer the one that was entered, or it was a person.
+        ArenaError: the tier or the limits it requires are not available.
     """
     if tournament.type == "play":
         raise ConfigError(
@@ -197,12 +200,14 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             )
         competitors.append(competitor)
     game = load_game(tournament.game)
+    tier = choose_tier(config.isolation, config.require_tier, competitors)
+    check_limits(config.require_limits, tier)
     return Plan(
         config,
         game,
         competitors,
         tournament_limit(config),
-        choose_tier(config.isolation, config.require_tier, competitors),
+        tier,
         store.planned(tournament.id),
         [],
     )
@@ -247,6 +252,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             limit=plan.limit,
             init_s=plan.config.init_time,
             tier=plan.tier,
+            require_limits=plan.config.require_limits,
             log=plan.config.log,
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from textual.message import Message
 
 from arena.own import own_python
+from arena.sandbox.limits.exact import own_subtree
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Child:
         killing.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        own_subtree()  # it shares the cgroup of this process, which it could not divide by itself
         process = subprocess.Popen(  # noqa: S603 # this program, and words as a list
             [*PROGRAM, *self.words],
             stdin=subprocess.DEVNULL,

@@ -36,6 +36,8 @@ PLANS = [
     ("tournament random:st=x minimax", "st is a number of seconds"),
     (f"{PLAN} --concurrency 1000", "--concurrency 1000 is more than the"),
     (f"{PLAN} --isolation T9", "'T9' is not one of 'auto', 'none', 'T1', 'T2', 'T3'."),
+    (f"{PLAN} --require-limits exact", "'exact' is not one of 'kernel', 'polled'."),
+    (f"{PLAN} --isolation none --require-limits kernel", "have no limits; leave out --isolation none"),
     (f"{PLAN} --stop-when often", "write error=E with E in Elo, as error=20"),
     (f"{PLAN} --stop-when error=x", "write error=E with E in Elo"),
     (f"{PLAN} --max-time 0", "--max-time 0 is not a positive number"),

@@ -21,6 +21,7 @@ FULL = PlayConfig(
     hint="random",
     isolation="T1",
     require_tier="T0",
+    require_limits="kernel",
     srand=5,
     name="evening",
 )

@@ -20,6 +20,7 @@ from arena.sandbox.attacks.promises import ATTACKS
 from arena.sandbox.canaries.own import names_in
 from arena.sandbox.canaries.trial import ALL
 from arena.sandbox.launch import seccomp
+from arena.sandbox.limits.exact import describe_limits
 from arena.sandbox.tier import Tier, tiers_to_try
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_it_says_what_is_not_granted_why_and_what_to_do(
     monkeypatch.setattr(grade, "run_attacks", _told(grades))
     monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
     told = json.loads(run("--format", "json"))
-    assert (told["auto"], told["limits"], told["granted"]) == ("T1", "polled", ["T1"])
+    assert (told["auto"], told["limits"], told["granted"]) == ("T1", describe_limits(), ["T1"])
     assert told["causes"]["T2"].endswith("its promise about these attacks: 19, 29")
     assert told["causes"]["T3"] == "[Errno 1] No: 'mount /x'"
     assert "bubblewrap/issues/632" in told["cures"]["T3"]

@@ -41,6 +41,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "init_time": SECONDS,
     "isolation": st.sampled_from(["auto", "none", "T1", "T2", "T3"]),
     "require_tier": optional(st.sampled_from(["T0", "T1", "T2", "T3"])),
+    "require_limits": optional(st.sampled_from(["kernel", "polled"])),
     "adjudicate": st.sampled_from(["off", "solver"]),
     "executor": st.sampled_from(["local", "inline"]),
     "concurrency": st.integers(-99, 99),

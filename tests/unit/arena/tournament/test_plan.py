@@ -11,7 +11,9 @@ import arena.entrants
 import strange_bots
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError, PluginError
+from arena.executor.worker import Control, play_job
 from arena.match import match_seed
+from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
 from arena.tournament.plan import enlarge, make_jobs, make_plan, pool_name, restore_plan
 from tournaments import TRIO, Sitting, config
@@ -171,6 +173,34 @@ def test_tiers() -> None:
     with pytest.raises(ArenaError, match=r"tier T2 is required for strange, .* bots would run in T0"):
         make_plan(config("random", "strange", require_tier=None))
     assert make_plan(config(*TRIO, require_tier=None)).tier == "T0"
+
+
+def test_limits_that_are_required_and_not_available_fail_closed(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    available: list[Subtree | NoSubtreeError] = [NoSubtreeError("memory is missing")]
+
+    def find(_: int) -> Subtree | NoSubtreeError:
+        return available[0]
+
+    monkeypatch.setattr("arena.sandbox.limits.exact._find", find)
+    exact = config(*TRIO, isolation="T1", require_tier="T1", require_limits="kernel")
+    with pytest.raises(ArenaError, match=r"--require-limits kernel: .* memory is missing; exact ones"):
+        make_plan(exact)
+    with pytest.raises(ConfigError, match="no limits; leave out --isolation none"):
+        make_plan(config(*TRIO, require_limits="kernel"))
+    assert make_plan(msgspec.structs.replace(exact, require_limits="polled")).tier == "T1"
+    available.insert(0, Subtree(Path("/")))
+    sitting = begin(exact)
+    (job, *_) = make_jobs(sitting.tournament, sitting.plan, sitting.plan.matches)
+    assert job.require_limits == "kernel"
+    # A run that is resumed elsewhere fails closed too, and so does each of its workers.
+    del available[0]
+    with pytest.raises(ArenaError, match="--require-limits kernel"):
+        restore_plan(sitting.store, sitting.tournament)
+    record = play_job(job, Control(lambda _: None))
+    assert (record.outcome, record.termination) == ("void", "arena_error")
+    assert "--require-limits kernel" in record.fault
 
 
 @pytest.mark.parametrize(
