@@ -56,7 +56,7 @@ class Watch:
         """Look, if it is time to."""
         if self.has_killed or time.monotonic() < self._next:
             return
-        if self._process.usage().resident_bytes > self._memory_bytes or self._process.scratch_excess():
+        if self._process.usage().memory_bytes > self._memory_bytes or self._process.scratch_excess():
             self.has_killed = True
             self._process.kill()
         self._next = time.monotonic() + _WATCH_S
