@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from arena.sandbox.attacks.waking import BEGIN_S
 from arena.sandbox.canaries.attackers import attacker, read_reports, send_order
 from arena.sandbox.family import members
+from arena.sandbox.resources import Resources
 
 if TYPE_CHECKING:
     from arena.sandbox.process import Process
@@ -38,7 +39,8 @@ def idle_cpu_s(tier: Tier, pause_s: float = PAUSE_S) -> float | None:
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
     """
-    with attacker(tier) as process:
+    # Each of its threads reserves address space.
+    with attacker(tier, resources=Resources()) as process:
         send_order(process, {}, [("29", "waking.attack_wake")])
         reports = read_reports(process)
         time.sleep(2 * BEGIN_S)
