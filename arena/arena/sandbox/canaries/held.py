@@ -48,9 +48,9 @@ def shared_map_bytes(pid: int) -> int:
     found = 0
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
-            span, rights, *_ = line.split(maxsplit=2)
-            if rights.endswith("s") and "/dev/zero (deleted)" in line:
-                begin, end = (int(part, 16) for part in span.split("-"))
+            # The name that the kernel gives memory that is shared without a file.
+            if line.endswith("/dev/zero (deleted)"):
+                begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
                 found = max(found, end - begin)
     return found
 
