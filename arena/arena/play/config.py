@@ -136,7 +136,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     bot_control = TimeControl.parse(config.clock, config.st, config.nodes)
     person_control = TimeControl.parse(config.clock, None if config.clock else MOVE_S, None)
     if bot is None:
-        (bot,) = resolve([config.bot], margin_ms=bot_control.margin_ms)
+        (bot,) = resolve([config.bot], margin_ms=bot_control.margin_ms, keep=config.isolation != "none")
     if bot.label == PERSON:
         bot = msgspec.structs.replace(bot, label=f"{PERSON}_2")
     hinter = resolve([config.hint], margin_ms=bot_control.margin_ms)[0] if config.hint else None

@@ -94,7 +94,13 @@ def tournament_limit(config: TournamentConfig) -> TimeControl:
 
 
 def _competitors(config: TournamentConfig) -> list[Competitor]:
-    return resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match")
+    # In this process bots run from where they are installed, so no copy is needed.
+    return resolve(
+        config.bots,
+        margin_ms=config.timemargin,
+        twins=config.type == "match",
+        keep=config.isolation != "none",
+    )
 
 
 def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list[PlannedMatch], list[str]]:
@@ -239,7 +245,7 @@ def restore_competitor(
         return competitor
     way_out = "bring the old one back, or hold a new tournament"
     try:
-        (now,) = resolve([text], margin_ms=margin_ms)
+        (now,) = resolve([text], margin_ms=margin_ms, keep=not in_place)
     except PluginError as error:
         raise PluginError(f"{was.label} of {tournament} cannot be found again: {error}; {way_out}") from error
     competitor = as_entered(now, was.bot)

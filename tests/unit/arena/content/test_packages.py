@@ -271,7 +271,7 @@ def test_two_files_of_one_name_both_have_a_place(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_an_option_names_is_copied(tmp_path: Path) -> None:
+def test_a_folder_that_an_option_names_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     net = tmp_path / "net"
     net.mkdir()
     (net / "a.npz").touch()
@@ -279,6 +279,9 @@ def test_a_folder_that_an_option_names_is_copied(tmp_path: Path) -> None:
     assert "options/weights/net/a.npz" in files(bot)
     assert bot.options_at("/bot") == {"weights": "/bot/options/weights/net"}
     assert bot.label == "alphazero:weights=net"
+    # A word is no folder, though one of that name lies in the working folder.
+    monkeypatch.chdir(tmp_path)
+    assert one("alphazero:weights=net").options_at("/bot") == {"weights": "net"}
 
 
 def test_a_missing_runtime_is_named(tmp_path: Path) -> None:

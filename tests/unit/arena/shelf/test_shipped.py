@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import sys
@@ -158,6 +159,8 @@ def test_an_older_store_knows_a_bot_without_its_code(package: Path) -> None:
         assert entered is not None
         assert (entered.record, entered.spec, entered.place) == (older, now.spec, now.place)
     assert as_entered(now, before_code_was_hashed("learner", hashes)) is None
+    # Of a record with a content only that content counts.
+    assert as_entered(now, dataclasses.replace(was, content="0" * 64)) is None
     assert (
         as_entered(now, before_code_was_hashed("learner:level=weak", {"weights/weak.npz": "0" * 64})) is None
     )

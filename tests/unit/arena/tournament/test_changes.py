@@ -79,7 +79,7 @@ def test_a_bot_of_an_older_store_is_a_new_competitor(begin: Begin, monkeypatch: 
 
 
 def test_what_an_unfinished_tournament_needs_is_not_pruned(begin: Begin) -> None:
-    sitting = begin(config("random", "strange"))
+    sitting = begin(config("random", "strange", isolation="T1"))
     contents = {bot.content for bot in sitting.plan.competitors}
     assert needed_contents(sitting.store) == contents
     prune(needed_contents(sitting.store), unused_s=0)
