@@ -14,11 +14,13 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from arena.entrants import resolve
+from arena.executor.seats import make_seat
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import grade
-from arena.sandbox.readable import bot_readable
+from arena.sandbox.readable import python_readable
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena_plugins import Game, load_game
 from arena_plugins.command import host_command, host_path
@@ -26,7 +28,9 @@ from arena_plugins.entries import GAMES, find
 
 CONTROL = TimeControl.parse(None, 20, None)
 BOTS = Path(__file__).parent / "bots"
-ENTRIES = {"quick": "quick_bot", "random": "arena_bots.random"}
+ENTRIES = {"quick": "quick_bot"}
+"""Bots of the benchmarks."""
+CHEAPEST = (*ENTRIES, "random")
 """The cheapest bots there are: one says nothing but its action, the other a policy, too."""
 
 
@@ -56,10 +60,10 @@ def main() -> None:
     tiers = [tier for tier in sorted(tiers_to_try()) if tier > Tier.T0 and grade(tier).is_granted]
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
-        duels = {bot: duel(bot, chosen.game, chosen.duel, Path(folder)) for bot in ENTRIES}
+        duels = {bot: duel(bot, chosen.game, chosen.duel, Path(folder)) for bot in CHEAPEST}
         first_s = first_stored_s(chosen.game, Path(folder))
     settle()
-    costs = {bot: move_costs(bot, load_game(chosen.game), tiers, chosen) for bot in ENTRIES}
+    costs = {bot: move_costs(bot, load_game(chosen.game), tiers, chosen) for bot in CHEAPEST}
     figures = {
         "benchmark": "referee_cost",
         "game": chosen.game,
@@ -105,7 +109,11 @@ def median(costs: list[Cost]) -> Cost:
 
 
 def seat(bot: str, game: Game, tier: Tier) -> HostedSeat:
-    path = [*host_path(), str(BOTS)]
+    if bot not in ENTRIES:
+        made = make_seat(resolve([bot], margin_ms=50)[0], game.name, tier)
+        if not isinstance(made, HostedSeat):
+            raise TypeError(f"tier {tier} has no processes")
+        return made
     command = host_command(
         sys.executable,
         entry=ENTRIES[bot],
@@ -113,9 +121,9 @@ def seat(bot: str, game: Game, tier: Tier) -> HostedSeat:
         version="1",
         options={},
         games={game.name: find(GAMES, game.name).value},
-        path=path,
+        path=[*host_path(), str(BOTS)],
     )
-    readable = bot_readable(ENTRIES[bot], path, ())
+    readable = python_readable(tuple(host_path())).with_files([str(BOTS)])
     return HostedSeat(command, name=bot, version="1", tier=tier, readable=readable)
 
 

@@ -11,7 +11,7 @@ import pytest
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.readable import bot_readable
+from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena_plugins.command import host_command, host_path
@@ -70,7 +70,7 @@ def seat(entry: str, folder: Path, *, procfs: bool = False) -> HostedSeat:
         games={"tic-tac-toe": "arena.games.tic_tac_toe"},
         path=path,
     )
-    readable = bot_readable(entry, path, [str(folder)])
+    readable = python_readable(tuple(path)).with_files([str(folder)])
     resources = Resources(procfs=procfs)
     return HostedSeat(command, name="bot", version="1", tier=TIER, resources=resources, readable=readable)
 

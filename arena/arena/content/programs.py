@@ -75,9 +75,26 @@ def _named(base: Path, word: str) -> Path | None:
 
 
 def _on_path(word: str) -> Path | None:
-    """Return the program of a name without folders; None if there is none."""
-    found = None if "/" in word or "\0" in word else shutil.which(word)
-    return None if found is None else Path(found).absolute()
+    """Return the program of a name without folders; None if there is none.
+
+    Version managers put scripts under the names of interpreters, which start the right one as a process of
+    their own; no bot may do that, so an interpreter that is a program is preferred to a script.
+    """
+    if not word or "/" in word or "\0" in word:
+        return None
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = [place for folder in folders if folder and (place := shutil.which(word, path=folder))]
+    if _RUNTIME.match(word):
+        found.sort(key=_is_script)
+    return Path(found[0]).absolute() if found else None
+
+
+def _is_script(program: str) -> bool:
+    try:
+        with Path(program).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return True
 
 
 def _is_runtime(program: Path, *, has_more: bool) -> bool:

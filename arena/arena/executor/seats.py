@@ -14,8 +14,10 @@ from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
-from arena.sandbox.readable import Readable, bot_readable
+from arena.sandbox.launch.places import CONTENT
+from arena.sandbox.readable import Readable, python_readable
 from arena.sandbox.resources import Resources
+from arena.sandbox.runtimes import script_programs
 from arena.sandbox.tier import Tier
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import BOTS, GAMES, find
@@ -24,6 +26,8 @@ from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.entrants import Competitor
     from arena.executor.cores import Core
     from arena.referee.seats import Seat
@@ -99,7 +103,8 @@ def make_seat(
             name=record.name,
             version=record.version,
         )
-    setup = start_of(competitor, content_root(competitor, tier))
+    root = content_root(competitor, tier)
+    setup = start_of(competitor, root)
     command = setup.program or host_command(
         interpreter(),
         entry=competitor.entry,
@@ -118,7 +123,7 @@ def make_seat(
         resources=Resources(
             procfs=competitor.procfs,
             allow=competitor.allow,
-            compiled=compiled_folder(competitor),
+            compiled=compiled_folder(competitor, root),
             keeps_compiled=keeps_compiled,
         ),
         runtime="" if is_program else f"python {platform.python_version()}",
@@ -150,10 +155,9 @@ def content_root(competitor: Competitor, tier: Tier) -> str:
     Raises:
         PluginError: it is not kept.
     """
-    del tier  # every tier shows the folders of this machine under their own names
     if not competitor.place:
         raise PluginError(f"{competitor.label} has no content to start from; enter it again")
-    return competitor.place
+    return CONTENT if tier is Tier.T3 else competitor.place
 
 
 def start_of(competitor: Competitor, root: str) -> BotStart:
@@ -175,14 +179,23 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
         )
     if name == EXEC:
         program = exec_command(options)
-        return BotStart(options, [], program, None, Readable(()).with_files([root]).with_program(program))
+        return BotStart(options, [], program, None, _with_programs(Readable(()), competitor, program, root))
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
-    # No module of any bot is read where it is installed.
-    readable = bot_readable("", shared_path(), [root])
+    readable = python_readable(tuple(shared_path()))
     engine = command_words(name, options) if CMD in options else None
-    if engine is not None:
-        readable = readable.with_program(engine)
-    return BotStart(options, path, None, engine, readable)
+    return BotStart(options, path, None, engine, _with_programs(readable, competitor, engine or [], root))
+
+
+def _with_programs(readable: Readable, competitor: Competitor, words: Sequence[str], root: str) -> Readable:
+    """Add the content of a bot, the program of this machine that runs it, and those that run its scripts."""
+    readable = readable.with_content(competitor.place)
+    if competitor.runtime:
+        return readable.with_runtime(competitor.runtime)
+    own = [word.replace(root, competitor.place, 1) for word in words[:1] if word.startswith(f"{root}/")]
+    programs = [program for word in own for program in script_programs(word)]
+    for program in programs:
+        readable = readable.with_runtime(program)
+    return readable
 
 
 def check_content(competitor: Competitor) -> None:
@@ -199,11 +212,16 @@ def check_content(competitor: Competitor) -> None:
     stamp_used(competitor.content)
 
 
-def compiled_folder(competitor: Competitor) -> str:
-    """Give the folder of what a bot's code compiled; no other bot's code gets to write there."""
+def compiled_folder(competitor: Competitor, root: str) -> str:
+    """Return the folder of what a bot's code compiled; no other bot's code gets to write there.
+
+    Args:
+        competitor: the bot.
+        root: where its content lies for its processes, since numba knows code by its path.
+    """
     # A program is named by its command, of which not every word need be a file.
     program = competitor.options.get(CMD, "")
-    return str(folder_for(competitor.record.name, competitor.content, competitor.place, program))
+    return str(folder_for(competitor.record.name, competitor.content, root, program))
 
 
 def shared_path() -> list[str]:

@@ -18,8 +18,10 @@ from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
 from arena.own import own_python
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.readable import bot_readable
+from arena.sandbox.launch.places import CONTENT
+from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
+from arena.sandbox.tier import Tier
 from arena_plugins import Termination, load_game
 from arena_plugins.command import Start
 from arena_plugins.conformance import Check
@@ -55,8 +57,9 @@ def load_status(group: str, entry: Entry) -> str:
         collection = Collection(entry.name)
         collect_package(collection, entry)
         place = keep_content(collection).folder
-        path = [*(f"{place}/{root}" for root in collection.roots), *shared_path()]
-        readable = bot_readable("", shared_path(), [place])
+        at = CONTENT if strongest_usual_tier() is Tier.T3 else place
+        path = [*(f"{at}/{root}" for root in collection.roots), *shared_path()]
+        readable = python_readable(tuple(shared_path())).with_content(place)
         with workspace():
             arguments = [group, entry.name, entry.value]
             done = run_fenced(_python(_LOAD, arguments, path), readable, _LOAD_S)

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.sandbox.launch.places import CONTENT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -32,7 +34,9 @@ def container_entries(readable: Readable) -> list[Entry]:
     for path in (*LIBRARIES, *readable.shown):
         _follow(path, real, links)
     shown = sorted(_outermost(real))
+    content = [("from", readable.content), ("to", CONTENT)] if readable.content else []
     return [
+        *content,
         *(entry for path in shown for entry in (("from", path), ("to", path))),
         *(
             entry

@@ -22,6 +22,7 @@ _NUM_STREAMS = 3
 _NUM_DESCRIPTORS = 5
 """At most, of a request: standard input, output and error, the control socket, and the socket to a tracer."""
 _SHORT_WAIT_MS = 0
+_HOST_NAME = "bot"
 
 Recipe = dict[str, list[str]]
 
@@ -139,6 +140,7 @@ def _join_group(recipe: Recipe) -> None:
 def _enter(recipe: Recipe, control: "socket.socket") -> None:
     """Become the bot's user and, in a container, go on as its second process."""
     import select
+    import socket
 
     from arena.sandbox.launch import namespaces, privileges, view
 
@@ -147,6 +149,8 @@ def _enter(recipe: Recipe, control: "socket.socket") -> None:
     if mode:
         if mode == "user":
             namespaces.keep_user(int(recipe["uid"][0]), int(recipe["gid"][0]))
+        # The namespace of host names begins with the name of the host.
+        socket.sethostname(_HOST_NAME)
         scratch = view.enter(recipe, users[0] if users else int(recipe["uid"][0]))
     else:
         scratch = None
@@ -160,8 +164,6 @@ def _enter(recipe: Recipe, control: "socket.socket") -> None:
     if watch.poll(_SHORT_WAIT_MS):
         raise SystemExit(_CANNOT_RUN)
     if scratch is not None:
-        import socket
-
         socket.send_fds(control, [b"scratch"], [scratch])
         os.close(scratch)
         inside = os.fork()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.errors import StoreError
 from arena.home import cache, home, store_path
 from arena.own import interpreter
+from arena.sandbox.runtimes import runtime_files, script_programs
 from arena_plugins.entries import BOTS, list_plugins
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ SYSTEM = (
 """What programs need of the system: libraries, time zones, the kind and number of processors."""
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom")
 _SITE = frozenset({"site-packages", "dist-packages"})
-_LONGEST_FIRST_LINE = 256
-"""Bytes Linux reads of it."""
 _MODULE_ENDS = (".py", ".pyc", ".so", ".zip")
 
 
@@ -46,41 +43,28 @@ class Readable(NamedTuple):
     shown: tuple[str, ...] = ()
     """What a container shows, but for `hidden`; the same files as `paths`, in as few mounts as possible."""
 
-    def with_program(self, command: Sequence[str]) -> Readable:
-        """Give this and what a program needs: each word that is a file, with what lies beside that.
+    content: str = ""
+    """The folder of the bot's content, which a container shows as `/bot`; empty if there is none."""
 
-        For one in a folder `bin` that is the folder `lib` next to it, as of an interpreter. A script gets the
-        program its first line names, too.
-        """
-        found = self
-        for word in [*command, *_interpreter(command)]:
-            place = shutil.which(word) or word
-            if os.path.isfile(place):  # noqa: PTH113 - no error where it may not be looked at
-                for file in map(Path, (os.path.abspath(place), os.path.realpath(place))):  # noqa: PTH100 - unresolved
-                    found = _joined(found, _beside(file))
-        return found
+    def with_content(self, folder: str) -> Readable:
+        """Return this and the content of a bot, a folder of this machine."""
+        return self._replace(paths=(*self.paths, folder), content=folder)
+
+    def with_runtime(self, program: str) -> Readable:
+        """Return this and what a program of this machine needs, and those that run it if it is a script."""
+        more = [path for each in (program, *script_programs(program)) for path in runtime_files(each)]
+        return self.with_files(more)
 
     def with_files(self, files: Iterable[str]) -> Readable:
-        """Give this and those of `files` that exist; others, and relative paths, are passed over."""
-        more = [os.path.realpath(file) for file in files if Path(file).is_absolute() and _exists(file)]
+        """Return this and those of `files` that exist; others, and relative paths, are passed over."""
+        more = [file for file in files if Path(file).is_absolute() and _exists(file)]
         return self._replace(paths=(*self.paths, *more), shown=(*self.shown, *more))
 
 
-def bot_readable(entry: str, path: Sequence[str], files: Iterable[str] = ()) -> Readable:
-    """Give what the host of a bot needs to read, without the files of other bots.
-
-    Args:
-        entry: the bot's entry point, `module` or `module:attr`.
-        path: the host's `sys.path`.
-        files: more files and folders, such as those the bot's options name.
-    """
-    return python_readable(tuple(path), entry.partition(":")[0]).with_files(files)
-
-
 @lru_cache(maxsize=32)
-def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
-    """Give what Python needs to read with this `sys.path`, without the files of other bots than `module`."""
-    hidden = [*_arenas_own(), *_other_bots(path, module)]
+def python_readable(path: tuple[str, ...]) -> Readable:
+    """Return what Python needs to read with this `sys.path`, without the modules of any bot."""
+    hidden = [*_arenas_own(), *_modules_of_bots(path)]
     base = Path(sys.base_prefix)
     own = (os.path.realpath(interpreter()), str(Path(sys.prefix, "pyvenv.cfg")))
     found = Readable(own, shown=(interpreter(), own[1]))
@@ -91,27 +75,11 @@ def python_readable(path: tuple[str, ...], module: str = "") -> Readable:
             found = _joined(found, Readable((), (str(folder),)))
             for child in filter(_is_module, _children(folder)):
                 found = _joined(found, _without(child, hidden))
-    return Readable(*(tuple(dict.fromkeys(part)) for part in found))
+    return Readable(_once(found.paths), _once(found.names), _once(found.hidden), _once(found.shown))
 
 
-def _interpreter(command: Sequence[str]) -> list[str]:
-    """Give the words after `#!` at the start of a script."""
-    place = shutil.which(command[0])
-    if place is None:
-        return []
-    with suppress(OSError), Path(place).open("rb") as file:
-        line = file.readline(_LONGEST_FIRST_LINE)
-        return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
-    return []
-
-
-def _beside(file: Path) -> Readable:
-    if file.parent.name == "bin":
-        return _joined(_whole(str(file)), _without(file.parent.parent / "lib", _arenas_own()))
-    # A program that lies about at home or among temporary files takes nothing along.
-    others = (Path.home(), Path(tempfile.gettempdir()), *_arenas_own())
-    is_wide = any(Path(os.path.realpath(other)).is_relative_to(file.parent) for other in others)
-    return _whole(str(file if is_wide else file.parent))
+def _once(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(paths))
 
 
 def _whole(path: str) -> Readable:
@@ -119,7 +87,13 @@ def _whole(path: str) -> Readable:
 
 
 def _joined(one: Readable, other: Readable) -> Readable:
-    return Readable(*((*first, *second) for first, second in zip(one, other, strict=True)))
+    return Readable(
+        (*one.paths, *other.paths),
+        (*one.names, *other.names),
+        (*one.hidden, *other.hidden),
+        (*one.shown, *other.shown),
+        one.content or other.content,
+    )
 
 
 def _arenas_own() -> list[Path]:
@@ -130,15 +104,14 @@ def _arenas_own() -> list[Path]:
     return [Path(os.path.realpath(path)) for path in own]
 
 
-def _other_bots(path: Sequence[str], module: str) -> list[Path]:
-    """Give where the modules of other bots lie, and nothing that `module` is a part of or consists of."""
-    others = {entry.value.partition(":")[0] for entry in list_plugins(BOTS, path).entries.values()}
+def _modules_of_bots(path: Sequence[str]) -> list[Path]:
+    """Return where the modules of bots lie: each bot is started from the copy of its own code."""
+    modules = {entry.value.partition(":")[0] for entry in list_plugins(BOTS, path).entries.values()}
     return [
         Path(os.path.realpath(place))
-        for other in others
-        if not f"{module}.".startswith(f"{other}.") and not f"{other}.".startswith(f"{module}.")
+        for module in modules
         for folder in path
-        for place in (Path(folder, *other.split(".")), Path(folder, *other.split(".")).with_suffix(".py"))
+        for place in (Path(folder, *module.split(".")), Path(folder, *module.split(".")).with_suffix(".py"))
         if _exists(place)
     ]
 

@@ -84,8 +84,15 @@ def encode(entries: Sequence[tuple[str, str]]) -> bytes:
     return b"".join(os.fsencode(f"{key}={value}") + b"\0" for key, value in entries)
 
 
-def _environment(home: str, cache: str) -> Entries:
-    return [("environment", f"{name}={value}") for name, value in environment(home, cache).items()]
+def _environment(home: str, cache: str, path: str = "") -> Entries:
+    found = environment(home, cache) | ({"PATH": path} if path else {})
+    return [("environment", f"{name}={value}") for name, value in found.items()]
+
+
+def _programs_path(readable: Readable) -> str:
+    """Return the PATH of a container: the folders of programs in it, not those of the host."""
+    shown = [folder for path in readable.shown if (folder := os.path.dirname(path)).endswith("/bin")]  # noqa: PTH120 - text
+    return os.pathsep.join(dict.fromkeys([*shown, "/usr/local/bin", "/usr/bin", "/bin"]))
 
 
 def _container(readable: Readable, resources: Resources, scratch: Scratch) -> Entries:
@@ -98,7 +105,7 @@ def _container(readable: Readable, resources: Resources, scratch: Scratch) -> En
         ("inodes", str(resources.scratch_entries)),
         *([("compiled", resources.compiled)] if resources.compiled else []),
         *([("procfs", "")] if resources.procfs else []),
-        *_environment(SCRATCH, COMPILED),
+        *_environment(SCRATCH, COMPILED, _programs_path(readable)),
         *container_entries(readable),
     ]
 

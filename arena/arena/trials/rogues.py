@@ -17,7 +17,7 @@ from numpy.lib import format as npy
 from arena.executor.seats import shared_path
 from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
-from arena.sandbox.readable import bot_readable
+from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command
 from arena_plugins.entries import GAMES, find
@@ -180,5 +180,5 @@ def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: s
         version="1",
         tier=tier,
         resources=Resources(memory_bytes=row.memory_bytes),
-        readable=bot_readable("", shared_path(), [str(folder)]),
+        readable=python_readable(tuple(shared_path())).with_files([str(folder)]),
     )

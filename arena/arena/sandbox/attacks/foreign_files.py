@@ -79,6 +79,20 @@ def attack_look_up(targets: Targets) -> object:
     return [os.readlink(targets["link"]), Path(targets["store"]).stat().st_size]  # noqa: PTH115 - as text
 
 
+def attack_device(targets: Targets) -> object:
+    """Set the times of a device to now, which all may who may write to it."""
+    os.utime(targets["device"])
+    return None
+
+
+def attack_lock(targets: Targets) -> object:
+    """Lock a file that others read, too."""
+    import fcntl  # not on every system this module is imported on
+
+    fcntl.flock(os.open(targets["shared"], os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return None
+
+
 def attack_watch(targets: Targets) -> object:
     """Return the name of a file that changes while a folder is watched."""
     watch = syscall("inotify_init1", os.O_NONBLOCK)

@@ -42,6 +42,17 @@ def attack_large_file(targets: Targets) -> object:
     return None
 
 
+def attack_locks(targets: Targets) -> object:
+    """Hold many locks, each of one byte of a file in the scratch folder, and each of memory of the kernel."""
+    import fcntl  # not on every system this module is imported on
+
+    file = os.open(HOME / "locked", os.O_RDWR | os.O_CREAT)
+    for number in range(targets["num_locks"]):
+        # Locks of neighbouring bytes would become one.
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 2 * number)
+    return None
+
+
 def attack_hidden_memory(targets: Targets) -> object:
     """Hold memory that is in no process's resident size, each kind whether the others succeed or not."""
     for hold in (_hold_memory_files, _hold_shared, _hold_system_v):

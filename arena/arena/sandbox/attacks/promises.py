@@ -154,5 +154,15 @@ ATTACKS: tuple[Attack, ...] = (
         BOUNDED,
         is_quick=False,
     ),
+    Attack(37, "change the times of a device", "foreign_files.attack_device", WORKS, BLOCKED, BLOCKED),
+    Attack(38, "lock a file that others read, too (flock)", "foreign_files.attack_lock", WORKS, WORKS, WORKS),
+    Attack(
+        39,
+        "hold memory of the kernel in thousands of file locks",
+        "hoarding.attack_locks",
+        WORKS,
+        WORKS,
+        WORKS,
+    ),
 )
 """By number."""

@@ -21,6 +21,12 @@ class Targets(TypedDict):
     own_program: str
     own_folder: str
     """Two files and a folder outside the scratch folder that belong to the attacker's user."""
+    device: str
+    """A device that everybody may write to."""
+    shared: str
+    """A file that every bot may read."""
+    num_locks: int
+    """How many locks of files to hold."""
     tcp: int
     udp: int
     """Ports on the loopback device."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.sandbox.attacks import attacker as program
 from arena.sandbox.attacks.targets import Targets
 from arena.sandbox.canaries import held
 from arena.sandbox.canaries.attackers import (
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from arena.sandbox.tier import Tier
 
 PASSWORDS = "/etc/passwd"
+DEVICE = "/dev/full"
+"""A device that hardly anybody else uses."""
+SHARED = str(Path(program.__file__))
+NUM_LOCKS = 2_000
 HOARD_BYTES = 8 << 20
 _VICTIM = """
 import os, sys
@@ -91,6 +96,9 @@ def set_out(tier: Tier, files: Iterable[str] = ()) -> Generator[Canaries]:
             **{each: str(folder / each) for each in ("program", "weights")},
             folder=str(folder),
             passwords=PASSWORDS,
+            device=DEVICE,
+            shared=SHARED,
+            num_locks=NUM_LOCKS,
             tcp=sockets[6].getsockname()[1],
             udp=sockets[7].getsockname()[1],
             abstract=name,

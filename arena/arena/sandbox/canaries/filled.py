@@ -32,9 +32,9 @@ class Amounts(NamedTuple):
     """How much attackers try to put into a scratch folder, and how long they swap what is in it."""
 
     folders: int = 300  # a container bounds the depth by the number of entries alone
-    files: int = 2_000
-    num_bytes: int = 5 << 20
-    swap_s: float = 0.2
+    files: int = 600
+    num_bytes: int = 3 << 20
+    swap_s: float = 0.1
     resources: Resources = msgspec.structs.replace(RESOURCES, scratch_entries=256)
     """Their limits."""
 

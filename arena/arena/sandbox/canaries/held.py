@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arena.sandbox.attacks.targets import Targets
 
 _SEGMENTS = Path("/proc/sysvipc/shm")
+_LOCKS = Path("/proc/locks")
 _SHARED_FILES = Path("/dev/shm")  # noqa: S108 - nothing is written there
 _IPC_REMOVE = 0
 _BLOCK = 512
@@ -47,11 +48,23 @@ def shared_map_bytes(pid: int) -> int:
     found = 0
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
-            span, rights, *_ = line.split(maxsplit=2)
-            if rights.endswith("s") and "/dev/zero (deleted)" in line:
-                begin, end = (int(part, 16) for part in span.split("-"))
+            # The name that the kernel gives memory that is shared without a file.
+            if line.endswith("/dev/zero (deleted)"):
+                begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
                 found = max(found, end - begin)
     return found
+
+
+def num_locks(pid: int, path: str = "") -> int:
+    """Return how many locks of files a process holds, in all or of one file; 0 if that is not known."""
+    try:
+        lines = _LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return 0
+    # Number, kind, "ADVISORY", "READ" or "WRITE", process, device and inode, first and last byte.
+    rows = [line.split() for line in lines if "->" not in line]
+    number = f":{Path(path).stat().st_ino}" if path else ""
+    return sum(row[4] == str(pid) and row[5].endswith(number) for row in rows)
 
 
 def peak_bytes(pid: int) -> int:

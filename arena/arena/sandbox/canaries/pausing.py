@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.sandbox.process import Process
     from arena.sandbox.tier import Tier
 
-PAUSE_S = 0.25
+PAUSE_S = 0.15
 """How long the doctor stops an attacker."""
 STOP = getattr(signal, "SIGSTOP", 0)
 ALLOWED_S = 0.02

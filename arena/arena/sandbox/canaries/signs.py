@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from arena.sandbox.attacks.other_processes import NUM_FORKS
 from arena.sandbox.canaries import held
 from arena.sandbox.canaries.attackers import RESOURCES
-from arena.sandbox.canaries.bait import HOARD_BYTES, OWN_MODES, cores_of
+from arena.sandbox.canaries.bait import DEVICE, HOARD_BYTES, NUM_LOCKS, OWN_MODES, SHARED, cores_of
 
 if TYPE_CHECKING:
     from arena.sandbox.canaries.attackers import Reports
@@ -24,7 +24,7 @@ _PROCESS_CLOCK = 2
 """CPUCLOCK_SCHED, as in `arena.referee.pause`."""
 _EFFECTS = {
     2: "store", 5: "outside", 18: "others", 19: "own_file", 20: "own_program", 21: "own_folder",
-    22: "attributes", 35: "cores",
+    22: "attributes", 35: "cores", 37: "device",
 }  # fmt: skip
 """What changes if an attack works, by its number."""
 
@@ -36,7 +36,7 @@ class Signs:
         self._canaries = canaries
         self._before = self._after = _state(canaries)
         self._clock = _cpu_ns(canaries.victim.pid)
-        self._hoards = self._is_large = False
+        self._hoards = self._is_large = self._locks_shared = self._locks_many = False
 
     def end(self) -> None:
         """Look at what can only be seen while the attacker lives, then kill it."""
@@ -45,6 +45,8 @@ class Signs:
         self._after = _state(canaries)
         self._hoards = max(held.memory_file_bytes(pid), held.shared_map_bytes(pid)) >= HOARD_BYTES
         self._is_large = held.peak_bytes(pid) >= canaries.targets["address_bytes"]
+        self._locks_shared = held.num_locks(pid, SHARED) > 0
+        self._locks_many = held.num_locks(pid) >= NUM_LOCKS
         canaries.attacker.kill()
 
     def of_attacks(self, reports: Reports) -> set[int]:
@@ -73,6 +75,8 @@ class Signs:
             16: len(_left(process, "forks") or b"") == NUM_FORKS,
             17: len(_left(process, "large") or b"") > RESOURCES.scratch_bytes,
             25: self._hoards or held.segment_bytes(canaries.targets["memory_key"]) >= HOARD_BYTES,
+            38: self._locks_shared,
+            39: self._locks_many,
             **{
                 number: bool(select.select([channel], [], [], 0)[0])
                 for number, channel in canaries.sockets.items()
@@ -97,9 +101,17 @@ def _state(canaries: Canaries) -> dict[str, object]:
         "outside": Path(targets["outside"]).exists(),
         **{name: path.stat().st_mode for name, path in paths.items()},
         "attributes": (file.stat().st_mtime_ns, os.listxattr(file) if hasattr(os, "listxattr") else []),
+        "device": _times(Path(DEVICE)),
         "others": (_descriptors(victim), os.getpriority(os.PRIO_PROCESS, opponent)),
         "cores": (cores_of(canaries.attacker.main_pid), cores_of(opponent)),
     }
+
+
+def _times(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _descriptors(pid: int) -> tuple[int, int]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 _PARENT = 0x00008000
 """The child's parent is the caller's parent: the arena, which then waits for the bot itself."""
 _NEW_USER = 0x10000000
-_NEW_MOUNTS, _NEW_UTS, _NEW_IPC, _NEW_PID, _NEW_NET = (
+_NEW_MOUNTS, _NEW_CGROUP, _NEW_UTS, _NEW_IPC, _NEW_PID, _NEW_NET = (
     0x00020000,
+    0x02000000,
     0x04000000,
     0x08000000,
     0x20000000,
@@ -29,7 +30,7 @@ def flags(mode: str) -> int:
     """Return the flags of `clone` for a mode: `""` for none, `root`, or `user` with a user namespace."""
     if not mode:
         return _PARENT
-    own = _NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_PID | _NEW_NET
+    own = _NEW_MOUNTS | _NEW_CGROUP | _NEW_UTS | _NEW_IPC | _NEW_PID | _NEW_NET
     return _PARENT | own | (_NEW_USER if mode == "user" else 0)
 
 

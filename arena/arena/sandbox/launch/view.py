@@ -56,7 +56,8 @@ def enter(recipe: Recipe, user: int) -> int:
     restrict_mounts(base, _RDONLY | _NOSUID | _NODEV)
     for device in DEVICES:
         mount(device, base + device, "", _BIND)
-        restrict_mounts(base + device, _NOSUID | _NOEXEC)
+        # A device can be written to all the same, but its mode and its times cannot be changed.
+        restrict_mounts(base + device, _RDONLY | _NOSUID | _NOEXEC)
     scratch = _make_scratch(base, recipe, user)
     _mount_processes(base, "" if "procfs" in recipe else "subset=pid")
     os.chdir(base)

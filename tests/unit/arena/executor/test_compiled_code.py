@@ -67,7 +67,7 @@ def said(competitor: Competitor, tier: Tier) -> str | None:
 @pytest.mark.parametrize("tier", sorted({Tier.T1, max(tier for tier in tiers_to_try() if tier <= Tier.T2)}))
 def test_the_preflight_compiles_for_all(tier: Tier, competitor: Competitor) -> None:
     assert said(competitor, tier) == "0 hits, 1 misses"
-    assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps anything
+    assert not Path(compiled_folder(competitor, "/bot")).exists()  # only the preflight keeps anything
     assert preflight(competitor, GAME, CONTROL, tier=tier, init_s=60.0) is None
     assert said(competitor, tier) == "1 hits, 0 misses"
 
@@ -82,5 +82,7 @@ def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
         msgspec.structs.replace(competitor, content="0" * 64),
         msgspec.structs.replace(competitor, place="/elsewhere"),
     ]
-    assert len({compiled_folder(other) for other in [competitor, *others]}) == 5
-    assert compiled_folder(of(identity="y", spec="doubler:depth=3")) == compiled_folder(competitor)
+    assert len({compiled_folder(other, "/bot") for other in [competitor, *others]}) == 5
+    assert compiled_folder(of(identity="y", spec="doubler:depth=3"), "/bot") == compiled_folder(
+        competitor, "/bot"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from arena.sandbox.canaries import filled, held, pausing
+from arena.sandbox.canaries.bait import set_out
 from arena.sandbox.canaries.filled import Amounts, fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.own import try_own
 from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
@@ -127,6 +129,25 @@ def test_memory_of_processes_is_found() -> None:
     assert held.peak_bytes(pid) > 1 << 20
     assert held.peak_bytes(-1) == held.memory_file_bytes(-1) == held.shared_map_bytes(-1) == 0
     assert held.segment_bytes(held.draw_key()) == 0
+
+
+def test_maps_count_if_they_are_shared_and_have_no_file() -> None:
+    pid, size = os.getpid(), 64 << 20
+    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS):
+        assert held.shared_map_bytes(pid) < size
+    with Path("/dev/zero").open("r+b") as zero, mmap.mmap(zero.fileno(), size, mmap.MAP_PRIVATE):
+        assert held.shared_map_bytes(pid) < size
+    with mmap.mmap(-1, size, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS):
+        assert held.shared_map_bytes(pid) == size
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_some_files_outside_are_the_attackers_own(tier: Tier) -> None:
+    # Else another owner would protect them, not the sandbox.
+    with set_out(tier) as there:
+        user = os.geteuid() if there.attacker.user is None else there.attacker.user
+        names = ("own_file", "own_program", "own_folder")
+        assert {Path(there.targets["folder"], name).stat().st_uid for name in names} == {user}
 
 
 OWN = """

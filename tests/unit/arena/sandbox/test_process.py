@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -40,6 +41,21 @@ print(json.dumps({
 def polled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Test what the arena sees, also where the kernel would keep the limits."""
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
+
+
+TOUCH = """
+import json, os
+def attempt(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return error.errno
+with open("/dev/full", "wb", buffering=0) as file:
+    print(json.dumps([
+        os.uname().nodename, attempt(os.utime, "/dev/full"), attempt(os.chmod, "/dev/full", 0o666),
+        attempt(file.write, b"x"),
+    ]))
+"""
 
 
 def start(script: str, resources: Resources | None = None, tier: Tier = Tier.T1) -> Process:
@@ -259,6 +275,17 @@ def test_procfs_is_closed_unless_asked(procfs: bool) -> None:  # noqa: FBT001 - 
     seen = os.read(process.stdout, 100)
     finish(process)
     assert seen == (b"True\n" if procfs or tier is Tier.T1 else b"closed\n")
+
+
+def test_a_container_tells_neither_the_name_of_the_host_nor_lets_devices_be_changed() -> None:
+    tier = max(tiers_to_try())
+    before = Path("/dev/full").stat().st_mtime_ns
+    process = start(TOUCH, tier=tier)
+    seen = json.loads(os.read(process.stdout, 1000))
+    finish(process)
+    if tier is Tier.T3:
+        assert Path("/dev/full").stat().st_mtime_ns == before
+        assert seen == ["bot", errno.EROFS, errno.EROFS, errno.ENOSPC]
 
 
 def test_a_tier_without_its_means_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

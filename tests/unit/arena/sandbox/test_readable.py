@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.readable import Readable, bot_readable, python_readable
+from arena.sandbox.readable import Readable, python_readable
 
 
 def make(folder: Path, *files: str) -> None:
@@ -41,11 +41,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return site
 
 
-def test_other_bots_are_not_shown(site: Path) -> None:
-    readable = bot_readable("pack.two:Bot", [str(site)])
-    for file in ("pack/__init__.py", "pack/two/w.onnx", "pack/shared/x.py", "library/x.so", "module.py"):
+def test_no_bots_are_shown(site: Path) -> None:
+    readable = python_readable((str(site),))
+    for file in ("pack/__init__.py", "pack/shared/x.py", "library/x.so", "module.py"):
         assert shown(readable, site / file), file
-    for file in ("pack/one.py", "pack/three.py", "four/w.onnx", "four/__init__.py"):
+    for file in ("pack/one.py", "pack/two/w.onnx", "pack/three.py", "four/w.onnx", "four/__init__.py"):
         assert not shown(readable, site / file), file
     # What is partly shown must be listed, or nothing in it could be imported.
     assert {str(site), str(site / "pack")} <= set(readable.names)
@@ -54,7 +54,7 @@ def test_other_bots_are_not_shown(site: Path) -> None:
 def test_without_anything_hidden_a_folder_is_one_entry(site: Path) -> None:
     for info in site.glob("*.dist-info"):
         (info / "entry_points.txt").unlink()
-    readable = python_readable((str(site),), "elsewhere")
+    readable = python_readable((str(site),))
     assert str(site) in readable.paths
     assert readable.names == ()
 
@@ -74,7 +74,7 @@ def test_the_arenas_files_are_not_shown(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ARENA_HOME", str(root / "bot" / "home"))
     monkeypatch.setenv("ARENA_CACHE", str(root / "bot" / "c"))
     monkeypatch.setenv("ARENA_DB", "postgresql://nowhere/x")
-    readable = python_readable((str(root), str(tmp_path / "missing")), "bot")
+    readable = python_readable((str(root), str(tmp_path / "missing")))
     assert shown(readable, root / "bot" / "__init__.py")
     assert shown(readable, root / "tool.py")
     assert shown(readable, root / "m.so")
@@ -83,46 +83,35 @@ def test_the_arenas_files_are_not_shown(tmp_path: Path, monkeypatch: pytest.Monk
     assert str(root) in readable.names
 
 
-def test_programs_get_what_lies_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(
-        tmp_path,
-        "engine/run",
-        "engine/weights.bin",
-        "prefix/bin/tool",
-        "prefix/bin/other",
-        "prefix/lib/x",
-        "x.py",
-    )
-    (tmp_path / "engine" / "run").chmod(0o755)
-    (tmp_path / "link").symlink_to(tmp_path / "prefix" / "bin" / "tool")
-    nothing = Readable(())
-    assert shown(
-        nothing.with_program([str(tmp_path / "engine" / "run")]), tmp_path / "engine" / "weights.bin"
-    )
-    linked = nothing.with_program([str(tmp_path / "prefix" / "bin" / "tool"), "-v"])
-    assert shown(linked, tmp_path / "prefix" / "lib" / "x")
-    assert not shown(linked, tmp_path / "prefix" / "bin" / "other")
-    monkeypatch.setenv("PATH", str(tmp_path / "engine"))
-    assert shown(nothing.with_program(["run"]), tmp_path / "engine" / "run")
-    assert nothing.with_program(["unheard-of"]) == nothing
-    # A folder that others' files are in is not taken along.
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "engine" / "scratch"))
-    assert not shown(nothing.with_program(["run"]), tmp_path / "engine" / "weights.bin")
-
-
 def test_scripts_get_their_interpreter(tmp_path: Path) -> None:
     script = tmp_path / "engine"
     for line in ("#!/usr/bin/env sh", "#! /bin/sh -e"):
         script.write_text(f"{line}\n")
         script.chmod(0o755)
-        assert shown(Readable(()).with_program([str(script)]), Path("/bin/sh"))
-    script.chmod(0)
-    assert shown(Readable(()).with_program([str(script)]), script)
+        readable = Readable(()).with_runtime(str(script))
+        assert shown(readable, Path("/bin/sh"))
+        assert shown(readable, script)
+
+
+def test_what_lies_beside_a_program_is_not_shown(tmp_path: Path) -> None:
+    make(tmp_path, "engine/run", "engine/weights.bin", "prefix/bin/tool", "prefix/bin/other", "prefix/lib/x")
+    engine = Readable(()).with_runtime(str(tmp_path / "engine" / "run"))
+    assert shown(engine, tmp_path / "engine" / "run")
+    assert not shown(engine, tmp_path / "engine" / "weights.bin")
+    tool = Readable(()).with_runtime(str(tmp_path / "prefix" / "bin" / "tool"))
+    assert shown(tool, tmp_path / "prefix" / "lib" / "x")
+    assert not shown(tool, tmp_path / "prefix" / "bin" / "other")
+
+
+def test_the_content_of_a_bot_is_shown(tmp_path: Path) -> None:
+    readable = Readable(()).with_content(str(tmp_path))
+    assert shown(readable, tmp_path)
+    assert readable.content == str(tmp_path)
 
 
 def test_files_of_options_are_added(tmp_path: Path) -> None:
     make(tmp_path, "agent.py")
     agent = str(tmp_path / "agent.py")
-    readable = bot_readable("bot", [], [agent, "agent.py", "/nowhere/x", "100", "a\0b"])
-    assert readable.paths[-1] == os.path.realpath(agent)
+    readable = python_readable(()).with_files([agent, "agent.py", "/nowhere/x", "100", "a\0b"])
+    assert readable.paths[-1] == agent
     assert os.path.realpath(sys.executable) in readable.paths

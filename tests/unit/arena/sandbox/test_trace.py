@@ -92,7 +92,7 @@ def test_a_program_that_may_not_read_python_is_traced() -> None:
         process = spawn(
             [shell, "-c", "true & echo never"],
             Tier.T2,
-            readable=Readable(()).with_program([shell]),
+            readable=Readable(()).with_runtime(shell),
             tracer=tracer,
         )
         with closing(process):

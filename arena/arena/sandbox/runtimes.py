@@ -1,0 +1,102 @@
+"""Programs of this machine that run bots (node, java, an interpreter): the files each needs to be shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST_FIRST_LINE = 256
+"""Bytes Linux reads of it."""
+_SHARED: dict[str, tuple[str, ...]] = {
+    r"node|nodejs": (
+        "/etc/ssl/openssl.cnf",
+        "/usr/share/nodejs",
+        "/usr/share/node_modules",
+        "/usr/share/icu",
+    ),
+    r"dotnet": ("/usr/share/dotnet", "/usr/lib/dotnet", "/etc/dotnet"),
+    r"perl": ("/usr/share/perl", "/usr/share/perl5", "/etc/perl"),
+    r"ruby": ("/usr/share/rubygems-integration", "/usr/share/ruby"),
+    r"lua|luajit": ("/usr/share/lua", "/usr/share/luajit-2.1", "/usr/local/share/lua"),
+    r"tclsh": ("/usr/share/tcltk",),
+    r"guile": ("/usr/share/guile",),
+    r"php": ("/etc/php", "/usr/share/php"),
+    r"julia": ("/usr/share/julia", "/etc/julia"),
+}
+"""Folders of the system beside its libraries, by the name of the program without its version."""
+_SYSTEM_PREFIXES = frozenset({"/", "/usr", "/usr/local"})
+"""Their libraries are shown to every bot."""
+
+
+def runtime_files(program: str) -> tuple[str, ...]:
+    """Return the files and folders that a program of this machine needs beside the system's libraries.
+
+    These are the program itself, its installation if that is not the system's, and what its kind keeps
+    elsewhere: for an interpreter of a virtual environment its packages and the interpreter it was made from,
+    for Java its home with the configuration that links in it lead to.
+    """
+    return _runtime_files(os.path.abspath(program))  # noqa: PTH100 - a link stays one
+
+
+def script_programs(script: str) -> tuple[str, ...]:
+    """Return the programs that the first line of a script names; none if the file is no script.
+
+    Behind `env` it is the program that is found by PATH.
+    """
+    try:
+        with Path(script).open("rb") as file:
+            line = file.readline(_LONGEST_FIRST_LINE)
+    except OSError:
+        return ()
+    if not line.startswith(b"#!"):
+        return ()
+    places = (shutil.which(word) for word in os.fsdecode(line[2:]).split() if not word.startswith("-"))
+    return tuple(place for place in places if place is not None)
+
+
+@lru_cache(maxsize=64)
+def _runtime_files(program: str) -> tuple[str, ...]:
+    place, real = Path(program), Path(os.path.realpath(program))
+    found = [program, *_environment(place)]
+    prefix = real.parent.parent
+    if real.parent.name == "bin" and str(prefix) not in _SYSTEM_PREFIXES:
+        is_java = (prefix / "lib" / "modules").is_file()
+        found += [str(prefix)] if is_java else [str(prefix / name) for name in ("lib", "lib64", "share")]
+        found += _linked_out(prefix) if is_java else ()
+    name = re.sub(r"[-0-9.]+\Z", "", real.name)
+    for kind, paths in _SHARED.items():
+        if re.fullmatch(kind, name):
+            found += paths
+    return tuple(path for path in dict.fromkeys(found) if os.access(path, os.F_OK))
+
+
+def _environment(program: Path) -> list[str]:
+    """Return the parts of the virtual environment that an interpreter lies in; none if it lies in none."""
+    prefix = program.parent.parent
+    configuration = prefix / "pyvenv.cfg"
+    found: list[str] = []
+    with suppress(OSError):
+        lines = configuration.read_text(encoding="utf-8", errors="replace").splitlines()
+        found += [str(configuration), str(prefix / "lib"), str(prefix / "lib64")]
+        for key, _, value in (line.partition("=") for line in lines):
+            if key.strip() == "home":
+                found.append(str(Path(value.strip()).parent / "lib"))
+    return found
+
+
+def _linked_out(folder: Path) -> Iterator[str]:
+    """Yield what links in a folder name outside it; a link that names nothing is passed over."""
+    for parent, folders, files in os.walk(folder):
+        for path in (Path(parent, name) for name in (*folders, *files)):
+            if path.is_symlink() and path.exists():
+                target = Path(os.path.realpath(path))
+                if not target.is_relative_to(folder):
+                    yield str(target)
