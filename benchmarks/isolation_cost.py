@@ -15,6 +15,7 @@ import time
 
 from arena.sandbox.grade import grade
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.starter import close_starter
 from arena.sandbox.tier import Tier, tiers_to_try
 
 ECHO = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
@@ -45,10 +46,12 @@ def round_trip(process: Process) -> float:
     return time.perf_counter() - began
 
 
-def start_ms(tier: Tier, num: int) -> list[float]:
-    """Milliseconds from the order to start to the first answer."""
+def start_ms(tier: Tier, num: int, *, fresh: bool = False) -> list[float]:
+    """Milliseconds from the order to start to the first answer; `fresh` starts another starter for each."""
     found: list[float] = []
     for _ in range(num):
+        if fresh:
+            close_starter()
         began = time.perf_counter()
         process = start(tier)
         round_trip(process)
@@ -85,13 +88,16 @@ def main() -> None:
     tiers = [tier for tier in sorted(tiers_to_try()) if tier > Tier.T0 and grade(tier).is_granted]
     # In turns, so that a busy moment of the machine falls on all tiers alike.
     starts: dict[Tier, list[float]] = {tier: [] for tier in tiers}
+    fresh: dict[Tier, list[float]] = {tier: [] for tier in tiers}
     for _ in range(given.starts):
         for tier in tiers:
+            fresh[tier] += start_ms(tier, 1, fresh=True)
             starts[tier] += start_ms(tier, 1)
     rows = [
         {
             "tier": tier.value,
             "start_ms": median(starts[tier]),
+            "start_with_a_starter_ms": median(fresh[tier]),
             "move_us": median(move_us(tier, given.moves)),
             "move_with_pause_us": median(move_us(tier, given.moves, stops=True)),
             "move_with_a_file_us": median(move_us(tier, given.moves, FILES)),

@@ -145,7 +145,8 @@ def _own_starter() -> _Starter:
 
 
 @atexit.register
-def _close_starter() -> None:
+def close_starter() -> None:
+    """End the starter of this process, if there is one; what it started goes on."""
     while _starters:
         _starters.pop().close()
 
