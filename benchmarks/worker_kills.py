@@ -1,4 +1,4 @@
-"""Kills workers and bots of running tournaments with `kill -9`, and counts what was lost, doubled or left."""
+"""Kills workers, bots and starters of running tournaments with `kill -9`: what was lost, doubled or left?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from kill_trials import FAILURES, Trials, count_orphans, results
 
+from arena.sandbox.starter import LAUNCHER
 from arena_db.errors import DatabaseError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -26,14 +27,17 @@ _LEAST_S, _MOST_S = 0.1, 1.5
 """From a look at the tournament to the next: a kill can meet a worker at any moment."""
 _DEATHS = {"crash", "init_crash"}
 """How a match ends whose bot was killed: in play, or as it got ready."""
-Kind = Literal["worker", "host"]
+Kind = Literal["worker", "host", "starter"]
 
 
 def main() -> None:
     """Run tournaments until there were kills enough; print the figures as JSON, fail if one is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--kills", type=int, default=200, help="at least, of workers, and of two bots in each tournament"
+        "--kills",
+        type=int,
+        default=200,
+        help="at least; of workers, of starters, and of two bots in each tournament",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
     parser.add_argument("--rounds", type=int, default=1000, help="of each tournament, two matches each")
@@ -53,7 +57,7 @@ class WorkerTrials(Trials):
         reference = self._folder / "reference.db"
         self._expect(self._start(self._plan, reference), {0})
         expected = {number: rest for number, *rest in results(reference)}
-        while self._figures["workers"] + self._figures["hosts"] < num_kills:
+        while sum(self._figures[f"{kind}s"] for kind in get_args(Kind)) < num_kills:
             self._figures["tournaments"] += 1
             store = self._folder / f"{self._figures['tournaments']}.db"
             process = self._start(self._plan, store)
@@ -61,13 +65,13 @@ class WorkerTrials(Trials):
             self._expect(process, {0})
             self._figures["orphans"] += count_orphans()
             self._judge(store, expected)
-        counted = ("tournaments", "workers", "hosts", "crashes", "unexplained", *FAILURES)
+        counted = ("tournaments", "workers", "hosts", "starters", "crashes", "unexplained", *FAILURES)
         return {"matches": len(expected), **{key: self._figures[key] for key in counted}}
 
     def _kill_children(self, process: subprocess.Popen[str], store: Path) -> None:
         # A third bot that is killed as it starts would be quarantined, and a match given up at the third
         # death of its worker, as they must; that is tried elsewhere.
-        kinds: list[Kind] = ["worker", "host", "worker", "host"]
+        kinds: list[Kind] = ["worker", "host", "starter", "worker", "host", "starter"]
         num_done = 0
         while kinds:
             with suppress(subprocess.TimeoutExpired):
@@ -86,7 +90,7 @@ class WorkerTrials(Trials):
             kinds = kinds[1:]
 
     def _judge(self, store: Path, expected: Mapping[int, Sequence[object]]) -> None:
-        """A killed worker changes nothing; a killed bot loses one match at most, and no other."""
+        """A killed worker or starter changes nothing; a killed bot loses one match at most, and no other."""
         with Store.open(store, read_only=True) as opened:
             self._figures["faulty_stores"] += bool(opened.check())
             found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
@@ -108,7 +112,19 @@ def _players(coordinator: int, kind: Kind) -> Iterator[int]:
         yield from workers
         return
     for worker in workers:
-        yield from _children(worker)
+        children = _children(worker)
+        # First processes of containers have the command line of the starter, too; it began before them.
+        launchers = [pid for pid in children if LAUNCHER.encode() in _command(pid)]
+        starter = min(launchers, key=_began, default=None)
+        yield from (pid for pid in children if (pid == starter) == (kind == "starter"))
+
+
+def _began(pid: int) -> int:
+    """Return when a process was started, in ticks since the machine was; one that is gone comes last."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[19])
+    except OSError:
+        return sys.maxsize
 
 
 def _count_done(store: Path) -> int:

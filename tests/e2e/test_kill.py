@@ -27,11 +27,11 @@ def test_kill_9(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_workers_and_bots(tmp_path: Path) -> None:
-    command = [sys.executable, ROOT / "benchmarks" / "worker_kills.py", "--kills", "4", "--rounds", "200"]
+def test_killed_workers_bots_and_starters(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "worker_kills.py", "--kills", "6", "--rounds", "200"]
     figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
 
     assert figures["matches"] == 400
-    assert figures["workers"] + figures["hosts"] >= 4
+    assert figures["workers"] + figures["hosts"] + figures["starters"] >= 6
     failures = ("unexplained", "orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
     assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)
