@@ -90,8 +90,7 @@ def make_seat(
 
     Raises:
         OptionError: `exec` has no program.
-        PluginError: the bot cannot be loaded into this process, or must not; its content or the program that
-            runs it is not there.
+        PluginError: the bot cannot be loaded here, or must not; its content or its runtime is not there.
     """
     record = competitor.record
     if tier is Tier.T0:
