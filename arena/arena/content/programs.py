@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.errors import PluginError
 from arena_plugins.program import CMD, is_file
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
             this process, of which only what is named is copied.
 
     Raises:
-        PluginError: a file cannot be read, or a bound is exceeded.
+        PluginError: the program cannot be started, a file cannot be read, or a bound is exceeded.
     """
     base = Path.cwd() if folder is None else folder
     if folder is not None:
@@ -54,6 +56,9 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
     first = named.get(0)
     found = None if first is not None else _on_path(words[0]) if words else None
     program = first or found
+    if words and (program is None or not _is_executable(program)):
+        command = f"{collection.what}:{CMD}={shlex.join(words)}"
+        raise PluginError(f"{command}: {_why_not(words, program, base)}")
     runtime = ""
     if program is not None and _is_runtime(program, has_more=any(number > 0 for number in named)):
         runtime = str(program)
@@ -87,6 +92,29 @@ def _on_path(word: str) -> Path | None:
     if _RUNTIME.match(word):
         found.sort(key=_is_script)
     return Path(found[0]).absolute() if found else None
+
+
+def _is_executable(program: Path) -> bool:
+    return program.is_file() and os.access(program, os.X_OK)
+
+
+def _why_not(words: Sequence[str], program: Path | None, base: Path) -> str:
+    """Return why the first word of a command cannot be started, and what to do about it.
+
+    Args:
+        words: program and arguments.
+        program: the file or folder that the first word names; None if it names none.
+        base: the folder that words are relative to.
+    """
+    word = words[0]
+    if program is None:
+        if "/" in word:
+            return f"there is no file {base / word}; name the program by its path"
+        return f"there is no program {word} on PATH; install it, or name the program by its path"
+    if program.is_dir():
+        return f"{program} is a folder; name the program to start, and write folder={word} to take all of it"
+    runner = shlex.join(["sh" if program.suffix in {"", ".sh"} else "PROGRAM", *words])
+    return f"{program} is not executable; run chmod +x {shlex.quote(str(program))}, or write {CMD}={runner}"
 
 
 def _is_script(program: str) -> bool:

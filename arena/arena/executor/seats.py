@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.content.packages import linked_bots
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
+from arena.executor.runtime_versions import describe_runtime
 from arena.own import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
@@ -125,12 +126,19 @@ def make_seat(
             compiled=compiled_folder(competitor, root),
             keeps_compiled=keeps_compiled,
         ),
-        runtime="" if is_program else f"python {platform.python_version()}",
+        runtime=_runtime_of(competitor, is_program=is_program),
         readable=setup.readable,
         engine=setup.engine,
         cores=program_cores if is_program else None,
         before_start=lambda: check_content(competitor),
     )
+
+
+def _runtime_of(competitor: Competitor, *, is_program: bool) -> str:
+    """Return what runs the code of a bot, for the record; empty if its program is its own."""
+    if competitor.runtime:
+        return describe_runtime(competitor.runtime)
+    return "" if is_program else f"python {platform.python_version()}"
 
 
 class BotStart(NamedTuple):

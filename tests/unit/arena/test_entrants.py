@@ -130,6 +130,7 @@ def test_a_command_is_known_by_the_files_in_it(tmp_path: Path) -> None:
     for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "engine").write_text(text)
+        (tmp_path / name / "engine").chmod(0o755)
     commands = [f'strange:cmd="{tmp_path / name / "engine"} --level 5"' for name in "abc"]
     a, b, c = (one(command) for command in commands)
     assert a.record == b.record != c.record

@@ -1,0 +1,97 @@
+"""The first word of a command: which program it is, and what is said when there is none to start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.cli.exits import Exit, exit_code
+from arena.content.collect import Collection
+from arena.content.programs import Placed, place_words
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path, data: bytes, mode: int = 0o755) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(mode)
+    return path
+
+
+def place(*words: str, folder: Path | None = None) -> Placed:
+    return place_words(Collection("exec"), words, folder)
+
+
+def binary(path: Path) -> Path:
+    return write(path, b"\x7fELF")
+
+
+def shim(path: Path) -> Path:
+    return write(path, b"#!/bin/sh\nexec other\n")
+
+
+def test_an_interpreter_is_no_script_of_a_version_manager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = shim(tmp_path / "shims" / "node")
+    first, second = binary(tmp_path / "one" / "node"), binary(tmp_path / "two" / "node")
+    monkeypatch.setenv("PATH", os.pathsep.join(str(each.parent) for each in (script, first, second)))
+    assert place("node").runtime == str(first)
+    first.unlink()
+    assert place("node").runtime == str(second)
+    second.unlink()
+    assert place("node").runtime == str(script)
+
+
+def test_an_engine_is_the_first_that_path_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, program = shim(tmp_path / "a" / "engine"), binary(tmp_path / "b" / "engine")
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{program.parent}")
+    collection = Collection("exec")
+    assert place_words(collection, ["engine"], None) == Placed({0: "cmd/engine"})
+    assert collection.files == {"cmd/engine": script}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nod", "bot.js"], "exec:cmd=nod bot.js: there is no program nod on PATH; install it, or name the"),
+        (["./nod"], "exec:cmd=./nod: there is no file {here}/nod; name the program by its path"),
+        (["./bot.sh", "a b"], "{here}/bot.sh is not executable; run chmod +x {here}/bot.sh, or write "),
+        (["./bot.sh", "a b"], "or write cmd=sh ./bot.sh 'a b'"),
+        (
+            ["bot.js"],
+            "{here}/bot.js is not executable; run chmod +x {here}/bot.js, or write cmd=PROGRAM bot.js",
+        ),
+        (
+            ["./data"],
+            "{here}/data is a folder; name the program to start, and write folder=./data to take all",
+        ),
+    ],
+)
+def test_a_program_that_cannot_be_started_is_refused(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "bot.sh", b"#!/bin/sh\n", 0o644)
+    write(tmp_path / "bot.js", b"0", 0o644)
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for folder in (None, tmp_path):
+        with pytest.raises(PluginError) as error:
+            place(*words, folder=folder)
+        assert said.format(here=tmp_path) in str(error.value)
+        assert exit_code(error.value) == Exit.USAGE
+
+
+def test_files_of_an_interpreter_need_not_be_executable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "bot.py", b"pass", 0o644)
+    monkeypatch.chdir(tmp_path)
+    assert place(sys.executable, "bot.py") == Placed({1: "cmd/bot.py"}, sys.executable)
+    assert place() == Placed({})
