@@ -24,6 +24,8 @@ from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arena.entrants import Competitor
     from arena.executor.cores import Core
     from arena.referee.seats import Seat
@@ -67,13 +69,14 @@ class WarmSeats:
         return make_seat(competitor, game_name, tier, program_cores=self._core.for_program())
 
 
-def make_seat(
+def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     competitor: Competitor,
     game_name: str,
     tier: Tier,
     *,
     program_cores: frozenset[int] | None = None,
     keeps_compiled: bool = False,
+    constrain: Callable[[Resources], Resources] | None = None,
 ) -> Seat:
     """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
 
@@ -83,6 +86,7 @@ def make_seat(
         tier: how it is kept apart.
         program_cores: the cores of a bot that is a program, or has one; None for those of this process.
         keeps_compiled: whether what its code compiles is kept for its next processes.
+        constrain: changes what its processes may use; None for what they may in a match.
 
     Raises:
         OptionError: `exec` has no program.
@@ -109,23 +113,28 @@ def make_seat(
         games={game_name: _game_entry(game_name)},
         path=setup.path,
     )
+    resources = _resources(competitor, keeps_compiled=keeps_compiled)
     is_program = setup.program is not None or setup.engine is not None
     return HostedSeat(
         command,
         name=record.name,
         version=record.version,
         tier=tier,
-        resources=Resources(
-            procfs=competitor.procfs,
-            allow=competitor.allow,
-            compiled=compiled_folder(competitor),
-            keeps_compiled=keeps_compiled,
-        ),
+        resources=resources if constrain is None else constrain(resources),
         runtime="" if is_program else f"python {platform.python_version()}",
         readable=setup.readable,
         engine=setup.engine,
         cores=program_cores if is_program else None,
         before_start=lambda: check_content(competitor),
+    )
+
+
+def _resources(competitor: Competitor, *, keeps_compiled: bool) -> Resources:
+    return Resources(
+        procfs=competitor.procfs,
+        allow=competitor.allow,
+        compiled=compiled_folder(competitor),
+        keeps_compiled=keeps_compiled,
     )
 
 
