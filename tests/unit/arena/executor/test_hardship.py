@@ -108,6 +108,14 @@ def test_a_bot_that_dies_without_a_word(tmp_path: Path, monkeypatch: pytest.Monk
         assert check.detail.startswith("it dies without a word: init_crash: ")
 
 
+def test_a_signal_is_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kill = "sys.stderr.write('goodbye'); sys.stderr.flush(); os.kill(os.getpid(), 11)"
+    (check,) = seen(tmp_path, monkeypatch, PAUSE, make=kill)
+    assert not check.passed
+    assert check.detail.startswith("it dies without a word: init_crash")
+    assert check.detail.endswith("goodbye")
+
+
 def test_a_bot_that_dies_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     die = (
         f"try: {ASKS_PROC}\n    except OSError: sys.stderr.write('no proc'); sys.stderr.flush(); os._exit(3)"
