@@ -146,8 +146,13 @@ def _says_why(fault: Detail) -> bool:
 
 def _without(withheld: Withheld, stage: Stage) -> MatchResult:
     def withhold(resources: Resources) -> Resources:
-        allow = () if withheld == "attributes" else resources.allow
-        return msgspec.structs.replace(resources, withheld=(withheld,), allow=allow)
+        # What the bot was granted in weaker tiers it must do without there, too.
+        return msgspec.structs.replace(
+            resources,
+            withheld=(withheld,),
+            allow=() if withheld == "attributes" else resources.allow,
+            procfs=resources.procfs and withheld != "procfs",
+        )
 
     with closing(stage.seat(withhold)) as seat:
         return _play(stage, seat)

@@ -53,14 +53,20 @@ REMEMBERS = "if self.num_matches: return PlayResult(legal[-1])"
 SPACE, INODES, MEMORY, PROC, MODE, PAUSE, KILL = (each.title for each in HARDSHIPS)
 
 
-def seen(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, title: str, *, make: str = "", play: str = ""
+def seen(  # noqa: PLR0913 - all that a hardship and a bot can be
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    title: str,
+    *,
+    make: str = "",
+    play: str = "",
+    options: str = "",
 ) -> list[Check]:
     """Return what is found of a bot under one hardship; nothing where this machine cannot bring it about."""
     (folder / "hard.py").write_text(BOT.format(make=make or "pass", play=play or "pass"))
     chosen = tuple(each for each in HARDSHIPS if each.title == title)
     monkeypatch.setattr(hardship, "HARDSHIPS", chosen)
-    bot = f"python:file={folder / 'hard.py'}"
+    bot = f"python:file={folder / 'hard.py'}{options}"
     return list(run_hardships(bot, "tic-tac-toe", seconds=0.2, first_number=7, pause_s=0.4))
 
 
@@ -80,6 +86,16 @@ def test_a_bot_that_misses_something_and_says_so(
         assert (check.number, check.title, check.passed) == (7, title, True)
         assert check.detail.startswith("init_crash: ")
         assert cause in check.detail
+
+
+@pytest.mark.parametrize(("title", "make"), [(PROC, ASKS_PROC), (MODE, CHANGES_MODE)])
+def test_what_a_bot_was_granted_is_missing_in_a_weaker_tier(
+    title: str, make: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tier = min(strongest_usual_tier(), Tier.T2)
+    monkeypatch.setattr(hardship, "strongest_usual_tier", lambda: tier)
+    for check in seen(tmp_path, monkeypatch, title, make=make, options=",procfs=on,allow=chmod"):
+        assert check.detail.startswith("init_crash: ")
 
 
 @pytest.mark.parametrize("title", [SPACE, INODES, PROC, MODE])
