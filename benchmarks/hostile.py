@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections import Counter
+from statistics import median
 
 from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -28,6 +29,7 @@ def main() -> int:
         chosen.repeats,
         None if chosen.bots is None else lambda row: row.name in chosen.bots,
         report,
+        times_starts=True,
     )
     bad = [trial for trial in trials if trial.deviations]
     figures = {
@@ -36,6 +38,12 @@ def main() -> int:
         "deviations": dict(Counter(f"{trial.tier} {trial.game} {trial.name}" for trial in bad)),
         "survivors": sum("processes survived" in text for trial in bad for text in trial.deviations),
         "slowest_verdict_ms_over": max((trial.overshoot_ms for trial in trials), default=0.0),
+        "left_in_the_kernel": sum("it left" in text for trial in bad for text in trial.deviations),
+        "median_next_start_ms": {
+            tier: median(trial.next_start_ms for trial in trials if trial.tier == tier)
+            for tier in dict.fromkeys(trial.tier for trial in trials)
+        },
+        "slowest_next_start_ms": max((trial.next_start_ms for trial in trials), default=0.0),
         "stalls": sum(trial.num_stalls for trial in trials),
         "descriptors_left": left.descriptors,
         "files_left": left.files,

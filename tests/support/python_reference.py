@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "reference" / "python.md"
 PUBLIC = (
     "arena_plugins",
+    "arena_plugins.hostile",
     "arena.games",
     "arena.analysis",
     "arena.export",

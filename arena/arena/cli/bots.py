@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from arena.entrants import Competitor
     from arena.tournament.changes import Played
+    from arena_plugins.conformance import Check
     from arena_plugins.entries import Entry
 
 _COLUMNS = {
@@ -101,9 +102,17 @@ def info(bot: str, *, db: str | None, form: str) -> None:
 
 @bots.command(cls=RichCommand)
 @click.argument("bot", required=False, metavar="[BOT]")
-@click.option("--hostile", is_flag=True, help="Try the arena instead: play bots that cheat, hang and crash.")
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="With --hostile: this bot alone; may be repeated."
+    "--hostile",
+    is_flag=True,
+    help="Also play BOT under hardship: a full disk, little memory, a long pause. Without BOT try the arena: "
+    "play bots that cheat, hang and crash.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="With --hostile, without BOT: this hostile bot alone; may be repeated.",
 )
 @click.option(
     "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays in the check."
@@ -117,26 +126,44 @@ def info(bot: str, *, db: str | None, form: str) -> None:
     help="Time for one answer.",
 )
 def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, seconds: float) -> None:
-    """Run the conformance kit on BOT, in a process of its own."""
+    """Run the conformance kit on BOT, in a process of its own.
+
+    With --hostile BOT also plays matches with a full scratch folder, without a free inode, with 256 MB of
+    memory, without /proc, without chmod, with a pause of 5 seconds between two moves, and after its process
+    was killed. It passes where it plays on or stops with a reason, and fails where it hangs or dies without a
+    word.
+    """
     from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor.checked import keep, summary
+    from arena.executor.hardship import run_hardships
     from arena.executor.trial import run_kit
     from arena_plugins import load_game
 
     load_game(game)
-    if hostile == (bot is not None):
+    if bot is None and not hostile:
         raise click.UsageError("give a BOT to check, or --hostile to try the arena itself")
+    if bot is not None and only:
+        raise click.UsageError(
+            "--only chooses among the arena's hostile bots; leave it out, or leave out BOT"
+        )
     if bot is None:
         _try_arena(game, only)
         return
     competitor = resolve([bot], margin_ms=0, keep=False)[0]
-    failed = 0
-    checks = run_kit(bot, game, seconds)
-    keep(summary(bot, competitor.record.identity, game, time.time(), checks))
-    for done in checks:
-        failed += not done.passed
+    checks: list[Check] = []
+
+    def tell(done: Check) -> None:
+        checks.append(done)
         say(f"{'PASS' if done.passed else 'FAIL'} {done.number:2} {done.title} ({done.detail})")
+
+    for done in run_kit(bot, game, seconds):
+        tell(done)
+    if hostile and checks[0].passed:
+        for done in run_hardships(bot, game, seconds=seconds, first_number=len(checks) + 1):
+            tell(done)
+    keep(summary(bot, competitor.record.identity, game, time.time(), checks))
+    failed = sum(not done.passed for done in checks)
     if failed:
         raise BotFailedError(f"{bot} failed {failed} of the checks above")
     say(f"{bot} keeps the contract in {game}")

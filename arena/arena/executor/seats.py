@@ -27,7 +27,7 @@ from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from arena.entrants import Competitor
     from arena.executor.cores import Core
@@ -72,13 +72,14 @@ class WarmSeats:
         return make_seat(competitor, game_name, tier, program_cores=self._core.for_program())
 
 
-def make_seat(
+def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     competitor: Competitor,
     game_name: str,
     tier: Tier,
     *,
     program_cores: frozenset[int] | None = None,
     keeps_compiled: bool = False,
+    constrain: Callable[[Resources], Resources] | None = None,
 ) -> Seat:
     """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
 
@@ -88,6 +89,7 @@ def make_seat(
         tier: how it is kept apart.
         program_cores: the cores of a bot that is a program, or has one; None for those of this process.
         keeps_compiled: whether what its code compiles is kept for its next processes.
+        constrain: changes what its processes may use; None for what they may in a match.
 
     Raises:
         OptionError: `exec` has no program.
@@ -114,18 +116,14 @@ def make_seat(
         games={game_name: _game_entry(game_name)},
         path=setup.path,
     )
+    resources = _resources(competitor, root, keeps_compiled=keeps_compiled)
     is_program = setup.program is not None or setup.engine is not None
     return HostedSeat(
         command,
         name=record.name,
         version=record.version,
         tier=tier,
-        resources=Resources(
-            procfs=competitor.procfs,
-            allow=competitor.allow,
-            compiled=compiled_folder(competitor, root),
-            keeps_compiled=keeps_compiled,
-        ),
+        resources=resources if constrain is None else constrain(resources),
         runtime=_runtime_of(competitor, is_program=is_program),
         readable=setup.readable,
         engine=setup.engine,
@@ -139,6 +137,15 @@ def _runtime_of(competitor: Competitor, *, is_program: bool) -> str:
     if competitor.runtime:
         return describe_runtime(competitor.runtime)
     return "" if is_program else f"python {platform.python_version()}"
+
+
+def _resources(competitor: Competitor, root: str, *, keeps_compiled: bool) -> Resources:
+    return Resources(
+        procfs=competitor.procfs,
+        allow=competitor.allow,
+        compiled=compiled_folder(competitor, root),
+        keeps_compiled=keeps_compiled,
+    )
 
 
 class BotStart(NamedTuple):

@@ -10,7 +10,7 @@ from arena.errors import ConfigError
 from arena.own import interpreter
 from arena.sandbox.container import container_entries
 from arena.sandbox.launch.calls import ALLOWABLE
-from arena.sandbox.launch.places import COMPILED, SCRATCH
+from arena.sandbox.launch.places import COMPILED, FILLS, NO_PROCFS, OWN_PROCFS, SCRATCH, WHOLE_PROCFS
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
 from arena.sandbox.resources import environment
 from arena.sandbox.starter import LAUNCHER
@@ -104,17 +104,25 @@ def _container(readable: Readable, resources: Resources, scratch: Scratch) -> En
         ("scratch", str(resources.scratch_bytes)),
         ("inodes", str(resources.scratch_entries)),
         *([("compiled", resources.compiled)] if resources.compiled else []),
-        *([("procfs", "")] if resources.procfs else []),
+        *(("fill", what) for what in resources.withheld if what in FILLS),
+        ("procfs", _procfs(resources)),
         *_environment(SCRATCH, COMPILED, _programs_path(readable)),
         *container_entries(readable),
     ]
+
+
+def _procfs(resources: Resources) -> str:
+    if "procfs" in resources.withheld:
+        return NO_PROCFS
+    return WHOLE_PROCFS if resources.procfs else OWN_PROCFS
 
 
 def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_container: bool) -> Entries:
     if in_container:
         # All that is there was put there for the bot, or cannot be changed.
         files = [("read", "/"), ("write", SCRATCH)]
-        calls = [("allow", name) for name in ALLOWABLE]
+        allowed = resources.allow if "attributes" in resources.withheld else tuple(ALLOWABLE)
+        calls = [("allow", name) for name in allowed]
     else:
         system = [*SYSTEM, "/proc"] if resources.procfs else SYSTEM
         files = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +16,9 @@ _ONE_THREAD = (
     "OPENBLAS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+Withheld = Literal["attributes", "inodes", "procfs", "space"]
+"""Something a container usually has; see `Resources.withheld`."""
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +46,12 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it may read /proc, which TensorFlow needs to start."""
     allow: tuple[str, ...] = ()
     """Names of `launch.calls.ALLOWABLE` whose system calls it may make in T2, too."""
+    withheld: tuple[Withheld, ...] = ()
+    """What its container lacks, to try what a bot does without it; ignored in other tiers.
+
+    `space`, `inodes`: its scratch folder is full from the start. `procfs`: /proc is empty. `attributes`: the
+    mode and the times of files cannot be changed, as in T2.
+    """
     compiled: str = ""
     """The folder of what its code compiled before, of which it gets a copy; empty for none."""
     keeps_compiled: bool = False

@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from contextlib import suppress
@@ -24,11 +25,18 @@ sys.stdin.read()
 """
 
 
+_PRIVATE = 0o511
+"""The mode of the folder: unlike any that the arena gives to a bot's folders."""
+
+
 class Canary:
     """Bait in a folder; closing it takes it all away."""
 
     def __init__(self, folder: Path) -> None:
         self._store, self._weights = folder / "store.db", folder / "weights.onnx"
+        self._folder = folder / "private"
+        self._folder.mkdir()
+        self._folder.chmod(_PRIVATE)
         for file in (self._store, self._weights):
             file.write_text("precious", encoding="utf-8")
         self._tcp, self._udp = socket.create_server(("127.0.0.1", 0)), socket.socket(type=socket.SOCK_DGRAM)
@@ -64,6 +72,7 @@ class Canary:
         places = {
             "store": self._store,
             "weights": self._weights,
+            "folder": self._folder,
             "port": self._port,
             "abstract": self._name,
             "pid": self._process.pid,
@@ -75,6 +84,8 @@ class Canary:
         for file in (self._store, self._weights):
             if file.read_text(encoding="utf-8") != "precious":
                 return f"{file.name} was changed"
+        if not self._folder.is_dir() or stat.S_IMODE(self._folder.stat().st_mode) != _PRIVATE:
+            return f"the folder {self._folder.name} was changed"
         for each in self._sockets:
             with suppress(BlockingIOError):
                 if each.type is socket.SOCK_DGRAM:

@@ -44,7 +44,7 @@ class Ground(NamedTuple):
             folder = self.folder / f"{row.name}-{token}"
             make = rogue_seat if has_weights(row) else installed_seat
             return make(row, self.tier, self.game, folder, self.canary.store)
-        options = [row.name, str(row.move), token, self.canary.argument]
+        options = [row.name, str(row.move), token, f"{self.canary.argument},mark:{token}"]
         return HostedSeat(
             own_python("-I", "-S", "-B", _PROGRAM, *options),
             name="hostile",

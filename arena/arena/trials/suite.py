@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+import time
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.match import MatchSetup, play_match
+from arena.referee.hosted import HostedSeat
+from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.tier import Tier
 from arena.trials.canary import Canary
 from arena.trials.claims import accepted_names, unflagged_liar
 from arena.trials.ground import Ground
-from arena.trials.traces import num_descriptors, rss_bytes, surviving
+from arena.trials.traces import leftovers, num_descriptors, rss_bytes, surviving
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 from arena_plugins.manager import load_game
@@ -41,6 +45,13 @@ _FIRST = ("good", "memory-leak", "evil-text")
 """What is tried beforehand, since it uses most of the arena."""
 _LARGE = ("evil-name", "false-deterministic", "inflating-arrays", "runs-at-install")
 """What uses more than a referee: a store, the shelf; tried beforehand, too, where it is tried at all."""
+_SCRATCH = "arena-bot-*"
+"""The scratch folders of bots."""
+_USUAL_STARTS = 5
+_MORE_STARTS = 4
+"""How often a slow start is tried again."""
+_SLOWER, _SLACK_MS = 3.0, 50.0
+"""A start is slower if it takes longer than so many times the usual one, and so much; machines are busy."""
 _IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
 
 
@@ -59,6 +70,8 @@ class Trial(NamedTuple):
     """How often it was played again because the arena was at fault."""
     deviations: tuple[str, ...]
     """What was not as it should be."""
+    next_start_ms: float = 0.0
+    """How long the next bot took to start; 0 where nobody measured."""
 
 
 class Left(NamedTuple):
@@ -69,12 +82,14 @@ class Left(NamedTuple):
     rss_bytes: int
 
 
-def run_suite(
+def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     tiers: Sequence[str],
     games: Sequence[str] = GAMES,
     repeats: int = 1,
     select: Callable[[Misbehaviour], bool] | None = None,
     on_trial: Callable[[Trial], None] | None = None,
+    *,
+    times_starts: bool = False,
 ) -> tuple[list[Trial], Left]:
     """Play every hostile bot in every game and tier, `repeats` times; give the trials and what was left.
 
@@ -86,6 +101,7 @@ def run_suite(
         repeats: how often each.
         select: which bots; None for all.
         on_trial: hears of each trial as soon as it is over.
+        times_starts: whether a bot is started after each trial, which must take no longer than before it.
 
     Raises:
         PluginError: there is no such game.
@@ -105,13 +121,40 @@ def run_suite(
         before = (num_descriptors(), rss_bytes())
         for tier in tiers:
             for game in rules:
-                for trial in _in_one_game(Ground(Tier(tier), game, canary, folder), repeats, select):
+                ground = Ground(Tier(tier), game, canary, folder)
+                usual_ms = median(_start_ms(ground) for _ in range(_USUAL_STARTS)) if times_starts else 0.0
+                for played in _in_one_game(ground, repeats, select):
+                    trial = _and_start(played, ground, usual_ms) if times_starts else played
                     trials.append(trial)
                     if on_trial is not None:
                         on_trial(trial)
         after = (num_descriptors(), rss_bytes())
-        num_files = len(list(folder.glob("arena-bot-*")))
+        num_files = len(list(folder.glob(_SCRATCH)))
     return trials, Left(after[0] - before[0], num_files, after[1] - before[1])
+
+
+def _and_start(trial: Trial, ground: Ground, usual_ms: float) -> Trial:
+    """Start a bot after a trial, and see whether that takes longer than it usually does."""
+    next_ms = _start_ms(ground)
+    most_ms = _SLOWER * usual_ms + _SLACK_MS
+    for _ in range(_MORE_STARTS):
+        # A busy machine is slow once, what a bot has left is there each time.
+        if next_ms <= most_ms:
+            break
+        next_ms = min(next_ms, _start_ms(ground))
+    if next_ms > most_ms:
+        slow = f"the next start took {next_ms:.0f} ms, before it was {usual_ms:.0f} ms"
+        trial = trial._replace(deviations=(*trial.deviations, slow))
+    return trial._replace(next_start_ms=round(next_ms, 3))
+
+
+def _start_ms(ground: Ground) -> float:
+    """Return the milliseconds in which a good bot starts and gets ready."""
+    control = TimeControl(mode="move", move_ms=1000)
+    began = time.monotonic()
+    with closing(ground.seat(_row("good"), secrets.token_hex(16))) as seat:
+        seat.start(SeatSetup(match="start", game=ground.game, player=0, seed=1, control=control))
+        return 1000 * (time.monotonic() - began)
 
 
 @contextmanager
@@ -144,7 +187,7 @@ def _in_one_game(
 def _try(row: Misbehaviour, ground: Ground, warm: Mapping[str, Seat]) -> Trial:
     token = secrets.token_hex(16)
     bot, opponent = ground.seat(row, token), warm.get(row.opponent) or ground.seat(_row(row.opponent), token)
-    num_stalls = 0
+    num_stalls, num_orphans = 0, _num_orphans(ground, warm.values())
     while True:
         with closing(bot):
             result = _play(row, ground.game, bot, opponent, stalls_count=num_stalls == _STALLS)
@@ -154,9 +197,9 @@ def _try(row: Misbehaviour, ground: Ground, warm: Mapping[str, Seat]) -> Trial:
     if row.opponent not in warm:
         opponent.close()
     deviations = [
-        *_deviations(row, result),
+        *_deviations(row, ground.tier, result),
         *_false_claims(row, ground, token),
-        *_left(token, ground.canary),
+        *_left(token, ground.canary, _num_orphans(ground, warm.values()) - num_orphans),
     ]
     return Trial(
         number=row.number,
@@ -189,9 +232,10 @@ def _overshoot_ms(result: MatchResult) -> float:
     return round(float(result.fault["overrun_ms"] or 0) - margin_ms, 3)
 
 
-def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
-    if result.termination not in row.expected:
-        yield f"ended in {result.termination}, not {' or '.join(row.expected)}: {result.fault}"
+def _deviations(row: Misbehaviour, tier: Tier, result: MatchResult) -> Iterable[str]:
+    expected = row.expected_in(tier.value)
+    if result.termination not in expected:
+        yield f"ended in {result.termination}, not {' or '.join(expected)}: {result.fault}"
     if row.opponent not in _WARM and result.outcome is not Outcome.VOID:
         yield "both failed, and the match was not void"
     if (late := _overshoot_ms(result)) > VERDICT_MS:
@@ -201,9 +245,7 @@ def _deviations(row: Misbehaviour, result: MatchResult) -> Iterable[str]:
     if any(clean_text(line, 10_000) != line for text in said for line in text.split("\n")):
         yield "a text is not clean"
     yield from (text for text in texts if text.startswith("WORKED"))
-    # One that may slip the pause forfeits by the rule for all bots; the others must be stopped.
-    is_stopped = Termination.PONDERING not in row.expected
-    if is_stopped and (result.idle_cpu_ms[0] or 0.0) > _IDLE_MS * (1 + len(result.actions) // 2):
+    if (result.idle_cpu_ms[0] or 0.0) > _IDLE_MS * (1 + len(result.actions) // 2):
         yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
 
 
@@ -216,8 +258,18 @@ def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str
         yield from unflagged_liar(ground.tier, ground.game, folder)
 
 
-def _left(token: str, canary: Canary) -> Iterable[str]:
+def _num_orphans(ground: Ground, warm: Iterable[Seat]) -> int:
+    """Count the scratch folders that belong to no bot, once all have ended but the warm ones."""
+    num_alive = sum(isinstance(seat, HostedSeat) and seat.pid is not None for seat in warm)
+    return len(list(ground.folder.glob(_SCRATCH))) - num_alive
+
+
+def _left(token: str, canary: Canary, num_folders: int) -> Iterable[str]:
     if survivors := surviving(token):
         yield f"processes survived: {survivors}"
+    if left := leftovers(token):
+        yield f"it left {', '.join(left)}"
+    if num_folders > 0:
+        yield f"its scratch folder was left, or that of its opponent ({num_folders})"
     if harm := canary.find_harm():
         yield harm

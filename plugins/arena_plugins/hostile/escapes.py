@@ -23,6 +23,10 @@ _CANARIES = "canaries="
 """How the argument begins that names what to reach for: `KEY:VALUE,…`."""
 _MANY_PROCESSES, _MANY_THREADS = 2_000, 20_000
 """So many that it takes long enough to be seen."""
+_LOOK_S = 0.3
+"""Seconds in which the arena looks at a bot several times."""
+_KEY_DIGITS = 7
+"""Hex digits of a mark that fit into the key of a segment, which is a signed 32-bit number."""
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
 
 
@@ -103,6 +107,56 @@ def _deep_folders() -> None:
     for _ in range(5_000):
         Path("deep").mkdir()
         os.chdir("deep")
+
+
+def _nested_folders() -> str:
+    for _ in range(1_500):
+        Path("deep").mkdir()
+        os.chdir("deep")
+    # So that the arena has time to look, if it does.
+    time.sleep(_LOOK_S)
+    return ""
+
+
+def _link_swap() -> str:
+    """Swap a folder and a link to a foreign one all the time: whoever opens up or removes it by name errs."""
+    Path("folder").mkdir()
+    Path("folder", "file").touch()
+    Path("link").symlink_to(_canaries["folder"])
+
+    def swap() -> None:
+        while True:
+            with suppress(OSError):
+                for old, new in (("folder", "held"), ("link", "folder"), ("held", "link")):
+                    os.rename(old, new)  # noqa: PTH104 - it must be fast
+
+    threading.Thread(target=swap, daemon=True).start()
+    time.sleep(_LOOK_S)
+    return ""
+
+
+def _sysv_segment() -> str:
+    key, create = int(_canaries["mark"][:_KEY_DIGITS], 16), 0o1000
+    ctypes.CDLL(None).shmget(key, 4096, create | 0o666)
+    return ""
+
+
+def _posix_queue() -> str:
+    name = f"/{_canaries['mark']}".encode()
+    opener = getattr(ctypes.CDLL(None), "mq_open", None)
+    if opener is not None:
+        opener(name, os.O_RDWR | os.O_CREAT, 0o666, None)
+    return ""
+
+
+def _shm_file() -> str:
+    Path("/dev/shm", _canaries["mark"]).write_bytes(b"x" * 4096)  # noqa: S108 - as a bot would
+    return ""
+
+
+def _mount() -> str:
+    mark = _canaries["mark"].encode()
+    return "mounted" if ctypes.CDLL(None).mount(mark, b".", b"tmpfs", 0, None) == 0 else ""
 
 
 def _large_file() -> str:
@@ -188,7 +242,13 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "large-file": _attempt(_large_file),
     "inodes": _attempt(_until_killed(_many_files)),
     "deep-folders": _attempt(_until_killed(_deep_folders)),
+    "nested-folders": _attempt(_nested_folders),
+    "link-swap": _attempt(_link_swap),
     "descriptors": _attempt(_many_descriptors),
+    "sysv-segment": _attempt(_sysv_segment),
+    "posix-queue": _attempt(_posix_queue),
+    "shm-file": _attempt(_shm_file),
+    "mount": _attempt(_mount),
     "network": _attempt(_network),
     "read-store": _attempt(_read("store")),
     "write-store": _attempt(_write_store),

@@ -34,7 +34,11 @@ def main(arguments: list[str]) -> None:
     name, *rest = arguments or ["LIST"]
     if name == "LIST":
         for row in TABLE:
-            print(row.number or "-", row.name, "|".join(row.expected), row.tier)  # noqa: T201 - asked for
+            expected = (
+                "|".join(row.expected),
+                *(f"{tier}:{'|'.join(found)}" for tier, found in row.stronger),
+            )
+            print(row.number or "-", row.name, *expected, row.tier)  # noqa: T201 - asked for
         return
     if any(row.name == name and row.is_plugin for row in TABLE):
         raise SystemExit(f"{name} is a plugin, not a program: arena bots check --hostile --only {name}")

@@ -27,6 +27,16 @@ class Misbehaviour(NamedTuple):
     """Its limit."""
     is_plugin: bool = False
     """Whether it is a plugin in a host, which the trial makes, and not one of the programs here."""
+    stronger: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What is right instead from a stronger tier on: the tier and the terminations, weakest tier first."""
+    needs: tuple[str, ...] = ()
+    """What it must be told to reach for, keys of `canaries=`."""
+
+    def expected_in(self, tier: str) -> tuple[str, ...]:
+        """Return the terminations that are right in a tier; none where the tier promises nothing."""
+        if tier < self.tier:
+            return ()
+        return next((found for least, found in reversed(self.stronger) if tier >= least), self.expected)
 
 
 _SHORT_MS = 300
@@ -40,8 +50,13 @@ def _all(expected: str, *bots: tuple[int, str]) -> list[Misbehaviour]:
     return [Misbehaviour(number, name, (expected,)) for number, name in bots]
 
 
-def _reaching(*bots: tuple[int, str]) -> list[Misbehaviour]:
-    return [Misbehaviour(number, name, ("rules",), "T2") for number, name in bots]
+def _reaching(number: int, name: str, *needs: str) -> Misbehaviour:
+    return Misbehaviour(number, name, ("rules",), "T2", needs=needs)
+
+
+def _filling(number: int, name: str, expected: tuple[str, ...] = ("oom",)) -> Misbehaviour:
+    """Make the row of a bot that fills its scratch folder: polled in weak tiers, a file system in T3."""
+    return Misbehaviour(number, name, expected, stronger=(("T3", ("rules",)),))
 
 
 def _plugins(*bots: tuple[int, str]) -> list[Misbehaviour]:
@@ -75,23 +90,27 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("malformed", (32, "array"), (33, "true"), (34, "float"), (35, "string"), (36, "null")),
     *_all("malformed", (37, "trailing-junk"), (40, "noise")),
     *_all("oom", (41, "memory-touched"), (42, "memory-reserved"), (43, "memory-leak"), (0, "oom")),
-    # Where the kernel counts, or refuses, they play on; everywhere else the arena counts.
-    Misbehaviour(44, "fork-bomb", ("rules", "crash", "oom")),
-    Misbehaviour(45, "thread-bomb", ("rules", "crash", "oom")),
-    *_reaching((46, "daemon")),
-    # Where the kernel refuses the rest, they play on.
-    Misbehaviour(47, "disk", ("oom", "rules")),
+    # Where the kernel counts they play on, as exact limits do in all tiers; everywhere else the arena counts.
+    # From T2 on no fork is allowed, and in T3 the kernel always counts.
+    Misbehaviour(44, "fork-bomb", ("rules", "crash", "oom"), stronger=(("T2", ("rules",)),)),
+    Misbehaviour(45, "thread-bomb", ("rules", "crash", "oom"), stronger=(("T3", ("rules",)),)),
+    _reaching(46, "daemon"),
+    *(_filling(47, "disk"), _filling(48, "inodes"), _filling(48, "deep-folders")),
+    # It plays on at once, and may have answered before the arena looks.
+    _filling(48, "nested-folders", ("oom", "rules")),
     Misbehaviour(47, "large-file", ("rules",)),
-    Misbehaviour(48, "inodes", ("oom", "rules")),
-    Misbehaviour(48, "deep-folders", ("oom", "rules")),
     Misbehaviour(49, "descriptors", ("rules",)),
-    *_reaching((50, "network"), (51, "read-store"), (52, "write-store"), (53, "read-weights")),
-    *_reaching((54, "procfs"), (55, "ptrace"), (56, "signal-others"), (57, "signal-all")),
+    Misbehaviour(0, "link-swap", ("rules",), needs=("folder",)),
+    *(_reaching(0, name, "mark") for name in ("sysv-segment", "posix-queue", "shm-file", "mount")),
+    *(_reaching(50, "network", "port", "abstract"), _reaching(51, "read-store", "store")),
+    *(_reaching(52, "write-store", "store"), _reaching(53, "read-weights", "weights")),
+    *(_reaching(54, "procfs", "pid"), _reaching(55, "ptrace", "pid"), _reaching(56, "signal-others", "pid")),
+    _reaching(57, "signal-all"),
     _late(58, "ignore-sigterm"),
     Misbehaviour(59, "ponder", ("rules",), opponent="slow", move=0),
-    # Either no timer wakes it, or what it computes then is found out.
-    Misbehaviour(59, "ponder-by-timer", ("rules", "pondering"), "T2", opponent="slow", move=0),
-    *_reaching((60, "child-answers")),
+    # No timer wakes it: there is none that sends a signal.
+    Misbehaviour(59, "ponder-by-timer", ("rules",), "T2", opponent="slow", move=0),
+    _reaching(60, "child-answers"),
     Misbehaviour(61, "silent-start", ("init_timeout",), init_s=1.0),
     Misbehaviour(61, "never-ready", ("init_timeout",), init_s=1.0),
     *_all("init_crash", (62, "crash-start"), (62, "crash-ready"), (0, "error-start")),

@@ -5,12 +5,22 @@ It is built in a mount namespace of its own. Numbers: linux/mount.h.
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import stat
 from typing import TYPE_CHECKING
 
 from arena.sandbox.launch.kernel import mount, pivot_root, restrict_mounts
-from arena.sandbox.launch.places import COMPILED, SCRATCH, SHM
+from arena.sandbox.launch.places import (
+    COMPILED,
+    FILL_INODES,
+    FILL_SPACE,
+    NO_PROCFS,
+    SCRATCH,
+    SHM,
+    WHOLE_PROCFS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +45,8 @@ def enter(recipe: Recipe, user: int) -> int:
     Args:
         recipe: `base`, an empty host folder that becomes the root; `from` and `to`, host paths and where they
             are shown; `link` and `at`, links and where they are; `hide`, paths that look empty; `scratch` and
-            `inodes`, the bounds of the scratch folder; `compiled`, a host folder whose copy goes into it.
+            `inodes`, the bounds of the scratch folder; `compiled`, a host folder whose copy goes into it;
+            `fill`, which of the bounds is reached from the start; `procfs`, what /proc shows.
         user: number of the owner of the scratch folder, and of its group.
 
     Raises:
@@ -59,7 +70,9 @@ def enter(recipe: Recipe, user: int) -> int:
         # A device can be written to all the same, but its mode and its times cannot be changed.
         restrict_mounts(base + device, _RDONLY | _NOSUID | _NOEXEC)
     scratch = _make_scratch(base, recipe, user)
-    _mount_processes(base, "" if "procfs" in recipe else "subset=pid")
+    (procfs,) = recipe["procfs"]
+    if procfs != NO_PROCFS:
+        _mount_processes(base, "" if procfs == WHOLE_PROCFS else "subset=pid")
     os.chdir(base)
     pivot_root()
     os.chdir(SCRATCH)
@@ -108,7 +121,36 @@ def _make_scratch(base: str, recipe: Recipe, user: int) -> int:
         _make_folder(base + folder, user)
     for kept in recipe.get("compiled", ()):
         _copy_compiled(kept, base + COMPILED, user)
+    fills = recipe.get("fill", ())
+    if FILL_SPACE in fills:
+        _use_up_space(f"{base}{SCRATCH}/.full")
+    if FILL_INODES in fills:
+        _use_up_inodes(f"{base}{SCRATCH}/.full")
     return os.open(base + SCRATCH, os.O_PATH | os.O_CLOEXEC)
+
+
+def _use_up_space(file: str) -> None:
+    """Write to a file until nothing is left of the file system it is in."""
+    piece = bytes(1 << 20)
+    descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        while True:
+            os.write(descriptor, piece)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _use_up_inodes(prefix: str) -> None:
+    """Make empty files until the file system has no entry left."""
+    try:
+        for number in itertools.count():
+            _touch(f"{prefix}-{number}")
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
 
 
 def _make_folder(folder: str, user: int) -> None:

@@ -63,9 +63,22 @@ def test_check_tries_the_arena_with_hostile_bots(arena: CommandLine) -> None:
     assert lines[-1].startswith("all 2 hostile bots got their verdict in tic-tac-toe, tier T")
 
 
+def test_check_tries_a_bot_under_hardship(arena: CommandLine) -> None:
+    bot = ("bots", "check", "random", "--game", "tic-tac-toe", "--hostile")
+    lines = arena.lines(*bot)
+    assert lines[-2].startswith("PASS ")
+    assert lines[-2].split(maxsplit=2)[2].startswith("Its process is killed between two matches (")
+    assert lines[-1] == "random keeps the contract in tic-tac-toe"
+    numbers = [int(line.split()[1]) for line in lines[:-1]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    failing = arena("bots", "check", "minimax:depth=0", "--hostile", status=5)
+    assert len(failing.stdout.splitlines()) == 1
+
+
 def test_check_needs_one_thing_to_check(arena: CommandLine) -> None:
     assert "give a BOT to check" in arena("bots", "check", status=2).stderr
-    assert "give a BOT to check" in arena("bots", "check", "random", "--hostile", status=2).stderr
+    chosen = ("--hostile", "--only", "nan")
+    assert "--only chooses among" in arena("bots", "check", "random", *chosen, status=2).stderr
     assert "no hostile bot nobody" in arena("bots", "check", "--hostile", "--only", "nobody", status=2).stderr
 
 

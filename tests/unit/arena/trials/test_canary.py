@@ -5,6 +5,7 @@ import signal
 import socket
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from arena.trials.canary import Canary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Places = dict[str, str]
 
@@ -55,9 +55,14 @@ def kill(at: Places) -> None:
     os.kill(int(at["pid"]), signal.SIGKILL)
 
 
+def open_up(at: Places) -> None:
+    Path(at["folder"]).chmod(0o755)
+
+
 @pytest.mark.parametrize(
     ("attack", "harm"),
     [
+        (open_up, "the folder private was changed"),
         (append, "store.db was changed"),
         (connect, "a socket was reached"),
         (send_datagram, "a socket was reached"),

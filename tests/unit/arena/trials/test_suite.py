@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import uuid
-from typing import TYPE_CHECKING
 
+import pytest
+
+from arena.sandbox.scratch import Scratch
 from arena.trials import rogues, suite, traces
 from arena.trials.suite import run_suite
 from arena_plugins.hostile.table import TABLE, Misbehaviour
-
-if TYPE_CHECKING:
-    import pytest
 
 ROWS = {row.name: row for row in TABLE}
 
@@ -69,6 +68,66 @@ def test_an_unclean_text_and_a_harmed_canary(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(suite, "clean_text", dotted)
     monkeypatch.setattr(suite.Canary, "find_harm", harmed)
     assert deviations_of(ROWS["exit-3"], monkeypatch) == ("a text is not clean", "harmed")
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        ("sysv-segment", "a segment of System V shared memory"),
+        ("posix-queue", "a POSIX message queue"),
+        ("shm-file", "a file in /dev/shm"),
+    ],
+)
+def test_what_is_left_in_the_kernel(name: str, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert deviations_of(ROWS[name]._replace(tier="T1"), monkeypatch) == (f"it left {left}",)
+
+
+def test_a_mount_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = uuid.uuid4().hex
+    assert traces.leftovers(mark) == []
+    line = f"36 35 98:0 / /mnt rw - tmpfs {mark} rw"
+
+    def lines(path: str) -> list[str]:
+        return [line] if path == "/proc/self/mountinfo" else []
+
+    monkeypatch.setattr(traces, "_lines", lines)
+    assert traces.leftovers(mark) == ["a mount"]
+
+
+def leave(_: object) -> None:
+    """Remove nothing."""
+
+
+def test_a_scratch_folder_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scratch, "remove", leave)
+    (found,) = deviations_of(ROWS["exit-3"], monkeypatch)
+    assert found == "its scratch folder was left, or that of its opponent (1)"
+
+
+@pytest.mark.parametrize(
+    ("times", "is_slower"), [([100.0], False), ([900.0, 20.0], False), ([900.0] * 5, True)]
+)
+def test_a_slower_start(times: list[float], is_slower: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 - a parameter of the test
+    starts = iter([80.0] * 5 + times)
+
+    def start_ms(_: object) -> float:
+        return next(starts)
+
+    monkeypatch.setattr(suite, "_start_ms", start_ms)
+    monkeypatch.setattr(suite, "TABLE", (ROWS["good"], ROWS["slow"], ROWS["exit-3"]))
+    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name == "exit-3", times_starts=True)
+    assert [trial.next_start_ms for trial in trials] == [min(times)]
+    slower = ("the next start took 900 ms, before it was 80 ms",)
+    assert trials[0].deviations == (slower if is_slower else ())
+    assert next(starts, None) is None
+
+
+def test_starts_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "TABLE", (ROWS["good"], ROWS["slow"]))
+    monkeypatch.setattr(suite, "_SLACK_MS", 60_000.0)
+    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name == "good", times_starts=True)
+    assert [trial.deviations for trial in trials] == [()]
+    assert trials[0].next_start_ms > 1
 
 
 def test_a_survivor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,231 @@
+"""Bots under hardship: a full disk, little memory, a long pause. Does a bot play on, or say why it cannot?"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from arena.entrants import resolve
+from arena.executor.fenced import strongest_usual_tier
+from arena.executor.preflight import describe_fault
+from arena.executor.seats import make_seat
+from arena.executor.workspace import workspace
+from arena.match import MatchSetup, play_match
+from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.seats import Fault
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.tier import Tier
+from arena_plugins import PlayResult, load_game
+from arena_plugins.conformance import Check
+from arena_plugins.contract import Termination
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from arena.entrants import Competitor
+    from arena.match import MatchResult
+    from arena.referee.seats import Detail, Seat
+    from arena.sandbox.resources import Resources, Withheld
+    from arena_plugins import Game, Limit, State
+
+PAUSE_S = 5.0
+"""Seconds a bot is stopped between two of its moves."""
+LITTLE_MEMORY = 256_000_000
+"""Bytes."""
+_INIT_S = 60.0
+"""Seconds a bot may take to start, as in a tournament without `--init-time`."""
+_MARGIN_MS = 10_000
+"""An answer later than this is a hang: here nobody judges how well a bot keeps its time."""
+_NODES = 100
+_SEED = 1
+_MAX_DETAIL = 300
+_HANGS = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME, Termination.INIT_TIMEOUT})
+_DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
+_REPORTED = "it reported "
+"""How the cause of a fault begins that the bot itself has named."""
+
+
+class Hardship(NamedTuple):
+    """One circumstance that makes it hard to play."""
+
+    title: str
+    tier: Tier
+    """The weakest tier that can bring it about."""
+    play: Callable[[Stage], MatchResult | str]
+    """Plays, and returns the result of the last match; or why the bot fails whatever the result was."""
+
+
+class Stage(NamedTuple):
+    """Who plays what, and how."""
+
+    competitor: Competitor
+    game: Game
+    tier: Tier
+    seconds: float
+    """For one answer."""
+    pause_s: float
+
+    def seat(self, constrain: Callable[[Resources], Resources] | None = None) -> Seat:
+        """Return a seat for the bot, as a match has it but for its resources."""
+        return make_seat(self.competitor, self.game.name, self.tier, constrain=constrain)
+
+
+class FirstLegal:
+    """An opponent that plays the first legal action; it thinks long about its first."""
+
+    def __init__(self, pause_s: float) -> None:
+        self._pause_s = pause_s
+
+    def play(self, state: State, limit: Limit) -> PlayResult:
+        """Return the first legal action."""
+        del limit
+        time.sleep(self._pause_s)
+        self._pause_s = 0.0
+        return PlayResult(state.legal_actions[0])
+
+
+def run_hardships(
+    bot: str, game: str, *, seconds: float, first_number: int = 1, pause_s: float = PAUSE_S
+) -> Iterator[Check]:
+    """Play a bot under each hardship that the strongest usual tier can bring about.
+
+    It passes where it plays to the end, reports an error, or gets a fault that has a name. It fails where it
+    hangs, dies without a word, or makes the arena fail.
+
+    Args:
+        bot: spec of the bot.
+        game: spec of what it plays.
+        seconds: for one answer.
+        first_number: the number of the first check.
+        pause_s: seconds for which it is stopped between two moves.
+
+    Raises:
+        PluginError: there is no such bot or game, or a file of it cannot be read.
+        OptionError: its command cannot be read.
+        ConfigError: this system has no sandbox.
+    """
+    competitor = resolve([bot], margin_ms=0)[0]
+    stage = Stage(competitor, load_game(game), strongest_usual_tier(), seconds, pause_s)
+    possible = [hardship for hardship in HARDSHIPS if hardship.tier <= stage.tier]
+    for number, hardship in enumerate(possible, first_number):
+        with workspace():
+            seen = hardship.play(stage)
+        passed, detail = (False, seen) if isinstance(seen, str) else judge(seen)
+        yield Check(number, hardship.title, passed=passed, detail=clean_text(detail, _MAX_DETAIL))
+
+
+def judge(result: MatchResult) -> tuple[bool, str]:
+    """Decide whether a match of a bot under hardship ended as it may; return that, and what was seen."""
+    fault, termination = result.fault, result.termination
+    if fault is None:
+        return True, f"{result.reason}, {len(result.actions)} actions"
+    seen = describe_fault(Fault(termination, fault))
+    if termination in _HANGS:
+        return False, f"it hangs: {seen}"
+    if termination.is_void:
+        return False, f"the arena failed: {seen}"
+    if termination in _DEATHS and not _says_why(fault):
+        return False, f"it dies without a word: {seen}"
+    return True, seen
+
+
+def _says_why(fault: Detail) -> bool:
+    """Tell whether a bot that ended has told its reason, by a message or before it exited by itself."""
+    if str(fault.get("cause")).startswith(_REPORTED):
+        return True
+    return fault.get("signal") is None and bool(str(fault.get("stderr") or "").strip())
+
+
+def _without(withheld: Withheld, stage: Stage) -> MatchResult:
+    def withhold(resources: Resources) -> Resources:
+        # What the bot was granted in weaker tiers it must do without there, too.
+        return msgspec.structs.replace(
+            resources,
+            withheld=(withheld,),
+            allow=() if withheld == "attributes" else resources.allow,
+            procfs=resources.procfs and withheld != "procfs",
+        )
+
+    with closing(stage.seat(withhold)) as seat:
+        return _play(stage, seat)
+
+
+def _with_little_memory(stage: Stage) -> MatchResult:
+    with closing(stage.seat(partial(msgspec.structs.replace, memory_bytes=LITTLE_MEMORY))) as seat:
+        return _play(stage, seat)
+
+
+def _with_a_pause(stage: Stage) -> MatchResult:
+    with closing(stage.seat()) as seat:
+        return _play(stage, seat, pause_s=stage.pause_s)
+
+
+def _restarted(stage: Stage) -> MatchResult | str:
+    with closing(stage.seat()) as seat:
+        result = _play(stage, seat)
+        if result.fault is not None:
+            return result
+        # Only with a limit of nodes alone does a deterministic bot promise to play the same.
+        control = TimeControl.parse(None, None, _NODES) if seat.deterministic else None
+        before = _play(stage, seat, control=control)
+        _kill(seat)
+        after = _play(stage, seat, control=control)
+    if control is not None and after.fault is None and after.actions != before.actions:
+        return (
+            f"it says that it is deterministic, but it played {_moves(stage.game, after)} after the restart, "
+            f"and {_moves(stage.game, before)} before"
+        )
+    return after
+
+
+def _kill(seat: Seat) -> None:
+    """Kill the process of a bot between two matches, and wait until the arena can see it."""
+    if isinstance(seat, HostedSeat) and seat.pid is not None:
+        os.kill(seat.pid, signal.SIGKILL)
+        while seat.check() is None:
+            time.sleep(0.001)
+
+
+def _moves(game: Game, result: MatchResult) -> str:
+    state, moves = game.initial_state(), list[str]()
+    for action in result.actions:
+        moves.append(game.move(state, action))
+        state = state.child(action)
+    return " ".join(moves)
+
+
+def _play(
+    stage: Stage, seat: Seat, *, pause_s: float = 0.0, control: TimeControl | None = None
+) -> MatchResult:
+    """Play one match, the bot first, against `FirstLegal`."""
+    control = control or TimeControl.parse(None, stage.seconds, _NODES, margin_ms=_MARGIN_MS)
+    patient = TimeControl.parse("inf", None, None)
+    setup = MatchSetup(
+        id="hardship",
+        labels=("it", "its opponent"),
+        seeds=(_SEED, _SEED),
+        controls=(control, patient),
+        init_s=_INIT_S,
+    )
+    opponent = InProcessSeat(lambda _game, _seed: FirstLegal(pause_s), name="first-legal", version="")
+    return play_match(stage.game, (seat, opponent), setup, stalls_count=True)
+
+
+HARDSHIPS = (
+    Hardship("Its scratch folder is full", Tier.T3, partial(_without, "space")),
+    Hardship("Its scratch folder has no inode left", Tier.T3, partial(_without, "inodes")),
+    Hardship("It has 256 MB of memory", Tier.T1, _with_little_memory),
+    Hardship("It has no /proc", Tier.T2, partial(_without, "procfs")),
+    Hardship("It cannot change the mode or the times of files", Tier.T2, partial(_without, "attributes")),
+    Hardship("It is stopped for seconds between two moves", Tier.T1, _with_a_pause),
+    Hardship("Its process is killed between two matches", Tier.T1, _restarted),
+)
+"""All hardships, in the order of their numbers."""
