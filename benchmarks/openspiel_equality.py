@@ -51,8 +51,8 @@ def opponent_name(game: Game) -> str:
 
 def compare(spec: str, matches: int, seed: int) -> Comparison:
     """Play `matches` random matches of `spec`, drawn from `seed`, on both sides."""
-    name, options = Spec.parse(spec)
-    game = MODULES[name].make_game(options)
+    read = Spec.parse(spec, versioned=False)
+    game = MODULES[read.name].make_game(read.options)
     opponent = opponent_name(game)
     # OpenSpiel is optional and has no type stubs.
     theirs: Any = importlib.import_module("pyspiel").load_game(opponent)
