@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import PluginError
+from arena.installed import is_installed, is_system
 from arena_plugins.program import CMD, is_file
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _RUNTIME = re.compile(
     r"|ksh|fish|busybox)(-?[0-9][0-9.]*)?(\.exe)?\Z"
 )
 """Programs that run other programs."""
-_SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 
 
 class Placed(NamedTuple):
@@ -128,18 +128,16 @@ def _is_script(program: str) -> bool:
 def _is_runtime(program: Path, *, has_more: bool) -> bool:
     """Tell whether a program is one of this machine that runs the bot's files.
 
-    Interpreters are known by name. Of other programs those of the system are runtimes where the bot has files
-    for them; an engine of one's own is the bot itself, with or without a file beside it.
+    Interpreters are known by name, if they are installed: a file of the bot may have such a name, too. Of
+    other programs those of the system are runtimes where the bot has files for them; an engine of one's own
+    is the bot itself, with or without a file beside it.
     """
     if _RUNTIME.match(program.name):
         real = Path(os.path.realpath(program))
         is_env = (program.parent.parent / "pyvenv.cfg").is_file()
-        return is_env or not has_more or bool(_RUNTIME.match(real.name)) or _is_system(real)
-    return has_more and _is_system(program)
-
-
-def _is_system(program: Path) -> bool:
-    return any(program.is_relative_to(place) for place in _SYSTEM)
+        is_known = is_env or not has_more or bool(_RUNTIME.match(real.name)) or is_system(real)
+        return is_known and is_installed(program)
+    return has_more and is_system(program)
 
 
 def _place(collection: Collection, number: int, place: Path, folder: Path | None) -> str:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.installed import is_installed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,7 +49,7 @@ def runtime_files(program: str) -> tuple[str, ...]:
 
 
 def script_programs(script: str) -> tuple[str, ...]:
-    """Return the programs that the first line of a script names; none if the file is no script.
+    """Return the installed programs that the first line of a script names; none if the file is no script.
 
     Behind `env` it is the program that is found by PATH.
     """
@@ -59,7 +61,8 @@ def script_programs(script: str) -> tuple[str, ...]:
     if not line.startswith(b"#!"):
         return ()
     places = (shutil.which(word) for word in os.fsdecode(line[2:]).split() if not word.startswith("-"))
-    return tuple(place for place in places if place is not None)
+    # A bot writes this line: what is not of this machine would be code of its own that nobody hashed.
+    return tuple(place for place in places if place is not None and is_installed(Path(place)))
 
 
 @lru_cache(maxsize=64)
@@ -69,7 +72,7 @@ def _runtime_files(program: str) -> tuple[str, ...]:
     prefix = real.parent.parent
     if real.parent.name == "bin" and str(prefix) not in _SYSTEM_PREFIXES:
         is_java = (prefix / "lib" / "modules").is_file()
-        found += [str(prefix)] if is_java else [str(prefix / name) for name in ("lib", "lib64", "share")]
+        found += [str(prefix)] if is_java else _inside(prefix, "lib", "lib64", "share")
         found += _linked_out(prefix) if is_java else ()
     name = re.sub(r"[-0-9.]+\Z", "", real.name)
     for kind, paths in _SHARED.items():
@@ -80,16 +83,25 @@ def _runtime_files(program: str) -> tuple[str, ...]:
 
 def _environment(program: Path) -> list[str]:
     """Return the parts of the virtual environment that an interpreter lies in; none if it lies in none."""
-    prefix = program.parent.parent
+    prefix, real = program.parent.parent, Path(os.path.realpath(program))
     configuration = prefix / "pyvenv.cfg"
     found: list[str] = []
     with suppress(OSError):
         lines = configuration.read_text(encoding="utf-8", errors="replace").splitlines()
-        found += [str(configuration), str(prefix / "lib"), str(prefix / "lib64")]
+        found += _inside(prefix, configuration.name, "lib", "lib64")
         for key, _, value in (line.partition("=") for line in lines):
-            if key.strip() == "home":
+            # Whoever made the environment wrote that line, a bot's author for instance.
+            if key.strip() == "home" and os.path.realpath(value.strip()) == str(real.parent):
                 found.append(str(Path(value.strip()).parent / "lib"))
     return found
+
+
+def _inside(prefix: Path, *names: str) -> list[str]:
+    """Return the entries of a folder that are no links out of it, which could show any folder of the host."""
+    root = os.path.realpath(prefix)
+    return [
+        str(prefix / name) for name in names if Path(os.path.realpath(prefix / name)).is_relative_to(root)
+    ]
 
 
 def _linked_out(folder: Path) -> Iterator[str]:

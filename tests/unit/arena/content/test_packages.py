@@ -236,6 +236,22 @@ def test_a_program_from_path_is_content_and_a_runtime_is_not(
     assert resolve([alone.spec], margin_ms=0)[0].options_here() == {"cmd": "my-engine"}
 
 
+@pytest.mark.parametrize("name", ["python3", "java", "env/bin/python"])
+def test_a_file_of_the_bot_that_is_called_like_a_runtime_is_content(tmp_path: Path, name: str) -> None:
+    fake = program(tmp_path / name)
+    book = program(tmp_path / "book.bin")
+    (tmp_path / "env").mkdir(exist_ok=True)
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    specs = (f"exec:cmd={fake}", f"exec:cmd={fake} {book}")
+    before = [one(spec) for spec in specs]
+    assert [bot.runtime for bot in before] == ["", ""]
+    assert all(f"cmd/{fake.name}" in files(bot) for bot in before)
+    program(fake, "#!/bin/sh\nexit 4\n")
+    assert all(
+        one(spec).record.identity != bot.record.identity for spec, bot in zip(specs, before, strict=True)
+    )
+
+
 def test_only_what_is_named_is_taken_or_a_whole_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,8 +300,9 @@ def test_a_folder_that_an_option_names_is_copied(tmp_path: Path, monkeypatch: py
     assert one("alphazero:weights=net").options_at("/bot") == {"weights": "net"}
 
 
-def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
+def test_a_missing_runtime_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = program(tmp_path / "bin" / "node")
+    monkeypatch.setenv("PATH", f"{runtime.parent}:{os.environ['PATH']}")
     bot = one(f"exec:cmd={runtime} {program(tmp_path / 'bot.js')}")
     assert bot.runtime == str(runtime)
     runtime.unlink()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -91,6 +92,43 @@ def test_scripts_get_their_interpreter(tmp_path: Path) -> None:
         readable = Readable(()).with_runtime(str(script))
         assert shown(readable, Path("/bin/sh"))
         assert shown(readable, script)
+
+
+def test_a_script_gets_no_program_that_is_not_installed(tmp_path: Path) -> None:
+    make(tmp_path, "prefix/bin/java", "prefix/lib/modules")
+    other = tmp_path / "prefix" / "bin" / "java"
+    other.chmod(0o755)
+    script = tmp_path / "engine"
+    script.write_text(f"#!/usr/bin/env {other}\n")
+    readable = Readable(()).with_runtime(str(script))
+    assert not shown(readable, other)
+    assert not shown(readable, tmp_path / "prefix" / "lib" / "modules")
+
+
+def test_an_environment_shows_nothing_of_the_host_by_its_links(tmp_path: Path) -> None:
+    """Its author wrote both the links and the line `home`."""
+    make(
+        tmp_path,
+        "secret/x",
+        "other/bin/y",
+        "other/lib/z",
+        "env/bin/_",
+        "honest/bin/_",
+        "honest/lib/package.py",
+    )
+    for name in ("env", "honest"):
+        (tmp_path / name / "bin" / "python").symlink_to(shutil.which("sh") or "/bin/sh")
+        (tmp_path / name / "pyvenv.cfg").write_text(f"home = {tmp_path}/other/bin\n")
+    for name in ("lib", "lib64"):
+        (tmp_path / "env" / name).symlink_to(tmp_path / "secret")
+    (tmp_path / "honest" / "lib64").symlink_to("lib")
+    environment = Readable(()).with_runtime(str(tmp_path / "env" / "bin" / "python"))
+    honest = Readable(()).with_runtime(str(tmp_path / "honest" / "bin" / "python"))
+    kept = {str(tmp_path / "honest" / name) for name in ("lib", "lib64", "pyvenv.cfg")}
+    assert kept <= set(honest.paths)
+    for readable in (environment, honest):
+        shown_here = {os.path.realpath(path) for path in readable.paths}
+        assert not shown_here & {str(tmp_path / "secret"), str(tmp_path / "other" / "lib")}
 
 
 def test_what_lies_beside_a_program_is_not_shown(tmp_path: Path) -> None:
