@@ -31,7 +31,9 @@ _TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "
 def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> None:
     """Attack canaries from each tier of isolation, and say which tier bots get.
 
-    It takes some seconds. Nothing but files, sockets and processes made for the purpose is attacked.
+    Bots for the runtimes that PATH finds (python3, node, sh) are asked for one move in that tier; java is
+    asked for its version. It takes some seconds. Nothing but files, sockets and processes made for the
+    purpose is attacked.
 
     With --trace no attack is made. The bot starts and answers one move in the tier that bots get, and the
     system calls that were refused are listed. Most programs go on without them.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.executor.runtime_trial import TriedRuntime
     from arena.sandbox.grade import Grade
 
 _NO_TIER = "no tier"
@@ -19,6 +20,8 @@ class Facts(NamedTuple):
 
     auto: str
     """The tier that `--isolation auto` takes."""
+    runtimes: list[dict[str, str]]
+    """Programs of this machine that run bots: `runtime`, `program`, `verdict` and `cause`."""
     limits: str
     """Whether the kernel limits memory and tasks (`kernel`) or the arena polls them (`polled`), and why."""
     granted: list[str]
@@ -93,6 +96,7 @@ def collect_facts(grades: Sequence[Grade]) -> Facts:
     causes = {grade.tier.value: cause for grade in grades if (cause := _cause(grade))}
     return Facts(
         auto=default_tier().value,
+        runtimes=[tried._asdict() for tried in _tried_runtimes()],
         limits=describe_limits(),
         granted=[grade.tier.value for grade in grades if grade.is_granted],
         causes=causes,
@@ -105,6 +109,17 @@ def collect_facts(grades: Sequence[Grade]) -> Facts:
         sqlite=driver.module.sqlite_version,
         single_writer=driver.single_writer,
     )
+
+
+def _tried_runtimes() -> list[TriedRuntime]:
+    """Ask a bot of each runtime for a move; where there is no tier for processes, none can be asked."""
+    from arena.errors import ConfigError
+    from arena.executor.runtime_trial import try_runtimes
+
+    try:
+        return try_runtimes()
+    except ConfigError:
+        return []
 
 
 def _cause(grade: Grade) -> str:
@@ -150,6 +165,13 @@ def print_facts(facts: Facts) -> None:
         say(f"          {tier}: {cause}")
         if tier in facts.cures:
             say(f"              {facts.cures[tier]}")
+    tried = "   ".join(f"{each['runtime']} {each['verdict']}" for each in facts.runtimes)
+    say(
+        f"runtimes  {tried or 'none'}   (each asked for a move in {facts.auto}; starts: only for its version)"
+    )
+    for each in facts.runtimes:
+        if each["cause"]:
+            say(f"          {each['program']}: {each['cause']}")
     say(f"limits    {facts.limits}")
     for weakness in facts.weaknesses:
         say(f"weaker    {weakness}")

@@ -105,8 +105,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
             name=record.name,
             version=record.version,
         )
-    root = content_root(competitor, tier)
-    setup = start_of(competitor, root)
+    setup = start_of(competitor, root := content_root(competitor, tier))
     command = setup.program or host_command(
         interpreter(),
         entry=competitor.entry,
@@ -124,7 +123,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
         version=record.version,
         tier=tier,
         resources=resources if constrain is None else constrain(resources),
-        runtime=_runtime_of(competitor, is_program=is_program),
+        runtime=_runtime_of(competitor, setup),
         readable=setup.readable,
         engine=setup.engine,
         cores=program_cores if is_program else None,
@@ -132,11 +131,11 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     )
 
 
-def _runtime_of(competitor: Competitor, *, is_program: bool) -> str:
+def _runtime_of(competitor: Competitor, setup: BotStart) -> str:
     """Return what runs the code of a bot, for the record; empty if its program is its own."""
     if competitor.runtime:
         return describe_runtime(competitor.runtime)
-    return "" if is_program else f"python {platform.python_version()}"
+    return "" if setup.program or setup.engine else f"python {platform.python_version()}"
 
 
 def _resources(competitor: Competitor, root: str, *, keeps_compiled: bool) -> Resources:

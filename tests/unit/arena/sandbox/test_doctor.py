@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from arena.cli.doctor import doctor
 from arena.cli.exits import Exit, exit_code
 from arena.errors import ConfigError
+from arena.executor import runtime_trial
 from arena.sandbox import cures, grade, tier
 from arena.sandbox.attacks.promises import ATTACKS
 from arena.sandbox.canaries.own import names_in
@@ -182,6 +183,31 @@ def test_a_file_without_attacks_is_refused(text: str | None, said: str, tmp_path
     assert "\n" not in str(error.value)
 
 
+def test_runtimes_are_asked_for_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    node.write_text("#!/bin/sh\necho 'Error: no memory' >&2; exit 1\n")
+    node.chmod(0o755)
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(grade, "run_attacks", _fake)
+    told = {row["program"]: row for row in json.loads(run("--format", "json"))["runtimes"]}
+    assert set(told) == {str(node), str(tmp_path / "sh")}
+    assert (told[str(node)]["runtime"], told[str(node)]["verdict"]) == ("node", "fails")
+    assert "Error: no memory" in told[str(node)]["cause"]
+    assert told[str(tmp_path / "sh")]["verdict"] == "plays"
+    output = run()
+    assert "\nruntimes  node fails   sh" in output
+    assert f"          {node}: init_crash" in output
+    assert not (tmp_path / "home").exists()
+
+
+def test_without_a_runtime_none_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(grade, "run_attacks", _fake)
+    assert "\nruntimes  none" in run()
+
+
 @pytest.mark.parametrize(
     ("platform", "name", "said"),
     [
@@ -195,6 +221,8 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
 ) -> None:
     grades = {each: _grade(each, uid_kept=False) for each in Tier}
     monkeypatch.setattr(grade, "run_attacks", grades.__getitem__)
+    # No bot can be started on a system that is only played.
+    monkeypatch.setattr(runtime_trial, "try_runtimes", list[object])
     monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
     monkeypatch.setattr(tier, "os", SimpleNamespace(name=name))
     monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
