@@ -13,6 +13,7 @@ import msgspec
 
 from arena.content import store
 from arena.content.collect import Collection
+from arena.content.environments import add_environment
 from arena.content.options import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
@@ -253,6 +254,8 @@ def _content_of(
     named = place_options(
         collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
     )
+    if named.runtime:
+        add_environment(collection, named.runtime)
     return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 

@@ -26,7 +26,8 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileEntry, ...]
     """Sorted by path."""
     needs: dict[str, str] = {}
-    """Distributions that the files belong to or use, with their versions; none for programs, bundled bots."""
+    """Distributions that the files belong to or use, with their versions; none for bundled bots. Modules of a
+    virtual environment that no distribution recorded are there with their SHA-256."""
 
     @property
     def tree_hash(self) -> str:

@@ -95,7 +95,7 @@ def _broken(problem: Problem) -> BotRow:
         "changed"
         if "wheel" in problem.reason
         else "bad name"
-        if "is not a name" in problem.reason
+        if "is not a name" in problem.reason or "longer than" in problem.reason
         else "twice"
     )
     return BotRow(

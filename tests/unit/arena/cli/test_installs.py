@@ -50,7 +50,7 @@ def test_an_installed_bot_is_one_like_any_other(arena: CommandLine, wheel: Path)
 
 
 def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
-    """Even of the same version; what was entered is resumed, and a new tournament says that it is another one."""
+    """Even of the same version: what was entered is resumed, and a new tournament enters another one."""
     arena("bots", "install", wheel)
     arena("tournament", "first", "random", *FAST, "--name", "cup")
     arena("bots", "remove", "first-legal")
@@ -61,7 +61,6 @@ def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path:
     assert "first changed since it played in cup" in entered.stderr
     with_first = {match["first"] for match in arena.objects("games") if match["first"] != "random"}
     assert with_first == {"first"}
-    assert {row["name"]: row["games"] for row in arena.objects("standings", "cup")}["first"] == 4
 
 
 def test_what_comes_along_is_told(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:

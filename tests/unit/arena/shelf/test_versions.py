@@ -213,8 +213,13 @@ def test_one_name_never_stands_for_two_bots(tmp_path: Path) -> None:
 def test_a_wheel_that_cannot_be_shelved_leaves_nothing(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    real_rename = os.rename
+
+    def refuse(source: str, target: str, **folders: int) -> None:
+        # Within open folders it is the removal of what was begun.
+        if not folders:
+            raise OSError(28, "No space left on device")
+        real_rename(source, target, **folders)
 
     wheel = edge(tmp_path, "1.0")
     monkeypatch.setattr(os, "rename", refuse)

@@ -1,0 +1,65 @@
+"""What a virtual environment brings to the bot that its interpreter runs, as far as identity goes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from arena.content.collect import Collection, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INFO = (".dist-info", ".egg-info")
+_CACHE = "__pycache__"
+
+
+def add_environment(collection: Collection, program: str) -> None:
+    """Add what the virtual environment of an interpreter holds to what a content needs, if there is one.
+
+    Distributions count by name and version, as those that a package requires do. Modules that no distribution
+    recorded count by their bytes: they are the bot's own code, put where the interpreter finds it.
+
+    Raises:
+        PluginError: such a module cannot be read, or a bound is exceeded.
+    """
+    prefix = Path(program).parent.parent
+    if not (prefix / "pyvenv.cfg").is_file():
+        return
+    for site in sorted(prefix.glob("lib/python*/site-packages")):
+        recorded = {_CACHE}
+        for distribution in importlib.metadata.distributions(path=[str(site)]):
+            name = canonicalize_name(str(distribution.metadata["Name"]))
+            collection.needs[f"environment {name}"] = distribution.version
+            recorded |= {file.parts[0] for file in distribution.files or ()}
+        for place in _others(collection, site, recorded):
+            collection.needs[f"environment {place.name}"] = _hash(collection.what, place)
+
+
+def _others(collection: Collection, site: Path, recorded: set[str]) -> Iterator[Path]:
+    try:
+        names = sorted(os.listdir(site))  # noqa: PTH208 - a folder that cannot be read raises here
+    except OSError as error:
+        raise unreadable(collection.what, site, error) from error
+    for name in names:
+        if name not in recorded and not name.endswith(_INFO):
+            yield site / name
+
+
+def _hash(what: str, place: Path) -> str:
+    """Return a SHA-256 over the paths and bytes of a file, or of all files below a folder."""
+    own = Collection(what)
+    if place.is_dir():
+        own.add_tree("", place)
+    else:
+        own.add_file(place.name, place)
+    total = hashlib.sha256()
+    for path, source in sorted(own.files.items()):
+        with source.open("rb") as file:
+            total.update(f"{path}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode())
+    return total.hexdigest()
