@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.referee.seats import Seat
+    from arena.sandbox.limits.cgroup import Leaf
 
 GRANTED = sorted(tier for tier in tiers_to_try() if tier is not Tier.T0 and grade(tier).is_granted)
 HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
@@ -41,9 +42,9 @@ USED_S = 0.5
 def unstopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no signal stop a bot: whatever hole it found, what it computes is real."""
 
-    def measure_only(pid: int, *, is_allowed: bool) -> Pause:
+    def measure_only(pid: int, *, is_allowed: bool, leaf: Leaf | None = None) -> Pause:
         del is_allowed
-        return Pause(pid, is_allowed=False)
+        return Pause(pid, is_allowed=False, leaf=leaf)
 
     monkeypatch.setattr(hosted, "Pause", measure_only)
 
