@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _NO_TIER = "no tier"
 
 
-class Facts(NamedTuple):
+class MachineFacts(NamedTuple):
     """What is said beside the attacks."""
 
     auto: str
@@ -84,7 +84,7 @@ def _own_verdict(found: dict[str, bool], function: str) -> str:
     return "WORKS" if found[function] else "blocked"
 
 
-def collect_facts(grades: Sequence[Grade]) -> Facts:
+def collect_facts(grades: Sequence[Grade]) -> MachineFacts:
     """Return what is known of this machine, from the grades of the tiers T1 to T3."""
     from arena.sandbox.cures import cure
     from arena.sandbox.grade import default_tier
@@ -94,7 +94,7 @@ def collect_facts(grades: Sequence[Grade]) -> Facts:
 
     driver = find_driver()
     causes = {grade.tier.value: cause for grade in grades if (cause := _cause(grade))}
-    return Facts(
+    return MachineFacts(
         auto=default_tier().value,
         runtimes=[tried._asdict() for tried in _tried_runtimes()],
         limits=describe_limits(),
@@ -155,7 +155,7 @@ def _pth_files() -> list[str]:
     ]
 
 
-def print_facts(facts: Facts) -> None:
+def print_facts(facts: MachineFacts) -> None:
     """Print the facts as lines, for people."""
     from arena.cli.output import say
 

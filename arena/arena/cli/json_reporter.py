@@ -14,7 +14,7 @@ from arena.cli.standings import encounter_object, rating_objects
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
-    from arena.tournament.changes import Change
+    from arena.tournament.changes import BotChange
     from arena.tournament.events import Ended, MatchFinished, MatchStarted
 
 
@@ -38,7 +38,7 @@ class JsonReporter(Reporter):
         )
 
     @override
-    def changed(self, change: Change) -> None:
+    def changed(self, change: BotChange) -> None:
         super().changed(change)
         self._emit(
             "bot_changed",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.leaderboard.encounter import Scores
     from arena.leaderboard.tables import Table
     from arena.rating.encounter import EncounterCounts
-    from arena.tournament.changes import Change
+    from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.events import Ended, Event
     from arena_db.records import TournamentRecord
@@ -95,7 +95,7 @@ class Reporter(ABC):
         else:
             self._progress.end()
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: BotChange) -> None:
         """Hear of a bot that is entered as a new competitor because its content changed."""
         self.remark(str(change))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arena.cli.reporter import Reporter
     from arena.entrants import Competitor
     from arena.referee.seats import Fault
-    from arena.tournament.changes import Change
+    from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.plan import Plan
     from arena_db.records import TournamentRecord
@@ -152,7 +152,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     plan: Plan,
     num_workers: int,
     sitting: Sitting,
-    changed: Sequence[Change] = (),
+    changed: Sequence[BotChange] = (),
 ) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]

@@ -20,7 +20,7 @@ from arena.sandbox.limits.polled import Polled, Usage
 from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import Scratch
-from arena.sandbox.starter import Started, start, take_descriptor, take_status
+from arena.sandbox.starter import Spawned, start, take_descriptor, take_status
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Process:
 
     def __init__(  # noqa: PLR0913 - what a start came with
         self,
-        started: Started,
+        started: Spawned,
         tier: Tier,
         scratch: Scratch,
         resources: Resources,

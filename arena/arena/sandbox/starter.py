@@ -30,7 +30,7 @@ _INTERPRETER = own_python("-I", "-S", "-B")
 _LENGTH_BYTES = 8
 
 
-class Started(NamedTuple):
+class Spawned(NamedTuple):
     """A process that was started: its id, which is its group's too, and this side's descriptors."""
 
     pid: int
@@ -92,7 +92,7 @@ _lock = threading.Lock()
 """Requests and answers of two threads must not mix."""
 
 
-def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: int | None = None) -> Started:
+def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: int | None = None) -> Spawned:
     """Start the process of a recipe.
 
     Args:
@@ -109,7 +109,7 @@ def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: i
     return _start_fresh(recipe, environment, folder)
 
 
-def _start_by_clone(recipe: bytes, more: list[int]) -> Started:
+def _start_by_clone(recipe: bytes, more: list[int]) -> Spawned:
     with ExitStack() as theirs, ExitStack() as ours:
         (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe() for _ in range(3))
         for fd in (their_in, their_out, their_err):
@@ -122,7 +122,7 @@ def _start_by_clone(recipe: bytes, more: list[int]) -> Started:
         here.setblocking(False)  # noqa: FBT003 - the only way to call it
         pid = _request(recipe, [their_in, their_out, their_err, there.fileno(), *more])
         ours.pop_all()
-    return Started(pid, our_in, our_out, our_err, here)
+    return Spawned(pid, our_in, our_out, our_err, here)
 
 
 def _request(recipe: bytes, descriptors: list[int]) -> int:
@@ -151,7 +151,7 @@ def close_starter() -> None:
         _starters.pop().close()
 
 
-def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) -> Started:
+def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) -> Spawned:
     file = folder.parent / "recipe"
     file.write_bytes(recipe)
     popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
@@ -165,7 +165,7 @@ def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) ->
         start_new_session=True,
     )
     stdin, stdout, stderr = map(_detached, (popen.stdin, popen.stdout, popen.stderr))
-    return Started(popen.pid, stdin, stdout, stderr, None, popen)
+    return Spawned(popen.pid, stdin, stdout, stderr, None, popen)
 
 
 def _detached(pipe: IO[bytes] | None) -> int:

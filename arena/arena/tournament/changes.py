@@ -19,7 +19,7 @@ _TRAINING = "training"
 _PAGE = 100
 
 
-class Change(NamedTuple):
+class BotChange(NamedTuple):
     """A bot that is entered as a new competitor, and where it last played as another one."""
 
     bot: str
@@ -49,7 +49,7 @@ class Played(NamedTuple):
     num_matches: int
 
 
-def changes(store: Store, competitors: Sequence[Competitor]) -> list[Change]:
+def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
     """Return which bots the store knows by name and options, but with another content.
 
     A bot of which an earlier version is entered in its own right is left out.
@@ -61,14 +61,14 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[Change]:
         others = {other for other, record in known.items() if _is_alike(record, bot.record)} - entered
         if bot.record.identity not in known and others:
             before[bot.label] = others
-    found: dict[str, Change] = {}
+    found: dict[str, BotChange] = {}
     now = {bot.label: bot.content for bot in competitors}
     for tournament in _tournaments(store) if before else ():
         played = {entrant.bot.identity: entrant.bot for entrant in store.entrants(tournament.id)}
         for label in before.keys() - found.keys():
             if was := before[label] & played.keys():
                 content = played[min(was)].content
-                found[label] = Change(label, tournament.name, content, now[label])
+                found[label] = BotChange(label, tournament.name, content, now[label])
         if len(found) == len(before):
             break
     return [found[label] for label in before if label in found]

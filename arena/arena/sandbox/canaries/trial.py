@@ -22,7 +22,7 @@ QUICK = frozenset(attack.number for attack in ATTACKS if attack.is_quick)
 ALL = frozenset(attack.number for attack in ATTACKS)
 
 
-class Trial(NamedTuple):
+class Outcomes(NamedTuple):
     """What came of the attacks."""
 
     worked: frozenset[int]
@@ -35,7 +35,7 @@ class Trial(NamedTuple):
     """The attacks that were made, or should have been."""
 
 
-def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Trial:
+def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Outcomes:
     """Run attacks in children of this tier.
 
     Args:
@@ -47,7 +47,7 @@ def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Trial:
     """
     if numbers <= QUICK:
         worked, errors, user = _try_quick(tier)
-        return Trial(frozenset(worked), user, errors)
+        return Outcomes(frozenset(worked), user, errors)
     with orphans(tier) as arena:
         # The other arena starts meanwhile, and what is left of it has time to end.
         worked, errors, user = _try_quick(tier)
@@ -57,7 +57,7 @@ def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Trial:
             worked.add(29)
         worked |= {number for number, has_worked in _SLOW.items() if has_worked(tier)}
         worked |= arena.worked()
-    return Trial(frozenset(worked), user, errors, ALL)
+    return Outcomes(frozenset(worked), user, errors, ALL)
 
 
 def _try_quick(tier: Tier) -> tuple[set[int], dict[int, str], int | None]:

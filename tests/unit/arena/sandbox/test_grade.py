@@ -11,7 +11,7 @@ from arena.errors import ConfigError
 from arena.sandbox import grade
 from arena.sandbox.attacks.promises import ATTACKS, KEPT
 from arena.sandbox.canaries import attackers
-from arena.sandbox.canaries.trial import ALL, QUICK, Trial, try_attacks
+from arena.sandbox.canaries.trial import ALL, QUICK, Outcomes, try_attacks
 from arena.sandbox.grade import Grade, default_tier, record, run_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
@@ -44,12 +44,12 @@ class Judge:
         self.tried: list[Tier] = []
         self.numbers: frozenset[int] = frozenset()
 
-    def __call__(self, tier: Tier, numbers: frozenset[int]) -> Trial:
+    def __call__(self, tier: Tier, numbers: frozenset[int]) -> Outcomes:
         self.tried.append(tier)
         self.numbers = numbers
         if tier not in self.worked:
             raise ConfigError(f"no {tier}")
-        return Trial(frozenset(self.worked[tier]), None, {})
+        return Outcomes(frozenset(self.worked[tier]), None, {})
 
 
 @pytest.fixture
