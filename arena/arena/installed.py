@@ -11,12 +11,12 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 
 
 def is_system(program: Path) -> bool:
-    """Tell whether a program lies in a folder of the system."""
+    """Return whether a program lies in a folder of the system."""
     return any(program.is_relative_to(place) for place in _SYSTEM)
 
 
 def is_installed(program: Path) -> bool:
-    """Tell whether a program is one of this machine, behind all links: no bot brought it.
+    """Return whether a program is one of this machine, behind all links: no bot brought it.
 
     It is if it lies in a folder of the system or with the interpreter that runs this, or if `PATH` finds it.
     """

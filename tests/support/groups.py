@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def new_group() -> Generator[Path | None]:
-    """Give the folder of an empty group below that of this process; None where none can be made."""
+    """Return the folder of an empty group below that of this process; None where none can be made."""
     group = None
     with suppress(NoSubtreeError, OSError):
         _, own = own_cgroup()
@@ -54,7 +54,7 @@ def _remove_when_empty(folder: Path) -> None:
 
 
 def words(path: Path) -> list[str]:
-    """Give the words of a file; none if it cannot be read."""
+    """Return the words of a file; none if it cannot be read."""
     with suppress(OSError):
         return path.read_text().split()
     return []

@@ -67,7 +67,7 @@ def list_(*, form: str) -> None:
 @db_option
 @format_option
 def info(bot: str, *, db: str | None, form: str) -> None:
-    """Tell what is known of BOT: where it comes from, its identity, and what it played with which content."""
+    """Show what is known of BOT: where it comes from, its identity, and what it played with which content."""
     from arena.cli.objects import bot_object
     from arena.cli.output import emit_one, say
     from arena.entrants import resolve

@@ -86,7 +86,7 @@ class Collection:
                     self._add(name, source)
 
     def covers(self, path: str) -> bool:
-        """Tell whether a path of the content is one of its files, or a folder of one."""
+        """Return whether a path of the content is one of its files, or a folder of one."""
         return path in self.files or any(file.startswith(f"{path}/") for file in self.files)
 
     def _children(self, folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -152,5 +152,5 @@ def unreadable(what: str, path: Path, error: OSError) -> PluginError:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Tell whether a file is Python's compiled form of one that lies beside it."""
+    """Return whether a file is Python's compiled form of one that lies beside it."""
     return file.suffix == ".pyc" and file.with_suffix(".py").exists()

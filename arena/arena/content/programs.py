@@ -126,7 +126,7 @@ def _is_script(program: str) -> bool:
 
 
 def _is_runtime(program: Path, *, has_more: bool) -> bool:
-    """Tell whether a program is one of this machine that runs the bot's files.
+    """Return whether a program is one of this machine that runs the bot's files.
 
     Interpreters are known by name, if they are installed: a file of the bot may have such a name, too. Of
     other programs those of the system are runtimes where the bot has files for them; an engine of one's own

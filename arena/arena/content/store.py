@@ -289,7 +289,7 @@ def _content_of(entered: Path) -> str:
 
 
 def _discard(folder: Path) -> None:
-    """Take a folder out of use at once, then remove it; where there is none, do nothing."""
+    """Rename a folder away at once, then remove it; do nothing if there is none."""
     old = folder.with_name(f"{_WORK}{secrets.token_hex(8)}")
     with suppress(FileNotFoundError):
         folder.rename(old)

@@ -138,7 +138,7 @@ def judge(result: MatchResult) -> tuple[bool, str]:
 
 
 def _says_why(fault: Detail) -> bool:
-    """Tell whether a bot that ended has told its reason, by a message or before it exited by itself."""
+    """Return whether a bot that ended has told its reason, by a message or before it exited by itself."""
     if str(fault.get("cause")).startswith(_REPORTED):
         return True
     return fault.get("signal") is None and bool(str(fault.get("stderr") or "").strip())

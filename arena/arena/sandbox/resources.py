@@ -58,7 +58,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what it compiles goes there when it has ended."""
 
     def scratch_bounds(self) -> ScratchBounds:
-        """Give how much may lie in its scratch folder."""
+        """Return how much may lie in its scratch folder."""
         return ScratchBounds(self.scratch_bytes, self.scratch_entries, self.scratch_depth)
 
     def rlimits(self) -> list[str]:

@@ -50,7 +50,7 @@ class Scratch:
             os.chown(path, user, user, follow_symlinks=False)
 
     def excess(self, bounds: ScratchBounds, part: float = 1.0) -> str:
-        """Give the bound that what a living bot wrote exceeds, in words; empty if it keeps to all.
+        """Return the bound that what a living bot wrote exceeds, in words; empty if it keeps to all.
 
         Looking ends at the first bound, so its cost is bounded too. No link is followed.
 

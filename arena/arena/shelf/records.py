@@ -83,7 +83,7 @@ def read_address(folder: Path) -> Entry:
 
 
 def discard(folder: Path, bin_: Path) -> None:
-    """Take a wheel off the shelf by renaming; `bin_`, a new folder, then holds its files."""
+    """Remove a wheel from the shelf by renaming; `bin_`, a new folder, then holds its files."""
     bin_.mkdir()
     inside = [folder / LIB, folder / _RECORD] if _is_old(folder) else [folder]
     for path in inside:

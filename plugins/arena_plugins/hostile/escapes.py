@@ -83,7 +83,7 @@ def _daemon() -> str:
 
 
 def _until_killed(fill: Callable[[], None]) -> Callable[[], str]:
-    """Give an attack that waits for its end once it has what it wants."""
+    """Return an attack that waits for its end once it has what it wants."""
 
     def attack() -> str:
         fill()

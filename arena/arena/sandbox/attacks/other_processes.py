@@ -103,7 +103,7 @@ def attack_fork(_: Targets) -> object:
 
 
 def attack_limits(targets: Targets) -> object:
-    """Take file descriptors from one process and processor time from another."""
+    """Lower the file descriptor limit of one process and the priority of another."""
     import resource  # not on every system this module is imported on
 
     with suppress(OSError):

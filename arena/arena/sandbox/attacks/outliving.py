@@ -17,7 +17,7 @@ _LIFE_S = 30.0
 
 
 def attack_outlive(_: Targets) -> object:
-    """Take back the request to be killed with the arena, and go on when standard input has ended."""
+    """Withdraw the request to be killed with the arena, and go on when standard input has ended."""
     threading.Thread(target=time.sleep, args=(_LIFE_S,)).start()
     syscall("prctl", _PR_SET_PDEATHSIG, 0, 0, 0, 0)
     return None

@@ -282,7 +282,7 @@ def _divide(own: Path, controllers: Sequence[str]) -> None:
 
 
 def _is_abandoned(name: str) -> bool:
-    """Tell whether it is the name of a bot's group whose arena has ended."""
+    """Return whether it is the name of a bot's group whose arena has ended."""
     if not name.startswith(_LEAF):
         return False
     owner, _, start_time = name.removeprefix(_LEAF).rpartition("-")[0].partition("-")

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test a home of its own."""
+    """Set up a home for each test."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     return tmp_path / "home"

@@ -18,7 +18,7 @@ GIGABYTE = 1 << 30
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the files that a group has when it is made."""
+    """Return a folder with the files that a group has when it is made."""
     for name, text in {
         "cgroup.freeze": "0\n",
         "cgroup.kill": "",

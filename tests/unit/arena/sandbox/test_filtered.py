@@ -79,7 +79,7 @@ def run_code(script: str, *data: object, text: str = "") -> subprocess.Completed
 
 
 def tried(*calls: tuple[str | int, *tuple[int, ...]], extra: tuple[str, ...] = ()) -> list[int]:
-    """Give the errors of calls in a filtered child; 0 for none."""
+    """Return the errors of calls in a filtered child; 0 for none."""
     numbers = [(call if isinstance(call, int) else number(call), rest) for call, *rest in calls]
     done = run_code(SCRIPT, extra, numbers)
     assert done.returncode == 0, (done.returncode, done.stderr)

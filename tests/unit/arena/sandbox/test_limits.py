@@ -53,7 +53,7 @@ if os.fork() == 0:
 
 @pytest.fixture
 def group(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path | None]:
-    """Give bots groups below one that is made; None, and polled limits, where none can be made."""
+    """Make a group for the bots of a test; None, and polled limits, where none can be made."""
     with new_group() as made:
         # This process stays in its group, and no controller is needed for what is tested here.
         subtree = None if made is None else Subtree(made, ())

@@ -46,7 +46,7 @@ def make_bot(game, seed, options):
 
 @pytest.fixture(autouse=True)
 def unchanged_imports() -> Iterator[None]:
-    """Take back what helpers add to the imports of this process."""
+    """Remove what helpers add to the imports of this process."""
     path, finders, modules = list(sys.path), list(sys.meta_path), set(sys.modules)
     yield
     sys.path[:], sys.meta_path[:] = path, finders
