@@ -168,3 +168,16 @@ def test_a_fork_has_a_starter_of_its_own() -> None:
     process = start(Tier.T1)
     assert echo(process, b"parent") == b"parent"
     end(process)
+
+
+def test_all_of_a_container_but_the_scratch_folder_is_read_only() -> None:
+    process = start(Tier.T3, "print(open('/proc/self/mountinfo').read(), flush=True)")
+    lines = [line.split() for line in os.read(process.stdout, 1 << 16).decode().splitlines() if line]
+    end(process)
+    places = {words[4]: words[5].split(",") for words in lines}
+    assert {"/", "/scratch"} <= places.keys()
+    own = {"/scratch", "/proc"}
+    assert [
+        at for at, flags in places.items() if "ro" not in flags and at not in own and "/dev/" not in at
+    ] == []
+    assert "nosuid" in places["/scratch"]
