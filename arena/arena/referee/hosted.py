@@ -337,6 +337,7 @@ class HostedSeat:
         stalled = self._is_stall(connection, error, window, elapsed_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
+        detail["cpu_ms"] = round(1000 * (self._pause.cpu_s() - window.cpu_s), 3)
         detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
         end = connection.process.kill(_DEATH_S if died else 0.0)
