@@ -12,7 +12,7 @@ from arena.sandbox import grade
 from arena.sandbox.attacks.promises import ATTACKS, KEPT
 from arena.sandbox.canaries import attackers
 from arena.sandbox.canaries.trial import ALL, QUICK, Outcomes, try_attacks
-from arena.sandbox.grade import Grade, default_tier, record, run_attacks
+from arena.sandbox.grade import Grade, default_tier, examine, record
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_every_tier_this_system_has_the_means_for_keeps_its_promises(tier: Tier)
 
 def test_a_tier_that_cannot_be_set_up_is_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attackers, "INTERPRETER", ("/nowhere/python",))
-    result = run_attacks(Tier.T1)
+    result = examine(Tier.T1, ALL)
     assert "cannot run /nowhere/python" in result.cause
     assert not result.is_granted
 
@@ -110,7 +110,7 @@ def test_no_weaker_tier_is_tried_than_need_be(judge: Judge) -> None:
 def test_what_a_tier_does_not_promise_does_not_cost_it(judge: Judge) -> None:
     judge.worked = {Tier.T1: {1}, Tier.T2: {27, 33}, Tier.T3: {27}}
     assert default_tier() is Tier.T2
-    assert run_attacks(Tier.T3).broken == [27]
+    assert examine(Tier.T3, ALL).broken == [27]
     assert judge.numbers == ALL
 
 
@@ -123,7 +123,7 @@ def test_one_attack_that_works_costs_the_tier(judge: Judge, weak: set[int]) -> N
 def test_without_a_scratch_folder_there_is_no_process(judge: Judge) -> None:
     judge.worked = {Tier.T1: {0}}
     assert default_tier() is Tier.T0
-    assert not run_attacks(Tier.T3).is_granted
+    assert not examine(Tier.T3, ALL).is_granted
 
 
 def test_what_was_found_is_kept_on_file(judge: Judge, cache: Path) -> None:
@@ -155,7 +155,7 @@ def test_without_a_place_for_the_file_tiers_are_granted_all_the_same(
 
 
 def test_in_process_bots_are_kept_from_nothing() -> None:
-    result = run_attacks(Tier.T0)
+    result = examine(Tier.T0, ALL)
     assert isinstance(result, Grade)
     assert result.failed == tuple(sorted(ALL - {0}))
     assert result.is_granted
