@@ -62,18 +62,21 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 @pytest.mark.parametrize("tier", sorted(tiers_to_try()))
 def test_every_tier_this_system_has_the_means_for_keeps_its_promises(tier: Tier) -> None:
-    trial = try_attacks(tier, ALL)
-    worked = {attack.number for attack in ATTACKS if attack.number in trial.worked}
-    assert trial.worked == worked
-    assert {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}.isdisjoint(worked), (
-        trial.errors
-    )
     # The canaries can be hurt: what a tier leaves open does work on them. Root's bots lack root's rights, so
-    # they look into no process of it, whatever the tier.
-    promised_nothing = {
-        attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT
-    }
-    assert promised_nothing - {10, 11, 12, 13} <= worked
+    # they look into no process of it, whatever the tier. Some attacks need a share of the processor that
+    # a machine with other work may not give them at once.
+    open_to = {attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT}
+    hurt: set[int] = set()
+    for _ in range(3):
+        trial = try_attacks(tier, ALL)
+        assert trial.worked <= {attack.number for attack in ATTACKS}
+        assert {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}.isdisjoint(
+            trial.worked
+        ), trial.errors
+        hurt |= trial.worked
+        if open_to - {10, 11, 12, 13} <= hurt:
+            return
+    assert open_to - {10, 11, 12, 13} <= hurt
 
 
 def test_a_tier_that_cannot_be_set_up_is_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:
