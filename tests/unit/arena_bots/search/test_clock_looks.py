@@ -230,6 +230,11 @@ def test_a_reply_that_refutes_one_action_is_tried_first_against_the_next(
     made.clear()
     assert mcts.safest(state, ranked, 0.0) == ranked[0]
     assert made["states"] == 2
+    made.clear()
+    # Each state takes a second: the check of the other actions is given up in the middle.
+    monkeypatch.setattr(mcts, "perf_counter", lambda: float(made["states"]))
+    assert mcts.safest(state, ranked, 400.0) == ranked[0]
+    assert 400 <= made["states"] <= 404
 
 
 def test_what_follows_the_search_ends_before_the_time_does() -> None:
