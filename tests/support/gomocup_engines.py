@@ -246,6 +246,23 @@ class UnknownAbout(UnknownInfo):
     do_about = UnknownInfo.do_info
 
 
+class SlowRefusal(NoAbout):
+    """Says nothing to ABOUT, and takes a while to find out that it does not know an INFO."""
+
+    def do_info(self, rest: str) -> None:
+        if rest.startswith("timeout_turn"):
+            time.sleep(0.1)
+            self.say("UNKNOWN command")
+
+
+class Ends(Plain):
+    """Ends with its move."""
+
+    def answer(self, column: int, row: int) -> None:
+        super().answer(column, row)
+        sys.exit()
+
+
 class Spaces(Plain):
     """Writes a space behind the comma, and all around."""
 

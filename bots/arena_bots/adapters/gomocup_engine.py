@@ -230,7 +230,7 @@ class Engine:
         return None
 
     def _settles(self, num_lines: int, seconds: float) -> bool:
-        """Wait until the engine has done what the last lines said; return whether it refused none of them.
+        """Wait until the engine has done what the last lines said; return whether it is known to refuse none.
 
         ABOUT is answered when they are done. An engine that does not answer it is listened to for a while.
         """
@@ -243,7 +243,7 @@ class Engine:
             if line is None:
                 self._answers_about = False
                 self._num_open = num_lines - num_refused
-                break
+                return False
             if line.upper().startswith(_REFUSALS):
                 num_refused += 1
             elif self._answers_about and not line.upper().startswith((*_REMARKS, _AGREED)):

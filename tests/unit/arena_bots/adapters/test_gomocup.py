@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -187,12 +188,48 @@ def test_an_engine_that_is_not_ready_at_once_keeps_its_next_command(after: After
 
 
 def test_refused_settings_are_no_refusal_of_the_next_question(after: After) -> None:
-    for name in ("UnknownInfo", "ErrorInfo", "OkInfo", "UnknownAbout", "NoAbout"):
+    for name in ("UnknownInfo", "ErrorInfo", "OkInfo", "UnknownAbout", "NoAbout", "SlowRefusal"):
         bot = zoo(name)
         # A board is refused at once, so nothing that was refused before may still be on its way.
         assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
         assert bot.play(after(GAME, 16, 30, 17, 0, 18), Limit(seconds=1.0)).action == 1
         assert bot.play(after(GAME, 16, 30), Limit(seconds=2.0)).action == 0
+
+
+def test_two_moves_are_a_fault_at_once(after: After) -> None:
+    began = time.monotonic()
+    with pytest.raises(ProtocolError, match='answered "0,0 0,1" to BEGIN'):
+        zoo("TwoMoves").play(GAME.initial_state(), Limit(seconds=60))
+    with pytest.raises(ProtocolError, match='answered "0,0" and then "0,1"'):
+        zoo("TwoLines", quiet="500").play(GAME.initial_state(), Limit(seconds=60))
+    late = zoo("TwoLines", quiet="0")
+    assert late.play(GAME.initial_state(), Limit(seconds=60)).action == 0
+    time.sleep(0.2)
+    with pytest.raises(ProtocolError, match='sent "0,1" though it was not to move'):
+        late.play(after(GAME, 0, 16), Limit(seconds=60))
+    assert time.monotonic() - began < 40
+
+
+def test_a_refusal_ends_a_long_wait_after_a_second() -> None:
+    began = time.monotonic()
+    with pytest.raises(BotError, match="the engine says: ERROR I would not play 0,0; no move to BEGIN"):
+        zoo("ErrorMove").play(GAME.initial_state(), Limit(seconds=60))
+    assert time.monotonic() - began < 40
+
+
+def test_after_a_fault_the_board_is_set_up_anew(told: Told) -> None:
+    bot = told.bot("error")
+    for _ in range(2):
+        with pytest.raises(BotError):
+            bot.play(GAME.initial_state(), Limit(seconds=0.1))
+    assert told.lines()[-2:] == ["RESTART", "BEGIN"]
+
+
+def test_an_engine_may_end_with_its_last_move(after: After) -> None:
+    bot = zoo("Ends", quiet="500")
+    assert bot.play(GAME.initial_state(), LIMIT).action == 0
+    with pytest.raises(SystemExit):
+        bot.play(after(GAME, 0, 16), LIMIT)
 
 
 def test_what_an_engine_says_after_its_move_is_its_remark() -> None:
