@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book hostile kill-trials store-trials time-trials format lint types contracts coverage clean
+.PHONY: demo test check bench book hostile kill-trials store-trials gomocup-trials time-trials format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -61,6 +61,9 @@ store-trials: $(VENV)/.installed-test
 time-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/time_losses.py --matches 500
 	$(BIN)/python benchmarks/time_losses.py --matches 500 --load 8 --cores 2
+
+gomocup-trials: $(VENV)/.installed-test
+	$(BIN)/python tests/support/gomocup_zoo.py --matches 20
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
