@@ -90,14 +90,14 @@ class Plugin:
 
         Raises:
             OptionError: the plugin refuses an option, or there are options and its hook does not name them.
-            PluginError: the hook failed in another way; its exception is the cause.
+            PluginError: the plugin says why it cannot be made, or the hook failed with another exception.
         """
         (hook,) = self._hook.get_hookimpls()
         if _OPTIONS not in hook.argnames:
             OptionReader(f'the {noun_of(self.group)} "{self.name}"', options).done()
         try:
             return self._hook(**arguments, options=options)
-        except OptionError:
+        except PluginError:
             raise
         except Exception as error:
             raise PluginError(

@@ -103,6 +103,12 @@ def test_what_a_hook_raises_is_the_cause(write_module: WriteModule) -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_the_reason_of_a_plugin_is_said_as_it_is(write_module: WriteModule) -> None:
+    body = "    from arena_plugins import PluginError\n    raise PluginError('b plays 7x6 only')"
+    with pytest.raises(PluginError, match=r"^b plays 7x6 only$"):
+        load_entry(BOTS, "b", write_module(HOOK + body)).make({})
+
+
 def test_a_hook_that_names_no_options_takes_none(write_module: WriteModule) -> None:
     source = "from arena_plugins import hookimpl\n@hookimpl\ndef make_bot(seed): return seed"
     plugin = load_entry(BOTS, "b", write_module(source))
