@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from arena.content.links import follow
 from arena.errors import PluginError
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class Collection:
         """Add a file; a link stands for the file it names. A path that is taken keeps its first file.
 
         Raises:
-            PluginError: it is missing, unreadable or no regular file, or a bound is exceeded.
+            PluginError: it is missing, unreadable, no regular file or behind a link that `follow` refuses, or
+                a bound is exceeded.
         """
-        self._add(path, Path(os.path.realpath(source)))
+        self._add(path, follow(self.what, source))
 
     def add_tree(
         self,
@@ -76,8 +78,8 @@ class Collection:
         Raises:
             PluginError: a file is unreadable, a device or a link that leads out, or a bound is exceeded.
         """
-        root = Path(os.path.realpath(folder))
-        inside = root if within is None else Path(os.path.realpath(within))
+        root = follow(self.what, folder)
+        inside = root if within is None else follow(self.what, within)
         waiting = [("", root)]
         while waiting:
             below, place = waiting.pop()
