@@ -52,7 +52,7 @@ class Extent(NamedTuple):
     """Files and folders."""
 
 
-class Names:
+class MemberNames:
     """The names in one archive, each checked as it is added."""
 
     def __init__(self, archive: str, max_files: int) -> None:
@@ -186,7 +186,7 @@ def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
 
 def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bounds) -> int:
     """Check names, kinds and number of files; return the number of files and folders."""
-    names = Names(archive, bounds.max_files)
+    names = MemberNames(archive, bounds.max_files)
     for member in members:
         # zipfile cuts a name at a NUL, and turns what separates folders elsewhere into a slash.
         if member.orig_filename != member.filename:
