@@ -201,9 +201,10 @@ def agent(obs, conf):
     ),
     "globals of a helper": Submission(
         {
-            "main.py": "import memory\ndef agent(obs, conf):\n  memory.seen.append(obs.step)\n"
+            "main.py": "from lib.inner import memory\ndef agent(obs, conf):\n  memory.seen.append(obs.step)\n"
             f"  assert len(memory.seen) == obs.step // 2 + 1, memory.seen\n  return {FIRST}",
-            "memory.py": "seen = []",
+            "lib/__init__.py": "",
+            "lib/inner/memory.py": "seen = []",
         }
     ),
 }

@@ -173,18 +173,21 @@ class _Brought:
     def begin(self, folder: Path) -> None:
         """Forget the modules of earlier agents, and put `folder` behind all that can be imported."""
         self._folders.add(str(folder))
-        for name in self._names:
-            file = getattr(sys.modules.get(name), "__file__", None)
-            # Compiled modules cannot be loaded twice, and libraries need not be.
-            if isinstance(file, str) and file.endswith(".py") and self._is_agents(file):
-                del sys.modules[name]
+        # All are looked up first: the place of a package without a file depends on the package above it.
+        for name in [name for name in self._names if self._is_agents(sys.modules.get(name))]:
+            del sys.modules[name]
         self._names.clear()
         others = [entry for entry in dict.fromkeys(sys.path) if entry not in self._folders]
         sys.path[:] = [*others, str(folder)]
         importlib.invalidate_caches()
 
-    def _is_agents(self, file: str) -> bool:
-        return any(file.startswith(f"{folder}/") for folder in self._folders)
+    def _is_agents(self, module: ModuleType | None) -> bool:
+        """Return whether a module lies in the folder of an agent; compiled ones cannot be loaded twice."""
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and not file.endswith(".py"):
+            return False
+        places = [file] if isinstance(file, str) else getattr(module, "__path__", ())
+        return any(place.startswith(f"{folder}/") for place in places for folder in self._folders)
 
 
 _BROUGHT = _Brought()
