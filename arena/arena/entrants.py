@@ -17,6 +17,7 @@ from arena.content.environments import add_environment
 from arena.content.options import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
+from arena.content.submissions import added_submission
 from arena.errors import ConfigError, OptionError
 from arena.naming import check_text, cut_label
 from arena.referee.timecontrol import TimeControl
@@ -243,6 +244,7 @@ def _content_of(
     """Collect and hash the files of a bot.
 
     Raises:
+        OptionError: an option names no file.
         PluginError: a file cannot be read, or a bound is exceeded.
         StoreError: they cannot be kept.
     """
@@ -250,13 +252,17 @@ def _content_of(
     # A program of the bot `exec` is started in place of a host, so no code of an adapter takes part.
     if spec.name != EXEC:
         collect_package(collection, entry)
-    may_name_files = {key: value for key, value in spec.options.items() if key not in _OUR_KEYS}
-    named = place_options(
-        collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
-    )
-    if named.runtime:
-        add_environment(collection, named.runtime)
-    return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
+    with added_submission(collection, spec.name, spec.options) as (sources, copies):
+        may_name_files = {
+            key: value for key, value in spec.options.items() if key not in (*_OUR_KEYS, *sources)
+        }
+        named = place_options(
+            collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
+        )
+        named = named._replace(sources=named.sources | sources, copies=named.copies | copies)
+        if named.runtime:
+            add_environment(collection, named.runtime)
+        return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 
 def _names(named: NamedFiles) -> dict[str, str]:

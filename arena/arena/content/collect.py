@@ -22,12 +22,12 @@ MAX_DEPTH = 32
 """Folders above a file."""
 _SKIPPED = frozenset(
     {
-        *("__pycache__", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
+        *("__pycache__", "__MACOSX", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
     }
 )
 """Folders that tools write: their contents change without the bot."""
-_LITTER = re.compile(r"\.DS_Store|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
+_LITTER = re.compile(r"\.DS_Store|\._.*|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
 """Files that editors and file managers leave."""
 _VENV = "pyvenv.cfg"
 _WAY_OUT = "name a smaller folder, or only the files the bot needs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import OrderedDict
 from functools import cache
@@ -25,6 +26,7 @@ from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
+from arena_plugins.submission import FILE, KAGGLE, PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -194,9 +196,15 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
         program = exec_command(options)
         return BotStart(options, [], program, None, _with_programs(Readable(()), competitor, program, root))
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
-    readable = python_readable(tuple(shared_path()))
+    readable = python_readable(tuple(shared_path()))._replace(also=_also(competitor))
     engine = command_words(name, options) if CMD in options else None
     return BotStart(options, path, None, engine, _with_programs(readable, competitor, engine or [], root))
+
+
+def _also(competitor: Competitor) -> tuple[tuple[str, str], ...]:
+    """Return what of the content of a submission is shown where Kaggle shows it."""
+    main = competitor.copies.get(FILE, "") if competitor.record.name == KAGGLE else ""
+    return ((f"{competitor.place}/{os.path.dirname(main)}", PLACE),) if main else ()  # noqa: PTH120 - text
 
 
 def _with_programs(readable: Readable, competitor: Competitor, words: Sequence[str], root: str) -> Readable:

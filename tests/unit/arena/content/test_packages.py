@@ -239,7 +239,7 @@ def test_bundled_bots_are_their_package_and_adapters_their_own(tmp_path: Path) -
     found = files(one(f"kaggle:file={agent}"))
     assert {path for path in found if "/adapters/" not in path} == {
         "lib/arena_bots/__init__.py",
-        "options/file/agent.py",
+        "agent/main.py",
     }
 
 
