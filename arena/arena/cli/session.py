@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -142,7 +143,7 @@ def _explained(competitor: Competitor, fault: Fault) -> OptionError | BotFailedE
 def _failed(competitor: Competitor, why: str) -> BotFailedError:
     return BotFailedError(
         f"{competitor.label} failed before the tournament: {why}; no match was played "
-        f"(arena bots check {competitor.record.spec} tells more)"
+        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
     )
 
 
