@@ -44,6 +44,8 @@ _MISSING = tuple(
     )
 )
 """How loaders and interpreters name the file that they do not find; the first that fits counts."""
+_WRITTEN_WRONG = re.compile(r"^(?:Syntax|Indentation|Tab)Error\b", re.MULTILINE)
+"""What no file could cure."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
 
 
@@ -110,7 +112,7 @@ def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
     """Name the file that is missing and the spec that takes it along, or else say what may be read."""
     name = missing_file(said)
     if not name:
-        return _view(competitor, tier) if competitor.runtime else ""
+        return _view(competitor, tier) if competitor.runtime and not _WRITTEN_WRONG.search(said) else ""
     options = dict(Spec.parse(competitor.spec).options)
     words = split_command(options[CMD])
     if Path(name).name in words:
