@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.executor.pools import num_cores, num_workers
+from arena.executor.pools import num_workers
 from arena.home import user_config
+from arena.sandbox.resources import num_cores
 from arena.tournament.config import config_from, read_toml
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from arena.content.links import follow
 from arena.errors import PluginError
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class Collection:
         """Add a file; a link stands for the file it names. A path that is taken keeps its first file.
 
         Raises:
-            PluginError: it is missing, unreadable or no regular file, or a bound is exceeded.
+            PluginError: it is missing, unreadable, no regular file or behind a link that `follow` refuses, or
+                a bound is exceeded.
         """
-        self._add(path, Path(os.path.realpath(source)))
+        self._add(path, follow(self.what, source))
 
     def add_tree(self, prefix: str, folder: Path, *, keeps: Callable[[str], bool] = lambda _: True) -> None:
         """Add all files below a folder, without version control, virtual environments and caches of tools.
@@ -68,7 +70,7 @@ class Collection:
         Raises:
             PluginError: a file is unreadable, a device or a link that leads out, or a bound is exceeded.
         """
-        inside = Path(os.path.realpath(folder))
+        inside = follow(self.what, folder)
         waiting = [("", inside)]
         while waiting:
             below, place = waiting.pop()

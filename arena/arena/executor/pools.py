@@ -19,6 +19,7 @@ from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
 from arena.own import safe_path
 from arena.sandbox.limits.exact import own_subtree
+from arena.sandbox.resources import num_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -294,13 +295,6 @@ def make_pool(executor: str, size: int, folder: Path) -> Pool:
 def num_workers(concurrency: int, cores: int) -> int:
     """Turn `--concurrency` into a number: 0 is cores - 1 (at least 1), -k is k fewer than that."""
     return concurrency if concurrency > 0 else max(1, cores - 1 + concurrency)
-
-
-def num_cores() -> int:
-    """Count the cores this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -9,8 +9,10 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.referee.lines import CHUNK, LineReader
+from arena.referee.stall import delays_itself
 from arena.referee.verdict import FaultError
 from arena.referee.wirelog import WireLog
+from arena.sandbox.resources import num_cores
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import BotMessage, Limits, Message, decode_bot, encode
@@ -28,6 +30,8 @@ _SCRATCH_PART = 20
 """So many times as long as it takes to look through a scratch folder passes till the next time."""
 _BEAT_S = 0.01
 """Seconds of one wait; how much longer it took tells how late this process was scheduled."""
+_LATE_S = 0.001
+"""A wait that took this much too long is looked into: who had the processor?"""
 _LARGEST_PIPE = 1 << 20
 """Bytes a pipe can be made to hold."""
 
@@ -36,12 +40,28 @@ class Connection:
     """Messages to and from one process, without ever waiting longer than asked to."""
 
     lag_s: float
-    """By how much, since the last `send`, the worst wait took longer than it was to, in seconds."""
+    """By how much, since the last `send`, the worst wait took longer than it was to, in seconds.
 
-    def __init__(self, process: Process, limits: Limits, wire: WireLog | None = None) -> None:
-        """Take over the pipes; `wire` keeps what is said."""
+    Waits that the process itself made longer, by what it computed, do not count.
+    """
+
+    def __init__(
+        self, process: Process, limits: Limits, wire: WireLog | None = None, *, cores: int | None = None
+    ) -> None:
+        """Take over the pipes.
+
+        Args:
+            process: the other end.
+            limits: of its messages and its memory.
+            wire: keeps what is said.
+            cores: how many the process may run on; None for as many as this one.
+        """
         self.process = process
         """The other end."""
+        self.cpu_s: Callable[[], float] = float
+        """Returns the seconds of CPU the process has used; 0.0, as at first, means that nobody knows."""
+        self._num_cores = cores or num_cores()
+        self._used_s = self._used_at = 0.0
         self._wire = wire or WireLog()
         self.lag_s = 0.0
         self._memory_bytes = limits.memory_bytes
@@ -89,6 +109,10 @@ class Connection:
         self._is_late = False
         self.lag_s = 0.0
         return now
+
+    def starts_to_use(self, used_s: float) -> None:
+        """Note the seconds of CPU that the process has used before it is resumed, which is now."""
+        self._used_s, self._used_at = used_s, time.monotonic()
 
     def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:
         """Give the next message, or None if there is none by `deadline` (`time.monotonic`).
@@ -164,11 +188,22 @@ class Connection:
         if pulse is not None:
             pulse()
         now = time.monotonic()
-        self.lag_s = max(self.lag_s, now - before - beat)
+        late_s = now - before - beat
+        if late_s > _LATE_S or now - self._used_at > _BEAT_S:
+            self._look_into(late_s, now)
         self._take(events)
         if now >= self._watch_at:
             self._watch_at = now + _WATCH_S
             self._check_usage()
+
+    def _look_into(self, late_s: float, now: float) -> None:
+        used_s, wall_s = self.cpu_s(), now - self._used_at
+        spent_s = used_s - self._used_s
+        self._used_s, self._used_at = used_s, now
+        if late_s > self.lag_s and not delays_itself(
+            used_s=spent_s, wall_s=wall_s, num_cores=self._num_cores
+        ):
+            self.lag_s = late_s
 
     def _check_usage(self) -> None:
         used = self.process.usage()

@@ -195,6 +195,7 @@ class HostedSeat:
             # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
             began = connection.send(go)
             used_s = self._pause.resume()
+            connection.starts_to_use(used_s)
             message, info = await_reply(connection, question, began + allowance_s)
             elapsed_s = connection.received_at - began
             check_time(elapsed_s, allowance_s, lateness)
@@ -264,9 +265,12 @@ class HostedSeat:
                 engine=self._engine,
                 tracer=self.tracer,
             )
-        self._connection = Connection(process, self._limits, self.wire)
+        self._connection = Connection(
+            process, self._limits, self.wire, cores=None if self._cores is None else len(self._cores)
+        )
         self.limits = process.limits
         self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
+        self._connection.cpu_s = self._pause.cpu_s
         return self._connection
 
     def _warm(self) -> Connection | None:

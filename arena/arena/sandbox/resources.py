@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Literal
 
 import msgspec
@@ -19,6 +20,13 @@ _ONE_THREAD = (
 
 Withheld = Literal["attributes", "inodes", "procfs", "space"]
 """Something a container usually has; see `Resources.withheld`."""
+
+
+def num_cores() -> int:
+    """Count the cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):

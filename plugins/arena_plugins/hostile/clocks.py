@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import re
 import signal
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 _PIECE_S = 0.05
 _WAKE_S = 0.01
+_CROWD = 120
+"""Threads; a bot may have 128."""
+_EARLY_S = 0.06
+"""So long before its deadline they start."""
+_ROUNDS = 100_000
+"""About 50 ms of CPU."""
 
 
 def _answer_at(offset_ms: float) -> Callable[[Message], None]:
@@ -64,6 +71,19 @@ def _drip_lines(go: Message) -> None:
     while True:
         remark(go, "soon")
         time.sleep(_PIECE_S)
+
+
+def _crowd(go: Message) -> None:
+    """Answer too late, and keep the referee from its processor meanwhile, so that it may blame itself."""
+    time.sleep(go["clock"]["you_ms"] / 1000 - _EARLY_S)
+
+    def compute() -> None:
+        # Lets go of the interpreter's lock, so that all of them run.
+        hashlib.pbkdf2_hmac("sha256", b"", b"", _ROUNDS)
+
+    for _ in range(_CROWD):
+        threading.Thread(target=compute, daemon=True).start()
+    time.sleep(FOREVER_S)
 
 
 def _stop_itself(_: Message) -> None:
@@ -116,6 +136,7 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "big-power": lambda _: answer_with(str(7**100_000_000))({}),
     "drip": _drip,
     "drip-lines": _drip_lines,
+    "crowd": _crowd,
     "stop-itself": _stop_itself,
     "ignore-sigterm": _ignore_sigterm,
     "ponder": _ponder,

@@ -49,8 +49,9 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
         ArenaError: it cannot be held as it is written.
     """
     from arena.entrants import resolve
-    from arena.executor.pools import num_cores, num_workers
+    from arena.executor.pools import num_workers
     from arena.pairing.schedule import make_schedule
+    from arena.sandbox.resources import num_cores
     from arena_plugins import game_spec, load_game
 
     config = config_of(form)

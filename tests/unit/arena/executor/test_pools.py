@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor import pools
-from arena.executor.pools import InlinePool, LocalPool, make_pool, num_cores, num_workers
+from arena.executor.pools import InlinePool, LocalPool, make_pool, num_workers
+from arena.sandbox.resources import num_cores
 from tournaments import TRIO, config
 
 if TYPE_CHECKING:

@@ -62,6 +62,50 @@ def test_a_bot_may_close_its_stderr(connect: Callable[[str], Connection]) -> Non
     assert connection.receive(time.monotonic() + 20) == Pong(n=1)
 
 
+class SlowPoll:
+    """Waits longer than it was asked to, as on a machine with other work."""
+
+    def __init__(self, late_s: float) -> None:
+        self._late_s = late_s
+
+    def poll(self, wait_ms: float) -> list[tuple[int, int]]:
+        time.sleep(wait_ms / 1000 + self._late_s)
+        return []
+
+
+@pytest.mark.parametrize(("share", "is_late"), [(0.0, True), (1.0, True), (1.5, False), (2.0, False)])
+def test_a_delay_counts_unless_the_bot_had_the_processor(
+    connect: Callable[[str], Connection], share: float, *, is_late: bool
+) -> None:
+    process = connect("import time; time.sleep(60)").process
+    connection = Connection(process, Limits(), cores=2)
+    connection.cpu_s = lambda: share * time.monotonic()
+    connection._poll = SlowPoll(0.03)  # type: ignore[assignment]  # noqa: SLF001
+
+    connection.send(Pong(n=1))
+    connection.starts_to_use(connection.cpu_s())
+    assert connection.receive(time.monotonic() + 0.005) is None
+    assert (connection.lag_s >= 0.03) == is_late
+    assert is_late or connection.lag_s < 0.001
+    connection.close()
+
+
+def test_what_the_bot_computed_before_a_delay_is_not_its_cause(connect: Callable[[str], Connection]) -> None:
+    process = connect("import time; time.sleep(60)").process
+    connection = Connection(process, Limits(), cores=1)
+    began, used_s = time.monotonic(), 0.1
+    # It computes at first, and then sleeps: nothing is used in the last wait.
+    connection.cpu_s = lambda: min(used_s, time.monotonic() - began)
+
+    connection.send(Pong(n=1))
+    connection.starts_to_use(0.0)
+    assert connection.receive(began + 0.15) is None
+    connection._poll = SlowPoll(0.03)  # type: ignore[assignment]  # noqa: SLF001
+    assert connection.receive(time.monotonic() + 0.005) is None
+    assert connection.lag_s >= 0.03
+    connection.close()
+
+
 def test_the_end_of_stderr_is_kept(connect: Callable[[str], Connection]) -> None:
     connection = connect("import os; os.write(2, b'a' * 100000 + b'z'); os.close(1)")
     with pytest.raises(FaultError, match="closed its output"):

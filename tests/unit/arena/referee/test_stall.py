@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from arena.referee.stall import is_stall, suspended_s
+from arena.referee.stall import delays_itself, is_stall, suspended_s
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,21 @@ def test_who_is_at_fault(
 ) -> None:
     found = is_stall(window_s=1.0, margin_s=margin_s, lag_s=lag_s, asleep_s=asleep_s, computed_s=computed_s)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("used_s", "num_cores", "expected"),
+    [
+        (0.0, 1, False),
+        (0.06, 1, False),
+        (0.061, 1, True),
+        (0.1, 2, False),
+        (0.121, 2, True),
+        (0.9, 16, False),
+    ],
+)
+def test_a_bot_with_most_of_its_cores_delays_itself(used_s: float, num_cores: int, *, expected: bool) -> None:
+    assert delays_itself(used_s=used_s, wall_s=0.1, num_cores=num_cores) == expected
 
 
 def test_elsewhere_no_suspend_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
