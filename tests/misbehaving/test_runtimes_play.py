@@ -35,7 +35,10 @@ UNBUFFERED = PYTHON.replace(
     "print(json.dumps(message), flush=True)",
     "[os.write(1, bytes([byte])) for byte in (json.dumps(message) + '\\n').encode()]",
 ).replace("import sys", "import os\nimport sys")
-ONE_MATCH = PYTHON.replace('case "quit"', 'case "quit" | "match_over"')
+ONE_MATCH = PYTHON.replace('case "quit"', 'case "quit" | "match_over"').replace(
+    'case "new_match":',
+    'case "new_match":\n            sys.argv.append("began")\n            _, began = sys.argv',
+)
 FORGETS_TO_FLUSH = PYTHON.replace(", flush=True", "")
 
 

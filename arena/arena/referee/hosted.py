@@ -299,8 +299,7 @@ class HostedSeat:
     def _goes_on(self, warm: Connection, setup: SeatSetup) -> bool:
         """Get the process of the match before ready; False if it has ended well instead, as it may, or hangs.
 
-        A bot that plays one match learns that it is over when it is resumed, which is now. One that hangs
-        then must not cost the next match all of its `init_s`.
+        A bot that plays one match learns that it is over when it is resumed, which is now.
 
         Raises:
             FaultError: it said something else, or exited with another code than 0.
@@ -310,9 +309,8 @@ class HostedSeat:
             self.deterministic = get_ready(warm, setup, seconds)
         except FaultError as error:
             hangs = error.termination is Termination.INIT_TIMEOUT
-            if not hangs and (
-                error.termination is not Termination.CRASH or warm.process.kill(_QUIT_S).code != 0
-            ):
+            crashed = error.termination is Termination.CRASH
+            if not hangs and not (crashed and warm.process.kill(_QUIT_S).code == 0):
                 raise
             self._drop(warm)
             self._is_busy = True
