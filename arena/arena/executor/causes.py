@@ -46,6 +46,8 @@ _MISSING = tuple(
 """How loaders and interpreters name the file that they do not find; the first that fits counts."""
 _WRITTEN_WRONG = re.compile(r"^(?:Syntax|Indentation|Tab)Error\b", re.MULTILINE)
 """What no file could cure."""
+_CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
+"""Java misses a class, of which the command names no file."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
 
 
@@ -115,7 +117,7 @@ def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
         return _view(competitor, tier) if competitor.runtime and not _WRITTEN_WRONG.search(said) else ""
     options = dict(Spec.parse(competitor.spec).options)
     words = split_command(options[CMD])
-    if Path(name).name in words:
+    if Path(name).name in words and not _CLASS.search(said):
         place = Path(options.get(FOLDER, Path.cwd())) / Path(name).name
         return f"there is no file {place}, which {CMD} names; {_view(competitor, tier)}"
     linked = "; link it with -Wl,-rpath,'$ORIGIN' or statically" if ".so" in name else ""

@@ -80,6 +80,9 @@ def test_a_file_beside_the_program_comes_with_the_spec_that_takes_it_along(tmp_p
     assert "it finds no book.txt: its current folder is its scratch folder" in said
     said = refusal(f"{python} nothing.py", folder=str(tmp_path))
     assert f"there is no file {tmp_path}/nothing.py, which cmd names; in tier" in said
+    java = "print('Caused by: java.lang.ClassNotFoundException: Bot', file=__import__('sys').stderr)"
+    said = refusal(f"{python} {write(tmp_path / 'no.py', java)} Bot")
+    assert "it finds no Bot; in tier" in said
     said = refusal(f"{python} {write(tmp_path / 'no.py', 'import nowhere')}")
     assert "it finds no nowhere; in tier" in said
 
