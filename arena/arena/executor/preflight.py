@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.executor.runtime_versions import describe_runtime
+from arena.executor.causes import advice
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
@@ -37,7 +37,6 @@ _COMPUTED = 0.1
 _TRIES = 3
 _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
 """How the cause of a refused option begins, from a host and in this process."""
-_PAGE = "docs/how-to/enter-foreign-bots.md"
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """In the line of a log that names an error; some runtimes write their own version after it."""
 
@@ -121,25 +120,19 @@ def _attempt(  # noqa: PLR0913 - all that an attempt is made of
     with workspace(), closing(made) as seat:
         fault = seat.start(setup)
         if fault is not None:
-            return _with_view(fault, competitor, Tier(tier))
+            return _advised(fault, competitor, Tier(tier))
         answer = seat.ask(game.initial_state(), 0, GameClock((control, control)))
-        return answer if isinstance(answer, Fault) else None
+        return _advised(answer, competitor, Tier(tier)) if isinstance(answer, Fault) else None
 
 
-def _with_view(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
-    """Add what a bot with a runtime may read to the fault of its start: a missing file is the usual cause."""
-    if fault.termination is not Termination.INIT_CRASH or not competitor.runtime or tier < Tier.T2:
-        return fault
-    runtime = describe_runtime(competitor.runtime)
-    view = (
-        f"in tier {tier} it reads only its runtime ({runtime}) and its own files; "
-        f"if it needs more, put all of it in a folder and name that with folder=DIR ({_PAGE})"
-    )
-    return msgspec.structs.replace(fault, detail={**fault.detail, "view": view})
+def _advised(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
+    """Add what to do about a fault of a program, if that is known."""
+    known = advice(fault, competitor, tier)
+    return msgspec.structs.replace(fault, detail={**fault.detail, "advice": known}) if known else fault
 
 
 def describe_fault(fault: Fault) -> str:
-    """Return a fault in one line: what it was, what the bot said last, and what it was not shown."""
+    """Return a fault in one line: what it was, what the bot said last, and what to do about it."""
     cause = str(fault.detail.get("cause") or "")
     lines = str(fault.detail.get("stderr") or "").strip().split("\n")
     last = next(filter(_ERROR.search, reversed(lines)), lines[-1]).strip()
@@ -147,8 +140,8 @@ def describe_fault(fault: Fault) -> str:
     if last.partition(": ")[2] and last.endswith(cause.removeprefix("it reported init_error: ")):
         last = ""
     said = ": ".join(part for part in (fault.termination.value, cause, last) if part)
-    view = str(fault.detail.get("view") or "")
-    return f"{said}; {view}" if view else said
+    known = str(fault.detail.get("advice") or "")
+    return f"{said}; {known}" if known else said
 
 
 def is_refused_option(fault: Fault) -> bool:
