@@ -78,6 +78,9 @@ class Plain:
 
     def do_turn(self, rest: str) -> None:
         column, row = map(int, rest.split(","))
+        if (column, row) in self.taken:
+            self.say("ERROR cell is taken")
+            return
         self.taken.add((column, row))
         self.move()
 
