@@ -396,11 +396,6 @@ class NoEngine(Plain):
         sys.exit("usage: engine FILE")
 
 
-def main() -> None:
-    """Play as the engine that the first argument names."""
+if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
         globals()[sys.argv[1]]().run()
-
-
-if __name__ == "__main__":
-    main()
