@@ -78,8 +78,10 @@ class Plain:
 
     def do_turn(self, rest: str) -> None:
         column, row = map(int, rest.split(","))
+        if (column, row) in self.taken:
+            return self.say("ERROR cell is taken")
         self.taken.add((column, row))
-        self.move()
+        return self.move()
 
     def do_board(self, rest: str) -> None:
         del rest
@@ -321,8 +323,7 @@ class Configured(Plain):
     """Reads a file that lies beside it; without it, it does not start."""
 
     def run(self) -> None:
-        words = Path(__file__).with_name("engine.cfg").read_text().split()
-        assert words == ["depth", "3"]
+        assert Path(__file__).with_name("engine.cfg").read_text().split() == ["depth", "3"]
         super().run()
 
 
@@ -393,11 +394,6 @@ class NoEngine(Plain):
         sys.exit("usage: engine FILE")
 
 
-def main() -> None:
-    """Play as the engine that the first argument names."""
+if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
         globals()[sys.argv[1]]().run()
-
-
-if __name__ == "__main__":
-    main()
