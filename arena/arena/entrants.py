@@ -149,8 +149,7 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
         StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
-    called: list[Called] = []
-    entered_as: list[str] = []
+    called: list[tuple[Called, str]] = []
     listing = list_bots()
     for seat, text in enumerate(texts):
         try:
@@ -158,33 +157,32 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
                 text, listing, margin_ms, keep=keep and not in_place, in_place=in_place
             )
             if not twins:
-                _refuse_doubles(names, called, entered_as, text)
+                _refuse_doubles(names, text, called)
         except (PluginError, ConfigError) as error:
             if left_out is None:
                 raise
             left_out.append(LeftOut(seat, text, str(error)))
             continue
         found.append(competitor)
-        called.append(names)
-        entered_as.append(text)
-    labels = labels_of(called)
+        called.append((names, text))
+    labels = labels_of([names for names, _ in called])
     return [msgspec.structs.replace(bot, label=label) for bot, label in zip(found, labels, strict=True)]
 
 
-def _refuse_doubles(bot: Called, others: Sequence[Called], texts: Sequence[str], text: str) -> None:
+def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]) -> None:
     """See that a bot is not entered already, nor another one under its name.
 
     Raises:
         ConfigError: it is.
     """
-    for other, written in zip(others, texts, strict=True):
+    for other, written in others:
         if other.identity == bot.identity:
             same = f"{text} is the same as {written}, since all files and options are equal"
             raise ConfigError(
                 f"{bot.names[0]} is entered twice; {same}; a bot meets itself only in: arena match A A"
             )
     if bot.is_given:
-        labels_of([*(other for other in others if other.is_given), bot])
+        labels_of([*(other for other, _ in others if other.is_given), bot])
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:

@@ -25,6 +25,7 @@ VARIABLE = re.compile(r"\bARENA_[A-Z_]+\b")
 CALL = re.compile(r"(?:`|^\$ )arena ([^`\n]*)", re.MULTILINE)
 FOREIGN = {
     "build": {"--wheel", "--no-isolation", "--outdir"},
+    "cmake": {"--build"},
     "docker": {"--security-opt"},
     "pip": {"--no-deps"},
     "pytest": {"--update-golden"},

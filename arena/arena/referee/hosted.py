@@ -265,9 +265,7 @@ class HostedSeat:
                 engine=self._engine,
                 tracer=self.tracer,
             )
-        self._connection = Connection(
-            process, self._limits, self.wire, cores=None if self._cores is None else len(self._cores)
-        )
+        self._connection = Connection(process, self._limits, self.wire, cores=self._cores)
         self.limits = process.limits
         self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
         self._connection.cpu_s = self._pause.cpu_s
