@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.content.links import follow
 from arena.content.programs import FOLDER
 from arena.content.store import work_folder
 from arena.content.unpacking import archive_kind, unpack
@@ -39,7 +40,7 @@ def added_submission(
     if name != KAGGLE or FILE not in options or FOLDER in options:
         yield {}, {}
         return
-    path = _submission(options[FILE])
+    path = _submission(collection.what, options[FILE])
     found = {FILE: path}, {FILE: f"{_AGENT}/{MAIN}"}
     if path.is_dir():
         _add_folder(collection, path, path)
@@ -55,17 +56,19 @@ def added_submission(
         yield found
 
 
-def _submission(text: str) -> Path:
+def _submission(what: str, text: str) -> Path:
     """Return the file or folder that an option names.
 
     Raises:
         OptionError: there is none.
+        PluginError: it is behind a link that `follow` refuses.
     """
     try:
-        path = Path(text).resolve(strict=True)
+        path = follow(what, Path(text))
+        is_there = path.exists()
     except (OSError, ValueError, RuntimeError):  # too long, with a NUL, links in a circle
-        path = None
-    if not text or path is None:
+        path, is_there = Path(), False
+    if not text or not is_there:
         raise OptionError(
             f'{KAGGLE}: there is no file "{text}"; write {KAGGLE}:{FILE}=AGENT.py, a folder with a {MAIN}, '
             "or its archive (.tar.gz, .zip)"
