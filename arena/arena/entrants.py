@@ -177,9 +177,9 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
     """
     for other, written in others:
         if other.identity == bot.identity:
-            same = f"{text} is the same as {written}, since all files and options are equal"
+            same = "" if text == written else f"{text} has the same files and options as {written}; "
             raise ConfigError(
-                f"{bot.names[0]} is entered twice; {same}; a bot meets itself only in: arena match A A"
+                f"{bot.names[0]} is entered twice; {same}a bot meets itself only in: arena match A A"
             )
     if bot.is_given:
         labels_of([*(other for other, _ in others if other.is_given), bot])

@@ -156,7 +156,7 @@ def test_bots_that_cannot_be_entered_are_left_out(tmp_path: Path) -> None:
     assert [(bot.seat, bot.bot) for bot in left_out] == [(seat, texts[seat]) for seat in (1, 2, 3)]
     no_bot, twice, name = (bot.why for bot in left_out)
     assert no_bot.startswith('no bot "mtcs"')
-    assert f"{texts[2]} is the same as {texts[0]}, since all files and options are equal" in twice
+    assert f"{texts[2]} has the same files and options as {texts[0]}" in twice
     assert name == "two bots are called Anna; give each another name="
     with pytest.raises(ConfigError, match="two bots are called Anna"):
         resolve([texts[0], texts[3]], margin_ms=0)
