@@ -22,9 +22,9 @@ _COLUMNS = {
     "first": "First",
     "second": "Second",
     "result": "Result",
-    "termination": "End",
     "plies": "Plies",
     "started_at": "Begun",
+    "reason": "End",
 }
 
 
@@ -92,7 +92,7 @@ def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> 
     with open_store(db, read_only=True) as store:
         match = find_match(store, int(what)) if what.isdecimal() else None
         if match is not None and not config:
-            show_match(match, form)
+            show_match(store, match, form)
             return
         record = find_tournament(store, match.tournament_name if match else what, unfinished=False)
         if config:
