@@ -8,6 +8,7 @@ import msgspec
 
 from arena.cli.configuration import concurrency
 from arena.cli.exits import BotFailedError, Exit
+from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
@@ -136,6 +137,7 @@ def _explained(competitor: Competitor, fault: Fault) -> OptionError | BotFailedE
     if is_refused_option(fault):
         _, _, refusal = str(fault.detail.get("cause")).partition(": ")
         return OptionError(refusal)
+    print_failure(competitor.label, str(fault.detail.get("stderr") or ""))
     return _failed(competitor, describe_fault(fault))
 
 

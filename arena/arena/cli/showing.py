@@ -43,7 +43,9 @@ def show_match(store: Store, match: StoredMatch, form: str) -> None:
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
-    say(f"{match.reason}; {match.termination}, {len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
+    # The sentence about a forfeit ends with the termination.
+    termination = "" if f"({match.termination})" in match.reason else f"{match.termination}, "
+    say(f"{match.reason}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
         f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}"
         f"{'' if match.rated else ', unrated'}"

@@ -13,6 +13,8 @@ from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.output import Output
 from arena.referee.seats import Fault, SeatSetup
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, PluginError, Termination
@@ -62,6 +64,8 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
         return Fault(Termination.INIT_CRASH, {"cause": str(error)})
     if isinstance(made, HostedSeat):
         made.tracer = tracer
+    elif isinstance(made, InProcessSeat):
+        made.output = Output()  # what it prints now is no part of the arena's report
     with workspace(), closing(made) as seat:
         fault = seat.start(setup)
         if fault is not None:
