@@ -65,6 +65,46 @@ def test_the_process_stays_warm(make_seat: Callable[..., HostedSeat]) -> None:
     assert len(pids) == 1
 
 
+LATE = """
+import threading
+from arena_plugins import PlayResult, hookimpl
+
+class Bot:
+    def play(self, state, limit):
+        threading.Timer(0.02, print, ["after its answer"]).start()
+        return PlayResult(3)
+
+@hookimpl
+def make_bot(game, seed, options):
+    return Bot()
+"""
+
+
+def test_what_it_prints_after_its_last_answer_is_read_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "late_printer.py").write_text(LATE)
+    games = {"connect-four": "arena.games.connect_four"}
+    command = host_command(
+        sys.executable,
+        entry="late_printer",
+        name="bot",
+        version="1",
+        options={},
+        games=games,
+        path=[*host_path(), str(tmp_path)],
+    )
+    seat = HostedSeat(command, name="bot", version="1", ponders=True)
+    try:
+        assert start(seat) is None
+        assert isinstance(ask(seat), Answer)
+        deadline = time.monotonic() + 20
+        while not seat.wire.output.lines() and time.monotonic() < deadline:
+            end(seat)
+            time.sleep(0.02)
+        assert seat.wire.output.lines() == [(1, "after its answer")]
+    finally:
+        seat.close()
+
+
 def test_a_fault_ends_the_process_and_the_next_match_has_another(
     make_seat: Callable[..., HostedSeat],
 ) -> None:
