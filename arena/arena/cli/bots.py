@@ -188,7 +188,7 @@ def new(name: str, *, into: Path | None) -> None:
     folder = into or Path(name)
     for path in write_skeleton(name, folder):
         say(str(path))
-    say(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
+    say(f"next: cd {folder} && pip install -e '.[test]' && pytest && arena bots check {name}", err=True)
 
 
 def _try_arena(game: str, only: tuple[str, ...]) -> None:

@@ -59,7 +59,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
             check_names(store, where)
             raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
         game, chosen = views.choose_pool(pools, pool)
-        board = views.Leaderboard(tallies, store.bots(), game, chosen)
+        board = views.Leaderboard(tallies, store.bots(), game, chosen, store.labels())
         if bootstrap is None:
             tables = board.tables(fixed)
         else:

@@ -201,7 +201,7 @@ class MatchWriter:
             from arena.leaderboard.views import names_of
 
             bots = self._store.bots()
-            self._names = dict(zip(bots, names_of(list(bots.values())), strict=True))
+            self._names = dict(zip(bots, names_of(list(bots.values()), self._store.labels()), strict=True))
         return _clean(self._names[match.first]), _clean(self._names[match.second])
 
     def _limit(self, match: StoredMatch) -> str:

@@ -18,7 +18,7 @@ from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import BotMessage, Go, Limits, Message, decode_bot, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from arena.sandbox.process import Process
 
@@ -46,7 +46,12 @@ class Connection:
     """
 
     def __init__(
-        self, process: Process, limits: Limits, wire: WireLog | None = None, *, cores: int | None = None
+        self,
+        process: Process,
+        limits: Limits,
+        wire: WireLog | None = None,
+        *,
+        cores: Collection[int] | None = None,
     ) -> None:
         """Take over the pipes.
 
@@ -54,13 +59,13 @@ class Connection:
             process: the other end.
             limits: of its messages and its memory.
             wire: keeps what is said.
-            cores: how many the process may run on; None for as many as this one.
+            cores: those the process may run on; None for those of this one.
         """
         self.process = process
         """The other end."""
         self.cpu_s: Callable[[], float] = float
         """Returns the seconds of CPU the process has used; 0.0, as at first, means that nobody knows."""
-        self._num_cores = cores or num_cores()
+        self._num_cores = num_cores() if cores is None else len(cores)
         self._used_s = self._used_at = 0.0
         self._wire = wire or WireLog()
         self.lag_s = 0.0

@@ -108,12 +108,12 @@ def _leaderboards(store: Store, tournament: TournamentRecord) -> tuple[Standings
     from arena.leaderboard.views import Leaderboard, pools
 
     tallies = store.tallies(MatchFilter())
-    bots = store.bots()
+    bots, called = store.bots(), store.labels()
     own = (tournament.game, tournament.pool)
     found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
     views: list[StandingsView] = []
     for game, pool, _ in found:
-        tables = Leaderboard(tallies, bots, game, pool).tables()
+        tables = Leaderboard(tallies, bots, game, pool, called).tables()
         names = [row.name for table in tables for row in table.rows]
         labels = dict(zip(names, short_labels(names), strict=True))
         views.append(StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {})))

@@ -11,6 +11,7 @@ from arena.content import links
 from arena.content.collect import Collection
 from arena.content.links import follow
 from arena.content.options import place_options
+from arena.content.submissions import added_submission
 from arena.errors import PluginError
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def test_a_link_of_another_user_leads_only_to_what_is_theirs(
         Collection("kaggle").add_file("agent.py", named)
     with pytest.raises(PluginError, match="belongs to somebody else"):
         place_options(Collection("kaggle"), {"file": str(named)}, has_program=True)
+    with (
+        pytest.raises(PluginError, match="belongs to somebody else"),
+        added_submission(Collection("kaggle"), "kaggle", {"file": str(named)}),
+    ):
+        pass
     own(secret)
     assert follow("kaggle", named) == secret
 

@@ -29,6 +29,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "rounds": st.integers(-(1 << 63), (1 << 63) - 1),
     "games": st.sampled_from([1, 2]),
     "seeds": st.integers(0, 99),
+    "on_preflight": st.sampled_from(["stop", "skip"]),
     "no_swap": st.booleans(),
     "reverse": st.booleans(),
     "openings": TEXT,
