@@ -9,6 +9,7 @@ import msgspec
 
 from arena.cli.configuration import concurrency
 from arena.cli.exits import BotFailedError, Exit
+from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
@@ -165,6 +166,8 @@ def _refusal(competitor: Competitor, plan: Plan) -> str:
             why = str(fault.detail.get("cause")).partition(": ")[2]
             if not skips:
                 raise OptionError(why)
+        else:
+            print_failure(competitor.label, str(fault.detail.get("stderr") or ""))
     if skips:
         return why
     raise BotFailedError(

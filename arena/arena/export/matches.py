@@ -154,6 +154,7 @@ class MatchWriter:
             opening=" ".join(moves[: match.num_opening]),
             time_control=self._limit(match),
             termination=pgn_termination(Termination(match.termination)),
+            reason=_clean(match.reason),
             match_id=match.id,
             moves=moves,
             remarks=_remarks(match),

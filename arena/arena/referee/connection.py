@@ -15,7 +15,7 @@ from arena.referee.wirelog import WireLog
 from arena.sandbox.resources import num_cores
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
-from arena_plugins.wire import BotMessage, Limits, Message, decode_bot, encode
+from arena_plugins.wire import BotMessage, Go, Limits, Message, decode_bot, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -107,6 +107,8 @@ class Connection:
             FaultError: the bot closed its input (`crash`).
         """
         data = encode(message)
+        if type(message) is Go:
+            self._wire.output.ply = len(message.actions) + 1
         self._flush(self._unsent + data if self._unsent else data)
         now = time.monotonic()
         self._wire.add(now, data, is_sent=True)
@@ -167,7 +169,7 @@ class Connection:
                 raise FaultError(Termination.CRASH, self._how_it_ended())
 
     def read_last_stderr(self) -> None:
-        """Take what a dead process left in its stderr."""
+        """Read what a process that is dead, or has to wait, left in its stderr; never waits."""
         self._read_stderr(_LARGEST_PIPE)
 
     def close(self) -> None:
@@ -263,6 +265,7 @@ class Connection:
             chunk = os.read(self.process.stderr, size)
         except BlockingIOError:
             return False
+        self._wire.output.add(chunk)
         self._stderr += chunk
         del self._stderr[:-STDERR_KEPT]
         return bool(chunk)

@@ -235,6 +235,7 @@ class HostedSeat:
         if connection is None or setup is None:
             return
         over = MatchOver(match=setup.match, outcome=outcome.value, termination=termination.value)
+        connection.read_last_stderr()
         try:
             connection.send(over)
         except FaultError:

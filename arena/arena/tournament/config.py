@@ -71,6 +71,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Matches between tables; 0 = at the end."""
     log: bool = False
     """Whether what is said in every match is written to a file."""
+    bot_output: Literal["all", "faults", "none"] | None = None
+    """Of which matches it is kept what the bots print; None: of all of up to 50, else of faults."""
     event: str = ""
     site: str = ""
     name: str = ""

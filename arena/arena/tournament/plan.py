@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from arena_db.store import Store
 
+MAX_LOGGED = 50
+"""Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
 _FEWEST = 2
 """Bots of a tournament."""
 
@@ -344,6 +346,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             tier=plan.tier,
             require_limits=plan.config.require_limits,
             log=plan.config.log,
+            bot_output=plan.config.bot_output or ("all" if len(plan.matches) <= MAX_LOGGED else "faults"),
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches

@@ -172,7 +172,9 @@ def test_a_bot_that_cannot_be_imported_is_found_before_the_plan(
     (metadata / "entry_points.txt").write_text("[arena.bots]\nghost = no_such_module\n")
     monkeypatch.setattr(sys, "path", [str(metadata.parent), *sys.path])
     result = arena("match", "ghost", "random", *FAST, "--isolation", isolation, status=5)
-    assert result.stderr.startswith("arena: ghost failed before the tournament: ")
+    *wrote, last = result.stderr.splitlines()
+    assert last.startswith("arena: ghost failed before the tournament: ")
+    assert [line.split()[0] for line in wrote[:1]] == ["ghost"] * (isolation == "T1")
     assert "No module named 'no_such_module'" in result.stderr
 
 

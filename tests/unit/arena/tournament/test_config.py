@@ -50,6 +50,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "max_time": optional(SECONDS),
     "stop_when": optional(TEXT),
     "no_recover": st.booleans(),
+    "bot_output": st.sampled_from([None, "all", "faults", "none"]),
     "score_interval": st.integers(0, 99),
     "rating_interval": st.integers(0, 99),
     "log": st.booleans(),
