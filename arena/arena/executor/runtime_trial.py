@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,7 @@ from arena.referee.timecontrol import TimeControl
 from arena_db.records import BotRecord
 from arena_plugins.manager import load_game
 from arena_plugins.program import CMD, EXEC
+from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
     from arena.sandbox.tier import Tier
@@ -105,7 +107,7 @@ def _play(program: str, source: str, tier: Tier) -> TriedRuntime:
         bot = Competitor(
             label=program,
             record=BotRecord(identity="", name=EXEC, spec=EXEC, distribution="", version="", files="{}"),
-            spec=EXEC,
+            spec=str(Spec(EXEC, {CMD: shlex.join([program, f"{folder}/bot"])})),
             entry="",
             options={CMD: "program bot"},
             copies={f"{CMD} 1": "bot"},
