@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials store-trials format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -60,6 +60,18 @@ store-trials: $(VENV)/.installed-test
 # How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
 simulate: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/rating_coverage.py
+
+# An hour: bots with 0.1 s a move on a quiet machine, then beside eight busy processes on two cores.
+time-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/time_losses.py --matches 500
+	$(BIN)/python benchmarks/time_losses.py --matches 500 --load 8 --cores 2
+
+gomocup-trials: $(VENV)/.installed-test
+	$(BIN)/python tests/support/gomocup_zoo.py --matches 20
+
+# Every way of installing a bot, with each build backend from the package index.
+installs: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/installs.py
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--tiers", nargs="*", default=granted())
     parser.add_argument("--games", nargs="*", default=list(GAMES))
     parser.add_argument("--bots", nargs="*", help="names; all if none are given")
+    parser.add_argument("--no-starts", action="store_true", help="start no bot after each trial to time it")
     chosen = parser.parse_args()
     began = time.monotonic()
     trials, left = run_suite(
@@ -29,7 +30,7 @@ def main() -> int:
         chosen.repeats,
         None if chosen.bots is None else lambda row: row.name in chosen.bots,
         report,
-        times_starts=True,
+        times_starts=not chosen.no_starts,
     )
     bad = [trial for trial in trials if trial.deviations]
     figures = {

@@ -20,10 +20,10 @@ from peers import alpha_zero_general
 
 from arena.games.notation import spec_of
 from arena_bots.alphazero.network import OnnxNet
+from arena_bots.alphazero.train.integers import quantised
 from arena_bots.alphazero.train.nets import Design, Shape, new_net
 from arena_bots.alphazero.train.onnx_file import to_onnx
 from arena_bots.alphazero.train.players import rng_of
-from arena_bots.alphazero.train.quantise import quantised
 from arena_bots.alphazero.train.selfplay import PlayPlan, SelfPlay
 from arena_bots.alphazero.train.torch_net import TorchNet
 from arena_plugins import load_game

@@ -10,8 +10,10 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A busy machine is no failure of the code under test.
-settings.register_profile("arena", deadline=None)
+# A busy machine is no failure of the code under test. Every run tries the same examples, so that a failure is
+# due to the change that it comes with; `pytest --hypothesis-profile explore` draws new ones.
+settings.register_profile("arena", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
 settings.load_profile("arena")
 
 

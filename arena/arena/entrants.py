@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,8 +16,9 @@ from arena.content.environments import add_environment
 from arena.content.options import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
-from arena.errors import ConfigError, OptionError
-from arena.naming import check_text, cut_label
+from arena.content.submissions import added_submission
+from arena.errors import ConfigError, OptionError, PluginError
+from arena.naming import Called, check_name, check_text, cut_label, labels_of
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.launch.calls import ALLOWABLE
 from arena.shelf.listing import list_bots, pick_bot, verify
@@ -28,12 +28,12 @@ from arena_db.records import BotRecord
 from arena_plugins.program import CMD, EXEC, is_file, split_command
 from arena_plugins.regular import refuse_special
 from arena_plugins.spec import OptionReader, Spec
-from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.content.store import Content
+    from arena.shelf.listing import Listing
     from arena_plugins.entries import Entry
 
 _ADAPTERS = ".adapters."
@@ -46,7 +46,6 @@ _ALLOW = "allow"
 _NAME = "name"
 _OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _ALLOW, _NAME)
 """Options of every bot that are the arena's affair, and unknown to the bot."""
-_MAX_NAME = 64
 _DIGITS = 8
 """Digits of a hash that people read."""
 
@@ -109,18 +108,29 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
         return {key: value for key, value in options.items() if key not in hidden}
 
 
-def resolve(
+class LeftOut(NamedTuple):
+    """A bot that takes no part."""
+
+    seat: int
+    """Its place in the list of bots."""
+    bot: str
+    """Its label or, where it has none yet, as it was written."""
+    why: str
+
+
+def resolve(  # noqa: PLR0913 - one keyword for each way of entering
     texts: Sequence[str],
     *,
     margin_ms: int,
     twins: bool = False,
     keep: bool = True,
     in_place: bool = False,
+    left_out: list[LeftOut] | None = None,
 ) -> list[Competitor]:
     """Find the bots of some specs and hash their files, without loading any of them.
 
-    Of different bots with one label each gets its version, and the first digits of its content where that is
-    the same too; the second of two twins is called `A_2`.
+    Of different bots with one label each is called by the folders its files lie in too, or else by its
+    version and the first digits of its content; the second of two twins is called `A_2`.
 
     Args:
         texts: specs in seat order.
@@ -129,6 +139,7 @@ def resolve(
         keep: whether contents are copied, which bots are started from; without it none can be started.
         in_place: whether they are to run in this process, from where they are installed. Then nothing is
             copied, and folders that options name are places to work in, not content.
+        left_out: takes the bots that cannot be entered; without it the first of them raises.
 
     Raises:
         PluginError: an unknown bot, one whose installed files were changed, a file that cannot be read, or a
@@ -138,18 +149,40 @@ def resolve(
         StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
+    called: list[tuple[Called, str]] = []
     listing = list_bots()
-    for text in texts:
-        spec = Spec.parse(text)
-        competitor = _resolve_one(
-            spec, pick_bot(listing, spec), margin_ms, keep=keep and not in_place, in_place=in_place
-        )
-        if not twins and any(other.record.identity == competitor.record.identity for other in found):
-            raise ConfigError(
-                f"{competitor.label} is entered twice; a bot meets itself only in: arena match A A"
+    for seat, text in enumerate(texts):
+        try:
+            competitor, names = _resolve_one(
+                text, listing, margin_ms, keep=keep and not in_place, in_place=in_place
             )
+            if not twins:
+                _refuse_doubles(names, text, called)
+        except (PluginError, ConfigError) as error:
+            if left_out is None:
+                raise
+            left_out.append(LeftOut(seat, text, str(error)))
+            continue
         found.append(competitor)
-    return _told_apart(found)
+        called.append((names, text))
+    labels = labels_of([names for names, _ in called])
+    return [msgspec.structs.replace(bot, label=label) for bot, label in zip(found, labels, strict=True)]
+
+
+def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]) -> None:
+    """See that a bot is not entered already, nor another one under its name.
+
+    Raises:
+        ConfigError: it is.
+    """
+    for other, written in others:
+        if other.identity == bot.identity:
+            same = "" if text == written else f"{text} has the same files and options as {written}; "
+            raise ConfigError(
+                f"{bot.names[0]} is entered twice; {same}a bot meets itself only in: arena match A A"
+            )
+    if bot.is_given:
+        labels_of([*(other for other, _ in others if other.is_given), bot])
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
@@ -195,7 +228,11 @@ def short(content: str) -> str:
     return content[:_DIGITS]
 
 
-def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool, in_place: bool) -> Competitor:
+def _resolve_one(
+    text: str, listing: Listing, margin_ms: int, *, keep: bool, in_place: bool
+) -> tuple[Competitor, Called]:
+    spec = Spec.parse(text)
+    entry = pick_bot(listing, spec)
     refuse_special(spec.name, spec.options)
     options = {key: value for key, value in spec.options.items() if key != _NAME}
     collection, named, content = _content_of(spec, entry, keep=keep, in_place=in_place)
@@ -214,8 +251,10 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool, in_pla
         files=json.dumps(files | _shipped(entry, spec.options), sort_keys=True),
         content=content.hash,
     )
+    given = check_name(spec.name, spec.options[_NAME]) if _NAME in spec.options else ""
+    names = (given,) if given else _names_for(spec, options, named, content.hash, entry.version)
     competitor = Competitor(
-        label=_given_name(spec) or cut_label(str(shown._replace(version=spec.version))),
+        label=cut_label(names[0]),
         record=record,
         spec=str(absolute._replace(version=spec.version)),
         entry=entry.value,
@@ -234,7 +273,7 @@ def _resolve_one(spec: Spec, entry: Entry, margin_ms: int, *, keep: bool, in_pla
     )
     if keep:
         store.write_entered(record.identity, msgspec.json.encode(competitor))
-    return competitor
+    return competitor, Called(record.identity, names, is_given=bool(given))
 
 
 def _content_of(
@@ -243,6 +282,7 @@ def _content_of(
     """Collect and hash the files of a bot.
 
     Raises:
+        OptionError: an option names no file.
         PluginError: a file cannot be read, or a bound is exceeded.
         StoreError: they cannot be kept.
     """
@@ -250,13 +290,17 @@ def _content_of(
     # A program of the bot `exec` is started in place of a host, so no code of an adapter takes part.
     if spec.name != EXEC:
         collect_package(collection, entry)
-    may_name_files = {key: value for key, value in spec.options.items() if key not in _OUR_KEYS}
-    named = place_options(
-        collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
-    )
-    if named.runtime:
-        add_environment(collection, named.runtime)
-    return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
+    with added_submission(collection, spec.name, spec.options) as (sources, copies):
+        may_name_files = {
+            key: value for key, value in spec.options.items() if key not in (*_OUR_KEYS, *sources)
+        }
+        named = place_options(
+            collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
+        )
+        named = named._replace(sources=named.sources | sources, copies=named.copies | copies)
+        if named.runtime:
+            add_environment(collection, named.runtime)
+        return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 
 def _names(named: NamedFiles) -> dict[str, str]:
@@ -277,56 +321,29 @@ def _shipped(entry: Entry, options: Mapping[str, str]) -> dict[str, str]:
     return {_WHEEL: verify(entry).sha256} if entry.folder else shipped_weights(entry.value, options)
 
 
-def _given_name(spec: Spec) -> str:
-    """Read the option `name`, what people call the bot; empty where it has none.
+def _names_for(
+    spec: Spec, options: Mapping[str, str], named: NamedFiles, content: str, version: str
+) -> tuple[str, ...]:
+    """Return what a bot can be called, from short to long.
 
-    Raises:
-        OptionError: it is empty, too long, or more than a line of text.
+    That is its spec, with ever more of the folders that its files lie in; then its version and the first
+    digits of its content.
     """
-    name = spec.options.get(_NAME)
-    if name is None:
-        return ""
-    if not name or clean_text(name, _MAX_NAME) != name or name != name.strip():
-        raise OptionError(
-            f"{spec.name}: name={clean_text(name, _MAX_NAME)} cannot be a name; write 1 to {_MAX_NAME} "
-            "characters in one line"
-        )
-    return name
-
-
-def _told_apart(bots: Sequence[Competitor]) -> list[Competitor]:
-    """Give different bots of one label their versions and, if these are one too, digits of their contents.
-
-    Raises:
-        ConfigError: two bots were given one name.
-    """
-    found = list(bots)
-    for suffix in (_version_suffix, _content_suffix):
-        owners: dict[str, set[str]] = {}
-        for bot in found:
-            owners.setdefault(bot.label, set()).add(bot.record.identity)
-        for i, bot in enumerate(found):
-            if len(owners[bot.label]) > 1:
-                if _NAME in Spec.parse(bot.spec).options:
-                    raise ConfigError(f"two bots are called {bot.label}; give each another name=")
-                found[i] = msgspec.structs.replace(bot, label=cut_label(suffix(bot)))
-    taken: set[str] = set()
-    for i, bot in enumerate(found):
-        numbered = (cut_label(f"{bot.label}_{number}") for number in count(2))
-        label = next(label for label in (bot.label, *islice(numbered, len(found))) if label not in taken)
-        taken.add(label)
-        found[i] = msgspec.structs.replace(bot, label=label)
-    return found
-
-
-def _version_suffix(bot: Competitor) -> str:
-    name, colon, options = bot.label.partition(":")
-    return bot.label if "@" in name else f"{name}@{bot.record.version}{colon}{options}"
-
-
-def _content_suffix(bot: Competitor) -> str:
-    name, colon, options = bot.label.partition(":")
-    return f"{name}+{short(bot.content)}{colon}{options}"
+    own = {key: place.parts for key, place in named.sources.items() if key in named.copies}
+    if PROGRAM_FOLDER in own:
+        own = {PROGRAM_FOLDER: own[PROGRAM_FOLDER]}
+    shortest = with_files(options, _names(named))
+    texts = [shortest]
+    for depth in range(2, max(map(len, own.values()), default=0) + 1):
+        tails = {key: "/".join(parts[-depth:]).replace("//", "/") for key, parts in own.items()}
+        texts.append(with_files(options, _names(named) | tails))
+    name, colon, rest = str(Spec(spec.name, shortest, spec.version)).partition(":")
+    versioned = name if "@" in name else f"{name}@{version}"
+    return (
+        *(str(Spec(spec.name, text, spec.version)) for text in texts),
+        f"{versioned}{colon}{rest}",
+        f"{versioned}+{short(content)}{colon}{rest}",
+    )
 
 
 def _hashed_before(spec: Spec) -> tuple[str, dict[str, str]]:

@@ -232,6 +232,7 @@ class _Match:
         self._record = Record(setup.opening)
         self._lanes: tuple[Lane, Lane] | None = None
         self._ruling: Outcome | None = None
+        self._is_on = False
         self._started_at = time.time()
         self._began = time.monotonic()
 
@@ -257,14 +258,14 @@ class _Match:
         """Put the result together."""
         setup, record = self._setup, self._record
         first, second = self._seats
-        tier = first.tier
-        if second.tier is not tier:
-            tier = min(tier, second.tier)
+        tier = first.tier if second.tier is first.tier else min(first.tier, second.tier)
+        # A bot that is judged once the match is over failed while it waited for the last ply.
+        ply = (len(record.actions) + (not self._state.is_terminal)) * self._is_on
         how = self._game.ending(self._state) if ending.termination is _RULES else ""
         return MatchResult(
             outcome=ending.outcome,
             termination=ending.termination,
-            reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault),
+            reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault, ply),
             rated=ending.outcome is not _VOID,
             actions=tuple(record.actions),
             num_opening=len(setup.opening),
@@ -305,6 +306,7 @@ class _Match:
         return self._seats[player].start(seat_setup)
 
     def _alternate(self) -> _Ending:
+        self._is_on = True
         if self._hooks.on_ready is not None:
             self._hooks.on_ready(self._record)
         if self._hooks.on_move is None and self._hooks.adjudicate is None:
@@ -386,8 +388,7 @@ class _Match:
 
 
 def _idle_ms(seat: Seat) -> float | None:
-    idle_s = seat.idle_cpu_s
-    return None if idle_s is None else round(idle_s * 1000, 3)
+    return None if (idle_s := seat.idle_cpu_s) is None else round(idle_s * 1000, 3)
 
 
 def _forfeit(player: int, fault: Fault) -> _Ending:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from arena.games.kernels.cells import cell_layout_of
@@ -14,7 +15,7 @@ from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from arena_bots.search.uct import Edge
     from arena_plugins.contract import Game, Limit, State
@@ -83,8 +84,7 @@ class MctsBot:
         playouts = self._search.run(budget)
         edges = self._search.edges()
         ranked = sorted(edges, key=lambda a: (*_merit(edges[a]), self._random.random()), reverse=True)
-        safe = (action for action in ranked if not _loses_at_once(state, action))
-        action = next(safe, ranked[0])
+        action = safest(state, ranked, budget.last)
         visits = {a: edges[a].visits if a in edges else 0 for a in state.legal_actions}
         total = sum(visits.values())
         chosen = edges[action]
@@ -103,15 +103,35 @@ def _merit(edge: Edge) -> tuple[int, int, float]:
     return edge.proof or 0, edge.visits, edge.mean
 
 
-def _loses_at_once(state: State, action: int) -> bool:
-    """Tell whether the opponent is to move after `action` and has a winning one.
+def safest(state: State, ranked: Sequence[int], last: float) -> int:
+    """Return the first of `ranked` that leaves the opponent no winning action; `ranked[0]` if none does.
 
-    With few visits to many actions, the mean of random rollouts hides one reply.
+    With few visits to many actions, the mean of random rollouts hides one reply. No action is looked at after
+    `last`, in seconds of `perf_counter`.
     """
-    player, child = state.current_player, state.child(action)
-    if child.is_terminal or child.current_player == player:
-        return False
-    return any(child.child(reply).returns[player] < 0 for reply in child.legal_actions)
+    player, reply = state.current_player, None
+    for action in ranked:
+        child = state.child(action)
+        if child.is_terminal or child.current_player == player:
+            return action
+        # What refutes one action refutes most others of a lost position; a board may have 400 of them.
+        reply = _winning_reply(child, reply, last)
+        if reply is None:
+            return action
+        if perf_counter() >= last:
+            break
+    return ranked[0]
+
+
+def _winning_reply(state: State, first: int | None, last: float) -> int | None:
+    """Return an action that wins at once, `first` if that does; None if none is found before `last`."""
+    player, legal = state.current_player, state.legal_actions
+    for reply in legal if first is None or first not in legal else (first, *legal):
+        if state.child(reply).returns[player] > 0:
+            return reply
+        if perf_counter() >= last:
+            break
+    return None
 
 
 @hookimpl

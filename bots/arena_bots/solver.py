@@ -123,4 +123,6 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> SolverBot:
             f"solver plays k in a row on boards of at most 63 cells, a spare one for each row counted"
             f" (7x7 fits, 8x8 does not), not {game.name} {game.shape[0]}x{game.shape[1]}"
         )
+    # The first move has a clock; compiling may take longer than it allows.
+    solver.warm_up()
     return SolverBot(solver, seed)

@@ -131,6 +131,17 @@ def list_bots(connection: Connection) -> dict[str, BotRecord]:
     return {row.identity: _bot_record(row) for row in connection.execute(select(bots).order_by(bots.c.id))}
 
 
+def list_labels(connection: Connection) -> dict[str, str]:
+    """Return the label that each bot had in the newest tournament it was entered in, by identity."""
+    query = (
+        select(bots.c.identity, entrants.c.label)
+        .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+        # Of twins in one tournament the first has the name without an ordinal.
+        .order_by(entrants.c.tournament_id, entrants.c.seat.desc())
+    )
+    return {row.identity: row.label for row in connection.execute(query)}
+
+
 def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord:
     record = find_tournament(connection, tournament)
     if record is None:

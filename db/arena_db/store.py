@@ -364,6 +364,11 @@ class Store(BulkReading):
         with self._read() as connection:
             return planning.list_bots(connection)
 
+    def labels(self) -> dict[str, str]:
+        """Return the label that each bot had in the newest tournament it was entered in, by identity."""
+        with self._read() as connection:
+            return planning.list_labels(connection)
+
     def check(self, *, quick: bool = False) -> list[str]:
         """Return what is wrong with the store, one sentence each; nothing where all is well.
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PluginError,
         ProtocolError,
     )
+    from arena_plugins.extras import require_modules
     from arena_plugins.hookspecs import hookimpl
     from arena_plugins.manager import game_spec, load_bot, load_game
     from arena_plugins.spec import OptionReader, Spec
@@ -70,12 +71,14 @@ __all__ = [
     "load_bot",
     "load_game",
     "load_onnx",
+    "require_modules",
 ]
 
 # Each name is loaded at its first use: a bot pays for no conformance kit, `arena --help` for no manager.
 _HOMES = {
     "conformance": {"Check", "assert_conforms", "check_bot", "check_game"},
     "contract": {"Bot", "Game", "Limit", "Outcome", "PlayResult", "State", "Symmetry", "Termination"},
+    "extras": {"require_modules"},
     "hookspecs": {"hookimpl"},
     "manager": {"game_spec", "load_bot", "load_game"},
     "spec": {"OptionReader", "Spec"},

@@ -5,6 +5,7 @@ It runs under `-S`, where only the standard library can be imported at first.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -35,6 +36,10 @@ def extended(path: Sequence[str], more: Sequence[str]) -> list[str]:
 def main() -> None:
     """Serve until the arena quits; a bot's SystemExit ends the process with its own code."""
     reader, writer = take_descriptors()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a bot printed before it was killed is what its author wants to see.
+            stream.reconfigure(line_buffering=True)
     sys.path[:] = extended(sys.path, json.loads(sys.argv[1])["path"])
     from arena_plugins.host import serve
 

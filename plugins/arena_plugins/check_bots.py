@@ -77,7 +77,9 @@ def refuses_options(test: BotUnderTest) -> str:
         test.factory(test.game, _SEED, {**test.options, "no-such-option": "1"})
     except OptionError as error:
         return str(error)
-    raise ConformanceError("no-such-option=1 was accepted; end reading with OptionReader.done()")
+    raise ConformanceError(
+        "no-such-option=1 was accepted; end reading with OptionReader.done(), or name no parameter options"
+    )
 
 
 def plays_legally(test: BotUnderTest) -> str:

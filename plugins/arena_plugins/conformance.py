@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from arena_plugins.check_bots import CHECKS as BOT_CHECKS
 from arena_plugins.check_bots import BotUnderTest
 from arena_plugins.check_games import CHECKS as GAME_CHECKS
 from arena_plugins.checks import Check, assert_conforms, run_checks
-from arena_plugins.manager import load_bot_plugin, load_game
+from arena_plugins.hookspecs import PROJECT
+from arena_plugins.manager import BOTS, Plugin, load_bot_plugin, load_game
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from arena_plugins.check_bots import Factory
     from arena_plugins.contract import Bot, Game
-    from arena_plugins.manager import Plugin
 
 __all__ = ["Check", "assert_conforms", "check_bot", "check_game"]
 
@@ -28,7 +29,7 @@ def check_game(game: Game) -> list[Check]:
 
 
 def check_bot(
-    bot: str | Factory,
+    bot: str | Factory | Callable[[Game, int], Bot],
     game: str | Game = "connect-four",
     *,
     options: Mapping[str, str] | None = None,
@@ -38,7 +39,7 @@ def check_bot(
     """Check a bot, in this process; what it raises while it is made or plays becomes a failed check.
 
     Args:
-        bot: the spec of an installed bot, or its `make_bot(game, seed, options)`.
+        bot: the spec of an installed bot, its hook `make_bot`, or a function of game, seed and options.
         game: what it is to play; a spec or a game.
         options: options for a `make_bot`; a spec has its own.
         seconds: time for one answer.
@@ -51,7 +52,7 @@ def check_bot(
     if isinstance(bot, str):
         factory, given = _by_spec(bot)
     else:
-        factory, given = bot, options or {}
+        factory, given = _by_hook(bot), options or {}
     test = BotUnderTest(factory, given, played, seconds, nodes)
     return run_checks(BOT_CHECKS, test)
 
@@ -67,3 +68,10 @@ def _by_spec(text: str) -> tuple[Factory, Mapping[str, str]]:
         return plugin().make_bot(game, seed, options)
 
     return make, spec.options
+
+
+def _by_hook(make: Factory | Callable[[Game, int], Bot]) -> Factory:
+    """Return a factory that calls a marked hook as the arena does, with the parameters that it names."""
+    if not hasattr(make, f"{PROJECT}_impl"):
+        return cast("Factory", make)
+    return Plugin(BOTS, make.__module__, SimpleNamespace(make_bot=make)).make_bot

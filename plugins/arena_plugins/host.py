@@ -7,7 +7,9 @@ bot refused an option, 1 when it could not start or the arena's line could not b
 from __future__ import annotations
 
 import os
+import sys
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -209,8 +211,10 @@ def serve(argument: str, reader: int, writer: int) -> int:
     host = Host(msgspec.json.decode(argument, type=Start))
     try:
         for line in read_lines(reader):
+            answers = host.handle(decode_arena(line))
+            _flush_prints()
             # At once, for the arena wakes up at each part.
-            _write(writer, b"".join(map(encode, host.handle(decode_arena(line)))))
+            _write(writer, b"".join(map(encode, answers)))
             if host.exit_code is not None:
                 return host.exit_code
     except ProtocolError as error:
@@ -219,6 +223,13 @@ def serve(argument: str, reader: int, writer: int) -> int:
     except BrokenPipeError:
         return 0  # the arena is gone
     return 0
+
+
+def _flush_prints() -> None:
+    """Write what the bot printed before its answer: then it counts for this ply, and no kill can lose it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # a bot may have put anything in their place
+            stream.flush()
 
 
 def _write(fd: int, data: bytes) -> None:

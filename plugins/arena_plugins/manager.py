@@ -23,7 +23,7 @@ from arena_plugins.entries import (
 )
 from arena_plugins.errors import OptionError, PluginError
 from arena_plugins.hookspecs import PROJECT
-from arena_plugins.spec import Spec
+from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +49,10 @@ __all__ = [
     "load_game",
     "load_plugin",
 ]
+
+
+_OPTIONS = "options"
+"""The parameter of every hook that a plugin without options leaves out."""
 
 
 class Plugin:
@@ -81,16 +85,19 @@ class Plugin:
                 f'the {noun} "{name}" has no hook {hook}; mark a function of that name @hookimpl'
             )
 
-    def make(self, **arguments: object) -> Any:  # noqa: ANN401 - what the group says
-        """Call the hook with its arguments by name.
+    def make(self, options: Mapping[str, str], **arguments: object) -> Any:  # noqa: ANN401 - what the group says
+        """Call the hook with those of its arguments that it names.
 
         Raises:
-            OptionError: the plugin refuses an option.
-            PluginError: the hook failed in another way; its exception is the cause.
+            OptionError: the plugin refuses an option, or there are options and its hook does not name them.
+            PluginError: the plugin says why it cannot be made, or the hook failed with another exception.
         """
+        (hook,) = self._hook.get_hookimpls()
+        if _OPTIONS not in hook.argnames:
+            OptionReader(f'the {noun_of(self.group)} "{self.name}"', options).done()
         try:
-            return self._hook(**arguments)
-        except OptionError:
+            return self._hook(**arguments, options=options)
+        except PluginError:
             raise
         except Exception as error:
             raise PluginError(
@@ -104,7 +111,7 @@ class Plugin:
             OptionError: the plugin refuses an option.
             PluginError: the hook failed, or gave something that cannot play.
         """
-        bot = self.make(game=game, seed=seed, options=options)
+        bot = self.make(options, game=game, seed=seed)
         if not callable(getattr(bot, "play", None)):
             raise PluginError(
                 f'the bot "{self.name}" made a {type(bot).__name__}, which has no play(state, limit)'
@@ -118,7 +125,7 @@ class Plugin:
             OptionError: the plugin refuses an option.
             PluginError: the hook failed, or gave something that is no `Game`.
         """
-        game = self.make(options=options)
+        game = self.make(options)
         if not isinstance(game, Game):
             raise PluginError(f'the game "{self.name}" made a {type(game).__name__}, which is no Game')
         return game
@@ -130,7 +137,7 @@ class Plugin:
             OptionError: the plugin refuses an option.
             PluginError: the hook failed, or gave something that cannot train or names no bot.
         """
-        trainer = self.make(options=options)
+        trainer = self.make(options)
         if not callable(getattr(trainer, "train", None)) or not isinstance(
             getattr(trainer, "bot", None), str
         ):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+import sysconfig
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from children import run_child
 from source_tree import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -22,6 +20,19 @@ class Built:
 
     sdist: Path
     wheel: Path
+
+
+@pytest.fixture(scope="session")
+def wheel_python(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of an environment with pip and the wheel; libraries come from outside."""
+    folder = tmp_path_factory.mktemp("wheel-only")
+    run_child([sys.executable, "-m", "venv", folder / "venv"], cwd=folder)
+    python = folder / "venv" / "bin" / "python"
+    run_child([python, "-m", "pip", "install", "--no-deps", "--no-index", built.wheel], cwd=folder)
+    paths = run_child([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], cwd=folder)
+    outer = Path(paths.stdout.strip()) / "outer.pth"
+    outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return python
 
 
 @pytest.fixture(scope="session")

@@ -285,3 +285,18 @@ def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game,
     assert (match["result"], match["plies"]) == ("*", 2)
     shown = CommandLine(tmp_path).objects("show", match["id"], "--db", tmp_path / "arena.db")
     assert shown[0]["actions"] == actions
+
+
+def test_a_bot_that_has_changed_is_announced(sit: Callable[..., Person], tmp_path: Path) -> None:
+    script = tmp_path / "bot.sh"
+    script.write_bytes((ROOT / "docs/examples/first-legal.sh").read_bytes())
+    errors: list[str] = []
+    for _ in range(3):
+        person = sit(f'exec:cmd="sh {script}"', "--game", "tic-tac-toe", "--opening", "b2")
+        person.prompt()
+        errors.append(person.leave()[1])
+        if len(errors) == 2:
+            with script.open("a") as file:
+                file.write("# better\n")
+    assert errors[0] == errors[1] == ""
+    assert "changed since it played in play-2: it is entered as a new competitor" in errors[2]

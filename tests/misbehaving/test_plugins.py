@@ -75,20 +75,23 @@ def seat_of(entry: str, *more_path: str) -> HostedSeat:
 @pytest.mark.parametrize(
     ("in_play", "reason"),
     [
-        ("raise RuntimeError('odd')", "Bad forfeits (bot_error)"),
-        ("action = True", "Bad forfeits (bot_error)"),
-        ("action = 3.0", "Bad forfeits (bot_error)"),
-        ("action = None", "Bad forfeits (bot_error)"),
-        ("action = 99", "Bad makes an illegal move"),
-        ("bytearray(1 << 40)", "Bad forfeits (oom)"),
-        ("sys.exit(3)", "Bad crashes (exit 3)"),
-        ("os._exit(7)", "Bad crashes (exit 7)"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "Bad crashes (SIGSEGV)"),
+        ("raise RuntimeError('odd')", "forfeits at ply 1: RuntimeError: odd in rogue.py:LINE (bot_error)"),
+        ("action = True", "forfeits at ply 1: the action is True, a bool (bot_error)"),
+        ("action = 3.0", "forfeits at ply 1: the action is 3.0 (float), not an integer (bot_error)"),
+        ("action = None", "forfeits at ply 1: the action is None (NoneType), not an integer (bot_error)"),
+        ("action = 99", "makes an illegal move at ply 1: action 99 (illegal_move)"),
+        ("bytearray(1 << 40)", "forfeits at ply 1: out of memory (oom)"),
+        ("sys.exit(3)", "crashes at ply 1: exit 3 (crash)"),
+        ("os._exit(7)", "crashes at ply 1: exit 7 (crash)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "crashes at ply 1: SIGSEGV (crash)"),
     ],
 )
 def test_a_fault_in_play(in_play: str, reason: str, tmp_path: Path, good: HostedSeat) -> None:
     result = play(good, tmp_path, in_play)
-    assert (result.reason, result.outcome, result.rated) == (reason, "second", True)
+    lines = (tmp_path / "rogue.py").read_text().splitlines()
+    number = next(at for at, line in enumerate(lines, 1) if line.strip() == in_play)
+    expected = f"Bad {reason.replace('LINE', str(number))}"
+    assert (result.reason, result.outcome, result.rated) == (expected, "second", True)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,8 @@ def test_it_forfeits_when_it_is_to_move(tier: Tier) -> None:
         assert (result.outcome, result.termination, result.fault) == ("first", "rules", None)
         return
     assert (result.outcome, result.termination, result.rated) == ("first", "pondering", True)
-    assert (result.reason, result.fault_player) == ("B forfeits (pondering)", 1)
+    assert result.fault_player == 1
+    assert result.reason.startswith("B forfeits at ply 4: it used ")
     # Its first wait was short; it is not asked again after the second.
     assert len(result.actions) == 3
     fault = cast("dict[str, object]", result.fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
+from arena.executor.preflight import describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
 from arena.executor.trial import run_kit
 from arena.executor.worker import Control, play_job
+from arena.installed import find_program
+from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
-from arena_plugins import Spec
+from arena_plugins import Spec, load_game
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
@@ -24,77 +28,18 @@ if TYPE_CHECKING:
 
 TIERS = [tier for tier in tiers_to_try() if tier > Tier.T1] or [Tier.T1]
 ROOT = Path(__file__).parents[2]
-SHELL = ROOT / "docs" / "examples" / "first-legal.sh"
-PYTHON = """
-import json, sys
-def say(**message): print(json.dumps(message), flush=True)
-for line in sys.stdin:
-    m = json.loads(line)
-    kind = m["type"]
-    if kind == "hello": say(type="hello", protocol=1, name="p", version="1", games=[], nonce=m["nonce"])
-    elif kind == "new_match": say(type="ready", match=m["match"], deterministic=True)
-    elif kind == "go": say(type="action", id=m["id"], action=m["legal"][0])
-    elif kind == "ping": say(type="pong", n=m["n"])
-    elif kind == "quit": break
-"""
-NODE = """
-const say = m => process.stdout.write(JSON.stringify(m) + "\\n");
-require("readline").createInterface({input: process.stdin}).on("line", line => {
-  const m = JSON.parse(line);
-  if (m.type === "hello") say({type: "hello", protocol: 1, name: "n", version: "1",
-                                   games: [], nonce: m.nonce});
-  else if (m.type === "new_match") say({type: "ready", match: m.match, deterministic: true});
-  else if (m.type === "go") say({type: "action", id: m.id, action: m.legal[0]});
-  else if (m.type === "ping") say({type: "pong", n: m.n});
-  else if (m.type === "quit") process.exit(0);
-});
-"""
-C = r"""
-#include <stdio.h>
-#include <string.h>
-#include <stdlib.h>
-static char line[1 << 20], text[256];
-static char *value(const char *key) {
-    char pattern[64]; snprintf(pattern, sizeof pattern, "\"%s\":", key);
-    char *at = strstr(line, pattern); int n = 0;
-    for (at += strlen(pattern); *at == '"' || *at == '['; at++);
-    while (n < 255 && !strchr("\",]}", *at)) text[n++] = *at++;
-    text[n] = 0; return text;
-}
-int main(void) {
-    while (fgets(line, sizeof line, stdin)) {
-        if (strstr(line, "\"type\":\"hello\"")) printf("{\"type\":\"hello\",\"protocol\":1,\"name\":\"c\",\"version\":\"1\",\"games\":[],\"nonce\":\"%s\"}\n", value("nonce"));
-        else if (strstr(line, "\"type\":\"new_match\"")) printf("{\"type\":\"ready\",\"match\":\"%s\",\"deterministic\":true}\n", value("match"));
-        else if (strstr(line, "\"type\":\"go\"")) { printf("{\"type\":\"action\",\"id\":\"%s\",", value("id")); printf("\"action\":%s}\n", value("legal")); }
-        else if (strstr(line, "\"type\":\"ping\"")) printf("{\"type\":\"pong\",\"n\":%s}\n", value("n"));
-        else if (strstr(line, "\"type\":\"quit\"")) return 0;
-        fflush(stdout);
-    }
-}
-"""  # noqa: E501 - a line for each message
-JAVA = r"""
-public class Bot {
-    static String line;
-    static String value(String key) {
-        int at = line.indexOf("\"" + key + "\":") + key.length() + 3;
-        while ("\"[".indexOf(line.charAt(at)) >= 0) at++;
-        int end = at;
-        while ("\",]}".indexOf(line.charAt(end)) < 0) end++;
-        return line.substring(at, end);
-    }
-    static void say(String text) { System.out.println("{" + text.replace('`', '"') + "}"); System.out.flush(); }
-    public static void main(String[] words) throws Exception {
-        var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-        while ((line = in.readLine()) != null) {
-            if (line.contains("\"type\":\"hello\"")) say("`type`:`hello`,`protocol`:1,`name`:`j`,`version`:`1`,`games`:[],`nonce`:`" + value("nonce") + "`");
-            else if (line.contains("\"type\":\"new_match\"")) say("`type`:`ready`,`match`:`" + value("match") + "`,`deterministic`:true");
-            else if (line.contains("\"type\":\"go\"")) say("`type`:`action`,`id`:`" + value("id") + "`,`action`:" + value("legal"));
-            else if (line.contains("\"type\":\"ping\"")) say("`type`:`pong`,`n`:" + value("n"));
-            else if (line.contains("\"type\":\"quit\"")) return;
-        }
-    }
-}
-"""  # noqa: E501 - a line for each message
+EXAMPLES = ROOT / "docs" / "examples"
+SHELL = EXAMPLES / "first-legal.sh"
+PYTHON = (EXAMPLES / "first-legal.py").read_text()
+UNBUFFERED = PYTHON.replace(
+    "print(json.dumps(message), flush=True)",
+    "[os.write(1, bytes([byte])) for byte in (json.dumps(message) + '\\n').encode()]",
+).replace("import sys", "import os\nimport sys")
+ONE_MATCH = PYTHON.replace('case "quit"', 'case "quit" | "match_over"').replace(
+    'case "new_match":',
+    'case "new_match":\n            sys.argv.append("began")\n            _, began = sys.argv',
+)
+FORGETS_TO_FLUSH = PYTHON.replace(", flush=True", "")
 
 
 def run(*words: str | Path) -> None:
@@ -113,32 +58,64 @@ def python(folder: Path) -> list[str]:
     return ["python3", str(write(folder / "bot.py", PYTHON))]
 
 
+def by_env(folder: Path) -> list[str]:
+    return [str(write(folder / "bot.py", f"#!/usr/bin/env python3\n{PYTHON}"))]
+
+
+def shim(folder: Path) -> list[str]:
+    """Return a command whose interpreter is the script of a version manager, if `PATH` is asked first."""
+    manager = write(
+        folder / "shims" / "python3", '#!/usr/bin/env bash\nexec /opt/manager exec python3 "$@"\n'
+    )
+    os.environ["PATH"] = f"{manager.parent}{os.pathsep}{os.environ['PATH']}"
+    return python(folder)
+
+
+def unbuffered(folder: Path) -> list[str]:
+    return ["python3", str(write(folder / "bot.py", UNBUFFERED))]
+
+
+def one_match(folder: Path) -> list[str]:
+    return ["python3", str(write(folder / "bot.py", ONE_MATCH))]
+
+
 def environment(folder: Path) -> list[str]:
     run(sys.executable, "-m", "venv", "--without-pip", folder / "env")
     return [str(folder / "env" / "bin" / "python"), str(write(folder / "bot.py", PYTHON))]
 
 
-def node(folder: Path) -> list[str]:
-    return ["node", str(write(folder / "bot.js", NODE))]
+def node(_: Path) -> list[str]:
+    return ["node", str(EXAMPLES / "first-legal.js")]
 
 
-def compiled(folder: Path) -> list[str]:
-    run("gcc", "-o", folder / "bot", write(folder / "bot.c", C))
+def dynamic_c(folder: Path) -> list[str]:
+    run("gcc", "-o", folder / "bot", EXAMPLES / "first-legal.c")
+    return [str(folder / "bot")]
+
+
+def static_c(folder: Path) -> list[str]:
+    run("gcc", "-static", "-o", folder / "bot", EXAMPLES / "first-legal.c")
+    return [str(folder / "bot")]
+
+
+def rust(folder: Path) -> list[str]:
+    run("rustc", "-o", folder / "bot", EXAMPLES / "first-legal.rs")
     return [str(folder / "bot")]
 
 
 def java(folder: Path) -> list[str]:
-    run("javac", "-d", folder / "classes", write(folder / "Bot.java", JAVA))
-    return ["java", "-cp", str(folder / "classes"), "Bot"]
+    run("javac", "-d", folder / "classes", EXAMPLES / "FirstLegal.java")
+    return ["java", "-cp", str(folder / "classes"), "FirstLegal"]
 
 
 def jar(folder: Path) -> list[str]:
-    run("javac", "-d", folder / "classes", write(folder / "Bot.java", JAVA))
-    run("jar", "cfe", folder / "bot.jar", "Bot", "-C", folder / "classes", ".")
+    run("javac", "-d", folder / "classes", EXAMPLES / "FirstLegal.java")
+    run("jar", "cfe", folder / "bot.jar", "FirstLegal", "-C", folder / "classes", ".")
     return ["java", "-jar", str(folder / "bot.jar")]
 
 
 def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
     return path
@@ -150,32 +127,59 @@ TOOLS = {
     python: (),
     environment: (),
     node: ("node",),
-    compiled: ("gcc",),
+    dynamic_c: ("gcc",),
     java: ("java", "javac"),
     jar: ("java", "javac", "jar"),
+    static_c: ("gcc",),
+    rust: ("rustc",),
+    by_env: ("python3",),
+    shim: ("bash", "python3"),
+    unbuffered: (),
+    one_match: (),
 }
 KINDS = [kind for kind, tools in TOOLS.items() if all(map(shutil.which, tools))]
+ALIKE = (static_c, rust, by_env, shim, unbuffered, one_match)
+"""They read the same files as another kind does, so the tier that bots get by default says enough."""
+OWN = (dynamic_c, static_c, rust)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_program_passes_its_check_and_plays_in_every_tier(
-    kind: Callable[[Path], list[str]], tmp_path: Path
+    kind: Callable[[Path], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", os.environ["PATH"])
     (tmp_path / "bot").mkdir()
     spec = str(Spec("exec", {"cmd": shlex.join(kind(tmp_path / "bot"))}))
     checks = run_kit(spec, "tic-tac-toe", 0.2)
     assert [check for check in checks if not check.passed] == []
     assert len(checks) == 12
     (bot,) = resolve([spec], margin_ms=0)
-    runtime = describe_runtime(bot.runtime) if bot.runtime else ""
-    assert bool(runtime) == (kind not in (script, compiled))
-    for tier in TIERS:
+    for tier in TIERS[-1:] if kind in ALIKE else TIERS:
         settings = config(spec, "random", isolation=tier.value, require_tier=tier.value)
         sitting = Sitting(tmp_path / f"{tier}.db", settings)
         control = Control(lambda _: None)
-        record = play_job(sitting.jobs()[0], control)
+        # The second match finds the process of the first one, or the end of it.
+        records = [play_job(job, control) for job in sitting.jobs()[:2]]
         control.close()
         sitting.store.close()
-        assert (record.fault, record.rated, record.tier) == ("", True, tier.value)
-        ours = record.runtime_first if record.first == bot.record.identity else record.runtime_second
-        assert ours == runtime
+        for record in records:
+            assert (record.fault, record.rated, record.tier) == ("", True, tier.value)
+            ours = record.runtime_first if record.first == bot.record.identity else record.runtime_second
+            assert ours == ("" if kind in OWN else describe_runtime(_runs(kind)))
+
+
+def _runs(kind: Callable[[Path], list[str]]) -> str:
+    """Return the program of this machine that runs a kind, by its path."""
+    if kind is environment:
+        return sys.executable
+    names = {"node": "node", "java": "java", "jar": "java", "shell": "sh", "script": "sh"}
+    return str(find_program(names.get(kind.__name__, "python3")))
+
+
+def test_a_program_that_forgets_to_flush_is_refused_and_told_so(tmp_path: Path) -> None:
+    bot = write(tmp_path / "bot.py", FORGETS_TO_FLUSH)
+    (entered,) = resolve([str(Spec("exec", {"cmd": f"python3 {bot}"}))], margin_ms=0)
+    control = TimeControl.parse(None, 1, None)
+    fault = preflight(entered, load_game("tic-tac-toe"), control, tier=TIERS[-1], init_s=1.5)
+    assert fault is not None
+    assert "must flush its output after every line" in describe_fault(fault)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,26 +50,28 @@ def play(name: str, good: HostedSeat, control: TimeControl = GENEROUS, move: int
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("act-99", "Bad makes an illegal move"),
-        ("two-answers", "Bad forfeits (protocol_order)"),
-        ("close-stdout", "Bad crashes (it closed its output)"),
-        ("close-stdin", "Bad crashes (it closed its input)"),
-        ("exit-0", "Bad crashes (exit 0)"),
-        ("system-exit", "Bad crashes (exit 5)"),
-        ("os-exit", "Bad crashes (exit 7)"),
-        ("segv", "Bad crashes (SIGSEGV)"),
-        ("kill", "Bad crashes (SIGKILL)"),
-        ("die-after-answer", "Bad crashes (exit 4)"),
+        ("act-99", "Bad makes an illegal move at ply 3: action 99999 (illegal_move)"),
+        ("two-answers", "Bad forfeits at ply 5: it spoke out of turn (protocol_order)"),
+        ("close-stdout", "Bad crashes at ply 3: it closed its output (crash)"),
+        ("close-stdin", "Bad crashes at ply 5: it closed its input (crash)"),
+        ("exit-0", "Bad crashes at ply 3: exit 0 (crash)"),
+        ("system-exit", "Bad crashes at ply 3: exit 5 (crash)"),
+        ("os-exit", "Bad crashes at ply 3: exit 7 (crash)"),
+        ("segv", "Bad crashes at ply 3: SIGSEGV (crash)"),
+        ("kill", "Bad crashes at ply 3: SIGKILL (crash)"),
+        ("die-after-answer", "Bad crashes at ply 5: exit 4 (crash)"),
         # Its child keeps the pipes open, so there is no end of output; the end of the process is enough.
-        ("orphan", "Bad crashes (exit 5)"),
-        ("memory-touched", "Bad forfeits (oom)"),
+        ("orphan", "Bad crashes at ply 3: exit 5 (crash)"),
+        # The arena sees that it holds too much, or the kernel ends it first.
+        ("memory-touched", "Bad forfeits at ply 3: * (oom)"),
         ("resign", "Bad resigns"),
     ],
 )
 def test_a_verdict_in_words(name: str, reason: str, good: HostedSeat) -> None:
     result = play(name, good)
 
-    assert (result.reason, result.outcome, result.rated) == (reason, "second", True)
+    assert fnmatchcase(result.reason, reason)
+    assert (result.outcome, result.rated) == ("second", True)
 
 
 def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +83,7 @@ def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
     result = play("thread-bomb", good)
 
-    assert result.reason == "Bad crashes (it has more than 128 threads and processes)"
+    assert result.reason == "Bad crashes at ply 3: it has more than 128 threads and processes (crash)"
 
 
 def test_a_late_bot(good: HostedSeat) -> None:
@@ -91,7 +94,7 @@ def test_a_late_bot(good: HostedSeat) -> None:
     assert result.fault["limit_ms"] == 300
     assert result.fault["overrun_ms"] == pytest.approx(elapsed - 300, abs=0.01)
     assert isinstance(result.fault["sched_lag_ms"], float)
-    assert result.reason == f"Bad loses on time ({round(elapsed - 300)} ms over)"
+    assert result.reason == f"Bad loses on time at ply 3: {round(elapsed - 300)} ms over (time_move)"
 
 
 @pytest.mark.parametrize("name", ["late-illegal", "full-column"])

@@ -133,6 +133,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     was killed. It passes where it plays on or stops with a reason, and fails where it hangs or dies without a
     word.
     """
+    from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor.checked import keep, summary
@@ -152,12 +153,13 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
         return
     competitor = resolve([bot], margin_ms=0, keep=False)[0]
     checks: list[Check] = []
+    stderr: list[str] = []
 
     def tell(done: Check) -> None:
         checks.append(done)
         say(f"{'PASS' if done.passed else 'FAIL'} {done.number:2} {done.title} ({done.detail})")
 
-    for done in run_kit(bot, game, seconds):
+    for done in run_kit(bot, game, seconds, on_failure=stderr.append):
         tell(done)
     if hostile and checks[0].passed:
         for done in run_hardships(bot, game, seconds=seconds, first_number=len(checks) + 1):
@@ -165,6 +167,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     keep(summary(bot, competitor.record.identity, game, time.time(), checks))
     failed = sum(not done.passed for done in checks)
     if failed:
+        print_failure(competitor.label, "\n".join(stderr))
         raise BotFailedError(f"{bot} failed {failed} of the checks above")
     say(f"{bot} keeps the contract in {game}")
 
@@ -185,7 +188,7 @@ def new(name: str, *, into: Path | None) -> None:
     folder = into or Path(name)
     for path in write_skeleton(name, folder):
         say(str(path))
-    say(f"next: cd {folder} && pip install -e . && pytest && arena bots check {name}", err=True)
+    say(f"next: cd {folder} && pip install -e '.[test]' && pytest && arena bots check {name}", err=True)
 
 
 def _try_arena(game: str, only: tuple[str, ...]) -> None:

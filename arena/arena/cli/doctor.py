@@ -48,7 +48,7 @@ def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> Non
     from arena.sandbox.tier import Tier
 
     names = names_in(file) if file else {}
-    grades = [run_attacks(tier) for tier in (Tier.T1, Tier.T2, Tier.T3)]
+    grades = run_attacks([Tier.T1, Tier.T2, Tier.T3])
     rows = attack_rows(grades)
     if file:
         rows += own_rows(grades, file, names)

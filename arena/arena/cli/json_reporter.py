@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class JsonReporter(Reporter):
-    """Objects of type begun, bot_changed, match_started, match_finished, encounter, rating, at last ended."""
+    """Objects begun, bot_changed, match_started, match_finished, encounter, rating, refused and ended."""
 
     @override
     def begin(self) -> None:
@@ -82,6 +82,8 @@ class JsonReporter(Reporter):
             self._emit("encounter", encounter_object(a, b, results.met))
         for row in rating_objects(results.tables):
             self._emit("rating", row)
+        for bot in self.held.refused:
+            self._emit("refused", {"bot": bot.bot, "cause": bot.why})
         resume = None if ended.state == "finished" else f"arena resume {self.held.record.name}"
         self._emit("ended", {**msgspec.structs.asdict(ended), "resume": resume})
 

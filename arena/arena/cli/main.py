@@ -46,6 +46,7 @@ for command in (
     results.crosstable,
     matches.games,
     matches.show,
+    matches.logs,
     watch.replay,
     matches.verify,
     export.export,

@@ -1,4 +1,4 @@
-"""`arena games`, `show` and `verify`: stored matches."""
+"""`arena games`, `show`, `logs` and `verify`: stored matches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand
 
-from arena.cli.exits import Exit
+from arena.cli.exits import Exit, NotFoundError
 from arena.cli.filters import check_names, match_filter_options
 from arena.cli.options import db_option, format_option
 from arena.cli.stored import find_match
@@ -22,9 +22,9 @@ _COLUMNS = {
     "first": "First",
     "second": "Second",
     "result": "Result",
-    "termination": "End",
     "plies": "Plies",
     "started_at": "Begun",
+    "reason": "End",
 }
 
 
@@ -92,13 +92,52 @@ def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> 
     with open_store(db, read_only=True) as store:
         match = find_match(store, int(what)) if what.isdecimal() else None
         if match is not None and not config:
-            show_match(match, form)
+            show_match(store, match, form)
             return
         record = find_tournament(store, match.tournament_name if match else what, unfinished=False)
         if config:
             say_whole(record.config)
         else:
             show_tournament(store, record, form)
+
+
+@click.command(cls=RichCommand)
+@click.argument("address")
+@click.option("--bot", metavar="LABEL", help="Only what this bot printed.")
+@db_option
+def logs(address: str, *, bot: str | None, db: str | None) -> None:
+    """Print what bots wrote to stdout and stderr: in a tournament, NAME, or in a match, NAME/89 or 20417.
+
+    Each line is headed by the number of the match and of the ply; ply 0 is before the first question.
+    --bot-output of tournament and match says of which matches it is kept.
+    """
+    from arena.cli.output import say
+    from arena.cli.stored import find_address
+    from arena.executor.prints import prints_path, read_prints
+    from arena.home import open_store
+    from arena_plugins.spec import nearest
+
+    with open_store(db, read_only=True) as store:
+        record, number = find_address(store, address)
+        labels = [entrant.label for entrant in store.entrants(record.id)]
+    if bot is not None and bot not in labels:
+        raise NotFoundError(
+            f'no bot "{bot}" in {record.name}{nearest(bot, labels)} (there are {", ".join(labels)})'
+        )
+    num_lines = 0
+    for label in labels if bot is None else [bot]:
+        for count, line in enumerate(read_prints(record.name, label, number)):
+            if not count:
+                say(f"== {label} ({prints_path(record.name, label)})", err=True)
+            say(line)
+            num_lines += 1
+    if not num_lines:
+        what = record.name if number is None else f"{record.name}/{number}"
+        say(
+            f"nothing is kept of what bots printed in {what}; of more than 50 matches only those with a "
+            "fault are kept, unless --bot-output all is given",
+            err=True,
+        )
 
 
 @click.command(cls=RichCommand)

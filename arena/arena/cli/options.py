@@ -123,6 +123,11 @@ _TOURNAMENT = (
         default=None,
         help="Keep what is said with bots in ARENA_HOME/logs, of all matches; of faults it is kept anyway.",
     ),
+    _output(
+        "--bot-output",
+        type=click.Choice(["all", "faults", "none"]),
+        help="Of which matches the prints of bots are kept.  [default: all of up to 50, else faults]",
+    ),
     _output("--event", metavar="TEXT", help="Written into records."),
     _output("--site", metavar="TEXT", help="Written into records."),
     _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),

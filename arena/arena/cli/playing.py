@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.play.config import PlayConfig
+    from arena.tournament.changes import BotChange
     from arena_db.records import TournamentRecord
 
 
@@ -48,8 +49,11 @@ def play_by_lines(db: str | None, words: Sequence[str]) -> int:
     except PlayEndedError as error:
         say(f"arena: {error}", err=True)
         return error.status if error.status > 0 else Exit.RUN_ERROR
+    for sentence in link.news:
+        say(sentence, err=True)
     return PlainPlay(link, record, sys.stdin).run()
 
 
-def _tell(record: TournamentRecord) -> None:
-    emit_object("begun", {"tournament": record.name, "kind": record.type, "game": record.game})
+def _tell(record: TournamentRecord, changed: Sequence[BotChange] = ()) -> None:
+    news = [str(change) for change in changed]
+    emit_object("begun", {"tournament": record.name, "kind": record.type, "game": record.game, "news": news})

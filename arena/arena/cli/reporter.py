@@ -11,8 +11,9 @@ from arena.tournament.events import MatchFinished, MatchStarted, Notice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from arena.entrants import LeftOut
     from arena.leaderboard.crosstable import Crosstable
     from arena.leaderboard.encounter import Scores
     from arena.leaderboard.tables import Table
@@ -36,6 +37,8 @@ class Held(NamedTuple):
     """Gives the standings as they are."""
     quiet: bool
     """Whether only what came of it is shown."""
+    refused: Sequence[LeftOut] = ()
+    """Bots that take no part, though they were to."""
 
     @property
     def is_match(self) -> bool:

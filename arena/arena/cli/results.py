@@ -63,7 +63,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
         drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
         book = Book(drawn)
         book.update(store)
-        board = views.Leaderboard(tallies, store.bots(), game, chosen, book)
+        board = views.Leaderboard(tallies, store.bots(), game, chosen, book, store.labels())
         tables = board.tables(fixed, num_samples=bootstrap)
     if form == "table":
         mixed = (

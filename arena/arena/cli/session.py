@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from arena.cli.configuration import concurrency
 from arena.cli.exits import BotFailedError, Exit
+from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
 from arena.cli.stored import check_new_name, find_tournament
 from arena.cli.text_reporter import TextReporter
-from arena.errors import OptionError, PluginError
+from arena.entrants import LeftOut
+from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
@@ -25,7 +28,7 @@ from arena.leaderboard.tables import widest_error
 from arena.leaderboard.views import standings
 from arena.tournament.changes import changes
 from arena.tournament.hold import hold
-from arena.tournament.plan import enlarge, make_plan, restore_plan, store_plan
+from arena.tournament.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
     from arena.entrants import Competitor
-    from arena.referee.seats import Fault
     from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.plan import Plan
@@ -73,11 +75,16 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     plan = make_plan(config)
     if dry_run:
         print_plan(plan, sitting.form)
+        for bot in plan.left_out:
+            say(f"warning: {bot.bot} is refused: {bot.why}", err=True)
         return Exit.COMPLETE
     num_workers = concurrency(plan.config)
     with open_store(sitting.db, fast=sitting.fast) as store:
         check_new_name(store, plan.config.name)
-        check_bots(plan)
+        try:
+            plan = leave_out(plan, check_bots(plan))
+        except ConfigError as error:
+            raise BotFailedError(str(error)) from error
         changed = changes(store, plan.competitors)
         return _play(store, store_plan(store, plan), plan, num_workers, sitting, changed)
 
@@ -96,7 +103,8 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         if again.rounds is None and record.num_done == record.num_planned:
             say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
         else:
-            check_bots(plan)
+            # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
+            plan = plan._replace(left_out=tuple(check_bots(plan)))
         if again.rounds is not None:
             plan = enlarge(store, record, plan, again.rounds)
             record = find_tournament(store, record.name, unfinished=False)
@@ -114,36 +122,58 @@ def _check_place(sitting: Sitting) -> None:
         check_replaceable(sitting.pgnout)
 
 
-def check_bots(plan: Plan) -> None:
+def check_bots(plan: Plan) -> list[LeftOut]:
     """Start every bot once, though it plays under several labels, and let it answer one position.
+
+    Returns:
+        The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
 
     Raises:
         OptionError: a bot refuses an option.
         BotFailedError: a bot does not start, or does not answer.
     """
-    different = {(each.record.identity, each.spec, each.limit): each for each in reversed(plan.competitors)}
-    for competitor in reversed(different.values()):
-        try:
-            fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
-        except OptionError:
+    refused: list[LeftOut] = []
+    known: dict[object, str] = {}
+    for seat, competitor in enumerate(plan.competitors):
+        key = (competitor.record.identity, competitor.spec, competitor.limit)
+        if key not in known:
+            known[key] = _refusal(competitor, plan)
+        if known[key]:
+            refused.append(LeftOut(seat, competitor.label, known[key]))
+    return refused
+
+
+def _refusal(competitor: Competitor, plan: Plan) -> str:
+    """Return why a bot cannot take part; empty if it can.
+
+    Raises:
+        OptionError: it refuses an option, and that stops the tournament.
+        BotFailedError: it does not start or does not answer, and that stops the tournament.
+    """
+    skips = plan.config.on_preflight == "skip"
+    try:
+        fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
+    except OptionError as error:
+        if not skips:
             raise
-        except PluginError as error:
-            raise _failed(competitor, str(error)) from error
-        if fault is not None:
-            raise _explained(competitor, fault)
-
-
-def _explained(competitor: Competitor, fault: Fault) -> OptionError | BotFailedError:
-    if is_refused_option(fault):
-        _, _, refusal = str(fault.detail.get("cause")).partition(": ")
-        return OptionError(refusal)
-    return _failed(competitor, describe_fault(fault))
-
-
-def _failed(competitor: Competitor, why: str) -> BotFailedError:
-    return BotFailedError(
+        return str(error)
+    except PluginError as error:
+        why = str(error)
+    else:
+        if fault is None:
+            return ""
+        why = describe_fault(fault)
+        if is_refused_option(fault):
+            why = str(fault.detail.get("cause")).partition(": ")[2]
+            if not skips:
+                raise OptionError(why)
+        else:
+            print_failure(competitor.label, str(fault.detail.get("stderr") or ""))
+    if skips:
+        return why
+    raise BotFailedError(
         f"{competitor.label} failed before the tournament: {why}; no match was played "
-        f"(arena bots check {competitor.record.spec} tells more)"
+        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
     )
 
 
@@ -168,11 +198,14 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         scores,
         lambda: standings(store, tournament, book=book),
         sitting.quiet,
+        plan.left_out,
     )
     reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
     reporter.begin()
     for change in changed:
         reporter.changed(change)
+    for bot in plan.left_out:
+        reporter.warn(f"{bot.bot} is refused: {bot.why}")
     for note in plan.notes:
         reporter.remark(note)
     if sitting.fast:

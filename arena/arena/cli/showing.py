@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import click
@@ -17,23 +18,34 @@ from arena.leaderboard.views import standings
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.analysis import Analysis, Ply
-    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game, State
 
 _COLUMNS = {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Value"}
+_SAID = {"depth": "Depth", "nodes": "Nodes", "pv": "Line", "text": "Text"}
+"""Columns that are shown where any bot said such a thing."""
+_MAX_LINE = 8
+"""Moves of a line that are shown; JSON has all."""
 
 
-def show_match(match: StoredMatch, form: str) -> None:
-    """Print one match: who, when, how it ended, its last board and all moves."""
+def show_match(store: Store, match: StoredMatch, form: str) -> None:
+    """Print one match: who, when, how it ended, its last board, all moves and what the bots said of them."""
+    remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     if form != "table":
-        emit_one("match", stored_match_object(match) | {"analysis": analysis_object(_analysis(match))}, form)
+        said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
+        judged = analysis_object(_analysis(match))
+        emit_one("match", stored_match_object(match) | {"remarks": said, "analysis": judged}, form)
         return
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
-    say(f"{match.reason}; {match.termination}, {len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
+    # The sentence about a forfeit ends with the termination.
+    termination = "" if f"({match.termination})" in match.reason else f"{match.termination}, "
+    say(f"{match.reason}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
         f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}"
         f"{'' if match.rated else ', unrated'}"
@@ -41,19 +53,7 @@ def show_match(match: StoredMatch, form: str) -> None:
     say(f"seeds {match.seed_first} {match.seed_second}")
     say(_how_it_was_run(match))
     _print_board(game, states[-1], states[-2] if match.actions else None)
-    print_table(
-        [
-            {
-                "ply": ply + 1,
-                "side": "XO"[states[ply].current_player],
-                "move": game.move(states[ply], action),
-                "ms": match.times_ms[ply],
-                "value": _claim(match.values[ply]),
-            }
-            for ply, action in enumerate(match.actions)
-        ],
-        _COLUMNS,
-    )
+    _print_plies(game, states, match, remarks)
     analysis = _analysis(match)
     if analysis is not None:
         _print_analysis(game, states, match, analysis)
@@ -61,7 +61,46 @@ def show_match(match: StoredMatch, form: str) -> None:
         click.echo("Evidence of the fault:")
         evidence: dict[str, object] = msgspec.json.decode(match.fault)
         for key, value in evidence.items():
-            say(f"  {key}: {value}")
+            first, *more = str(value).splitlines() or [""]
+            if more:
+                # A traceback has a shape, which its author reads: each line stays one.
+                first, more = "", [first, *more]
+            say(f"  {key}: {first}".rstrip())
+            for line in more:
+                say(f"    {line}")
+
+
+def _print_plies(
+    game: Game, states: list[State], match: StoredMatch, remarks: Sequence[Remark | None]
+) -> None:
+    """Print a line for each ply; the opening's took no time, and no bot said anything of them."""
+    rows: list[dict[str, object]] = [
+        {
+            "ply": ply + 1,
+            "side": "XO"[states[ply].current_player],
+            "move": game.move(states[ply], action),
+            "ms": "opening" if ply < match.num_opening else match.times_ms[ply],
+            "value": _claim(match.values[ply]),
+            "depth": remark and remark.depth,
+            "nodes": remark and remark.nodes,
+            "pv": remark and remark.pv and _line(game, states[ply], remark.pv),
+            "text": remark and remark.text,
+        }
+        for ply, (action, remark) in enumerate(zip(match.actions, remarks, strict=True))
+    ]
+    said = {key: header for key, header in _SAID.items() if any(row[key] is not None for row in rows)}
+    print_table(rows, _COLUMNS | said)
+
+
+def _line(game: Game, state: State, actions: Sequence[int]) -> str:
+    """Write the line of a search as moves, as far as the rules allow them."""
+    moves: list[str] = []
+    for action in actions[:_MAX_LINE]:
+        if state.is_terminal or action not in state.legal_actions:
+            return " ".join([*moves, f"({action} is not legal)"])
+        moves.append(game.move(state, action))
+        state = state.child(action)
+    return " ".join([*moves, "..."] if len(actions) > _MAX_LINE else moves)
 
 
 def replay_match(match: StoredMatch) -> None:

@@ -61,6 +61,29 @@ def check_new_name(store: Store, name: str) -> None:
         )
 
 
+def find_address(store: Store, address: str) -> tuple[TournamentRecord, int | None]:
+    """Find what an address names: a tournament, and the planned number of a match in it if it names one.
+
+    Addresses are `NAME`, `NAME/89`, and `#20417` or `20417`, the number of a stored match.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    number = address.removeprefix("#")
+    if number.isdecimal() and number.isascii():
+        match = find_match(store, int(number))
+        return find_tournament(store, match.tournament_name, unfinished=False), match.number
+    name, _, within = address.rpartition("/")
+    if name and within.isdecimal() and within.isascii() and store.tournament(address) is None:
+        record = find_tournament(store, name, unfinished=False)
+        if not 1 <= int(within) <= record.num_planned:
+            raise NotFoundError(
+                f"no match {within} in {record.name}; its matches are numbered 1 to {record.num_planned}"
+            )
+        return record, int(within)
+    return find_tournament(store, address, unfinished=False), None
+
+
 def find_match(store: Store, number: int) -> StoredMatch:
     """Find a match by its number.
 

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     metavar="N",
     help="In a gauntlet, how many of the first bots meet all others.  [default: 1]",
 )
+@click.option(
+    "--on-preflight",
+    cls=RichOption,
+    panel="Matches",
+    type=click.Choice(["stop", "skip"]),
+    help="Stop if a bot fails before the first match, or leave it out.  [default: stop]",
+)
 @tournament_options
 @sitting_options
 def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:

@@ -15,7 +15,7 @@ from arena.errors import ArenaError, ConfigError
 
 if TYPE_CHECKING:
     from arena.training.runs import Order, RunSettings
-    from arena.training.session import Product, Wishes
+    from arena.training.session import Product
 
 _OPTIONS = (
     click.option(
@@ -42,10 +42,8 @@ _OPTIONS = (
     click.option(
         "--matches",
         type=click.IntRange(min=2),
-        default=200,
-        show_default=True,
         metavar="N",
-        help="With each of them.",
+        help="With each of them.  [default: 200]",
     ),
     db_option,
     click.option("--quiet", is_flag=True, help="Print what comes of it only."),
@@ -68,7 +66,7 @@ def train(  # noqa: PLR0913 - one parameter an option
     data: Path | None,
     keeps_matches: bool,
     evaluate: tuple[str, ...],
-    matches: int,
+    matches: int | None,
     db: str | None,
     quiet: bool,
 ) -> Exit:
@@ -77,7 +75,6 @@ def train(  # noqa: PLR0913 - one parameter an option
     Ctrl-C keeps a checkpoint; --resume RUN goes on exactly there. Without TRAINER and --resume: the trainers.
     """
     from arena.training.runs import Order
-    from arena.training.session import Wishes
 
     if not words and resume is None:
         return _list_trainers()
@@ -93,33 +90,30 @@ def train(  # noqa: PLR0913 - one parameter an option
         name=name,
         start=start,
         command=_command(words, recipe=recipe, game=game, seed=seed, budget=budget, start=start),
-    )
-    wishes = Wishes(
-        out=None if out is None else out.absolute(),
+        out=out,
         opponents=evaluate,
         matches=matches,
-        db=db,
         keeps_matches=keeps_matches,
     )
-    folder, settings = _begin(order, wishes) if resume is None else _go_on(resume, order, wishes)
-    return _sit(folder, settings, wishes, quiet=quiet)
+    folder, settings = _begin(order) if resume is None else _go_on(resume, order)
+    return _sit(folder, settings, db, quiet=quiet)
 
 
 for _option in reversed(_OPTIONS):
     train = _option(train)
 
 
-def _begin(order: Order, wishes: Wishes) -> tuple[Path, RunSettings]:
+def _begin(order: Order) -> tuple[Path, RunSettings]:
     from arena.training.runs import make_folder, settle
     from arena.training.session import check
 
     settings = settle(order)
     # Nothing is written for a trainer that refuses its options.
-    check(settings, wishes)
+    check(settings)
     return make_folder(settings, order.name), settings
 
 
-def _go_on(name: str, order: Order, wishes: Wishes) -> tuple[Path, RunSettings]:
+def _go_on(name: str, order: Order) -> tuple[Path, RunSettings]:
     import msgspec
 
     from arena.training.runs import find_run, same_options, write_settings
@@ -138,14 +132,14 @@ def _go_on(name: str, order: Order, wishes: Wishes) -> tuple[Path, RunSettings]:
     ):
         if asked not in {None, was}:
             raise ConfigError(f"the run {name} was begun with {option} {was}; to change it begin another run")
-    check(settings, wishes)
-    if order.budget is not None and order.budget != settings.budget:
-        settings = msgspec.structs.replace(settings, budget=order.budget)
-        write_settings(folder, settings)
-    return folder, settings
+    changed = msgspec.structs.replace(settings, **order.wishes())
+    check(changed)
+    if changed != settings:
+        write_settings(folder, changed)
+    return folder, changed
 
 
-def _sit(folder: Path, settings: RunSettings, wishes: Wishes, *, quiet: bool) -> Exit:
+def _sit(folder: Path, settings: RunSettings, db: str | None, *, quiet: bool) -> Exit:
     from arena.cli.training_view import view_of
     from arena.training.context import Stopped
     from arena.training.runs import drop_if_empty
@@ -155,7 +149,7 @@ def _sit(folder: Path, settings: RunSettings, wishes: Wishes, *, quiet: bool) ->
     say(f"{folder.name}: {settings.trainer}{recipe}, {settings.game}, seed {settings.seed}", err=True)
     try:
         with view_of(quiet=quiet) as view:
-            product = sit(folder, settings, view, wishes)
+            product = sit(folder, settings, view, db=db)
     except Stopped:
         say(f"Training was stopped. To go on: arena train --resume {folder.name}", err=True)
         return Exit.STOPPED

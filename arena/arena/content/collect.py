@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from arena.content.links import follow
 from arena.errors import PluginError
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ MAX_DEPTH = 32
 """Folders above a file."""
 _SKIPPED = frozenset(
     {
-        *("__pycache__", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
+        *("__pycache__", "__MACOSX", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
     }
 )
 """Folders that tools write: their contents change without the bot."""
-_LITTER = re.compile(r"\.DS_Store|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
+_LITTER = re.compile(r"\.DS_Store|\._.*|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
 """Files that editors and file managers leave."""
 _VENV = "pyvenv.cfg"
 _WAY_OUT = "name a smaller folder, or only the files the bot needs"
@@ -51,25 +52,35 @@ class Collection:
         """Add a file; a link stands for the file it names. A path that is taken keeps its first file.
 
         Raises:
-            PluginError: it is missing, unreadable or no regular file, or a bound is exceeded.
+            PluginError: it is missing, unreadable, no regular file or behind a link that `follow` refuses, or
+                a bound is exceeded.
         """
-        self._add(path, Path(os.path.realpath(source)))
+        self._add(path, follow(self.what, source))
 
-    def add_tree(self, prefix: str, folder: Path, *, keeps: Callable[[str], bool] = lambda _: True) -> None:
+    def add_tree(
+        self,
+        prefix: str,
+        folder: Path,
+        *,
+        keeps: Callable[[str], bool] = lambda _: True,
+        within: Path | None = None,
+    ) -> None:
         """Add all files below a folder, without version control, virtual environments and caches of tools.
 
-        A link is copied as what it names, which must lie in `folder` too.
+        A link is copied as what it names, which must lie in `within`.
 
         Args:
             prefix: path of the folder in the content; empty for the content itself.
             folder: where the files lie.
             keeps: told each path relative to `folder`; False leaves that file or folder out.
+            within: a folder above it; None for `folder` itself.
 
         Raises:
             PluginError: a file is unreadable, a device or a link that leads out, or a bound is exceeded.
         """
-        inside = Path(os.path.realpath(folder))
-        waiting = [("", inside)]
+        root = follow(self.what, folder)
+        inside = root if within is None else follow(self.what, within)
+        waiting = [("", root)]
         while waiting:
             below, place = waiting.pop()
             for entry in self._children(place):

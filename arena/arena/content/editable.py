@@ -1,4 +1,4 @@
-"""Reads what editable installs leave behind without running it: path files and setuptools' finders."""
+"""Reads what editable installs leave behind without running it: path files, finders, trees of links."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _FINDER = "__editable___"
 """How the name of setuptools' module begins that maps names of modules to places."""
 _MAPPING = "MAPPING"
+_REDIRECTOR = "_editable_impl_"
+"""How the name of a module begins that calls `map_module(NAME, PLACE)` of the library editables."""
+_LINK_TREE = "__editable__."
+"""How the name of the folder in `build` of a project begins that setuptools' strict mode fills with links."""
+_MADE = (_FINDER, _LINK_TREE, _REDIRECTOR)
 _MAX_SOURCE = 4 << 20
 """Bytes of a module that is looked through for imports."""
 _UNREADABLE = (OSError, SyntaxError, ValueError, RecursionError, MemoryError)
@@ -38,21 +43,60 @@ def linked_folders(files: Iterable[Path]) -> list[str]:
     return found
 
 
+def is_made(name: str) -> bool:
+    """Return whether a file of site-packages has a name that editable installs give to theirs."""
+    return name.endswith(".pth") or name.startswith(_MADE)
+
+
 def mapped_modules(files: Iterable[Path]) -> dict[str, Path]:
-    """Return where modules lie by setuptools' finders among `files`: a folder, or a file without suffix."""
+    """Return where modules lie by the finders among `files`: a folder, or a file perhaps without suffix."""
     found: dict[str, Path] = {}
     for file in files:
-        if not file.name.startswith(_FINDER) or file.suffix != ".py":
+        if file.suffix != ".py":
             continue
-        for statement in _parse(file).body:
-            if isinstance(statement, ast.AnnAssign):
-                targets, value = [statement.target], statement.value
-            elif isinstance(statement, ast.Assign):
-                targets, value = statement.targets, statement.value
-            else:
+        if file.name.startswith(_FINDER):
+            found |= _mapping(_parse(file))
+        elif file.name.startswith(_REDIRECTOR):
+            found |= _redirected(_parse(file))
+    return found
+
+
+def project_of_links(place: Path) -> Path | None:
+    """Return the project that a tree of links stands for; None for a place that is not in one."""
+    tree = next((folder for folder in place.parents if folder.name.startswith(_LINK_TREE)), None)
+    return None if tree is None else tree.parent.parent
+
+
+def _mapping(module: ast.Module) -> dict[str, Path]:
+    """Return the dictionary of one of setuptools' finders."""
+    found: dict[str, Path] = {}
+    for statement in module.body:
+        if isinstance(statement, ast.AnnAssign):
+            targets, value = [statement.target], statement.value
+        elif isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+        else:
+            continue
+        if value is not None and any(isinstance(to, ast.Name) and to.id == _MAPPING for to in targets):
+            found |= _literal(value)
+    return found
+
+
+def _redirected(module: ast.Module) -> dict[str, Path]:
+    """Return the arguments of the calls of `map_module`."""
+    found: dict[str, Path] = {}
+    for statement in module.body:
+        match statement:
+            case ast.Expr(
+                ast.Call(
+                    ast.Attribute(attr="map_module"),
+                    [ast.Constant(str(name)), ast.Constant(str(place))],
+                )
+            ):
+                path = Path(place)
+                found[name] = path.parent if path.name == "__init__.py" else path
+            case _:
                 continue
-            if value is not None and any(isinstance(to, ast.Name) and to.id == _MAPPING for to in targets):
-                found |= _literal(value)
     return found
 
 
@@ -65,7 +109,7 @@ def imported_modules(place: Path, folder: Path) -> list[str]:
 
 
 def _imports_of(file: Path) -> frozenset[str]:
-    status = file.lstat()
+    status = file.stat() if file.exists() else file.lstat()
     return _known_imports(file, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 

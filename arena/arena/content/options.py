@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.content.links import follow
 from arena.content.programs import FOLDER, place_words
 from arena.errors import OptionError
 from arena_plugins.program import CMD, is_file, split_command
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from arena.content.collect import Collection
 
-_HELPER = re.compile(r"with[0-9]*\Z")
+_MAY_BE_FOLDER = re.compile(r"(file|with[0-9]*)\Z")
+"""Options of the adapters for single files whose values name folders also without a `/`."""
 _OPTIONS = "options"
 """The folder of a content that holds the files of options."""
 
@@ -66,7 +68,7 @@ def place_options(
                     found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays one
         elif folder is not None and key == FOLDER:
             found.sources[key], found.copies[key] = folder, FOLDER
-        elif (place := _named(base, key, value)) is not None and (
+        elif (place := _named(collection.what, base, key, value)) is not None and (
             takes_folders or has_program or not place.is_dir()
         ):
             found.sources[key], found.copies[key] = place, _place(collection, key, place, folder)
@@ -94,16 +96,18 @@ def _program_folder(options: Mapping[str, str]) -> Path | None:
     return folder
 
 
-def _named(base: Path, key: str, value: str) -> Path | None:
+def _named(what: str, base: Path, key: str, value: str) -> Path | None:
     """Return the file or folder that the value of an option names; None if it names none.
 
-    A number is one, even where a file is called 5. Without a `/` only the options of helpers can name a
-    folder: one that lies in the working folder by chance must not take the place of a word.
+    A number is one, even where a file is called 5. Without a `/` only the options of the bot's own files can
+    name a folder: one that lies in the working folder by chance must not take the place of a word.
     """
     if not value or value.replace(".", "", 1).isdecimal():
         return None
-    if is_file(str(base / value)) or (("/" in value or _HELPER.match(key)) and _is_folder(base / value)):
-        return Path(os.path.realpath(base / value))
+    if is_file(str(base / value)) or (
+        ("/" in value or _MAY_BE_FOLDER.match(key)) and _is_folder(base / value)
+    ):
+        return follow(what, base / value)
     return None
 
 

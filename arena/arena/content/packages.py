@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from arena.content.editable import imported_modules, linked_folders, mapped_modules
+from arena.content.editable import (
+    imported_modules,
+    is_made,
+    linked_folders,
+    mapped_modules,
+    project_of_links,
+)
+from arena.errors import PluginError
 from arena_plugins.command import host_path
 from arena_plugins.entries import BOTS, GAMES, offers
 
@@ -80,12 +87,7 @@ def is_installed(path: str) -> bool:
     name = parts[-1]
     is_ours = ".." in parts or path.startswith("/") or "__pycache__" in parts
     in_metadata = len(parts) == 2 and parts[0].endswith((".dist-info", ".egg-info"))  # noqa: PLR2004
-    return (
-        is_ours
-        or name.endswith(".pth")
-        or name.startswith("__editable__")
-        or (in_metadata and name in _INSTALLER)
-    )
+    return is_ours or is_made(name) or (in_metadata and name in _INSTALLER)
 
 
 def _add_shelved(collection: Collection, lib: Path) -> None:
@@ -114,6 +116,22 @@ def _add_installed(collection: Collection, entry: Entry) -> None:
     folders = [*linked_folders(editable), *host_path()]
     for module in _top_modules(distribution, entry):
         _add_module(collection, module, folders)
+    if any(is_made(path) for path in recorded):
+        _check_found(collection, entry)
+
+
+def _check_found(collection: Collection, entry: Entry) -> None:
+    """Refuse an editable install whose module cannot be found without running what the install left.
+
+    Raises:
+        PluginError: the module of the bot is not among the files.
+    """
+    module = entry.value.partition(":")[0].partition(".")[0]
+    if not any(collection.covers(f"{LIB}/{module}{suffix}") for suffix in ("", *_SUFFIXES)):
+        raise PluginError(
+            f"{collection.what}: its editable install leaves no sign that the arena can read of "
+            f"where the module {module} lies; install the project without -e, as in: pip install PROJECT"
+        )
 
 
 def _recorded(distribution: Distribution) -> list[str]:
@@ -203,7 +221,7 @@ def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, P
 def _add_place(collection: Collection, name: str, place: Path) -> None:
     """Add a package (a folder) or a module (a file, whose suffix may be left out)."""
     if place.is_dir():
-        collection.add_tree(f"{LIB}/{name}", place)
+        collection.add_tree(f"{LIB}/{name}", place, within=project_of_links(place))
         return
     files = [place, *(place.with_name(f"{place.name}{suffix}") for suffix in _SUFFIXES)]
     for file in files:

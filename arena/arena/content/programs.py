@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-import shutil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import PluginError
-from arena.installed import is_installed, is_system
+from arena.installed import find_program, is_installed, is_interpreter, is_system, script_words
 from arena_plugins.program import CMD, is_file
 
 if TYPE_CHECKING:
@@ -20,12 +18,6 @@ if TYPE_CHECKING:
 
 FOLDER = "folder"
 """The option of programs that names a folder with all they need; words of the command are relative to it."""
-_RUNTIME = re.compile(
-    r"(python|pypy|node|nodejs|deno|bun|java|dotnet|mono|wine|wine64|ruby|perl|php|lua|luajit|julia|Rscript|guile"
-    r"|racket|sbcl|ghc|runghc|swipl|tclsh|erl|escript|elixir|scala|kotlin|groovy|qemu-\w+|env|sh|bash|dash|zsh"
-    r"|ksh|fish|busybox)(-?[0-9][0-9.]*)?(\.exe)?\Z"
-)
-"""Programs that run other programs."""
 
 
 class Placed(NamedTuple):
@@ -54,7 +46,7 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
         collection.add_tree(FOLDER, folder)
     named = {number: place for number, word in enumerate(words) if (place := _named(base, word)) is not None}
     first = named.get(0)
-    found = None if first is not None else _on_path(words[0]) if words else None
+    found = None if first is not None else find_program(words[0]) if words else None
     program = first or found
     if words and (program is None or not _is_executable(program)):
         command = f"{collection.what}:{CMD}={shlex.join(words)}"
@@ -63,8 +55,11 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
     if program is not None and _is_runtime(program, has_more=any(number > 0 for number in named)):
         runtime = str(program)
         named.pop(0, None)
-    elif found is not None:
-        named[0] = found
+    else:
+        if program is not None:
+            _check_first_line(collection.what, program)
+        if found is not None:
+            named[0] = found
     copies = {number: _place(collection, number, place, folder) for number, place in sorted(named.items())}
     return Placed(copies, runtime)
 
@@ -77,21 +72,6 @@ def _named(base: Path, word: str) -> Path | None:
     if place is None or "\0" in word:
         return None
     return place if is_file(str(place)) or place.is_dir() else None
-
-
-def _on_path(word: str) -> Path | None:
-    """Return the program of a name without folders; None if there is none.
-
-    Version managers put scripts under the names of interpreters, which start the right one as a process of
-    their own; no bot may do that, so an interpreter that is a program is preferred to a script.
-    """
-    if not word or "/" in word or "\0" in word:
-        return None
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = [place for folder in folders if folder and (place := shutil.which(word, path=folder))]
-    if _RUNTIME.match(word):
-        found.sort(key=_is_script)
-    return Path(found[0]).absolute() if found else None
 
 
 def _is_executable(program: Path) -> bool:
@@ -117,12 +97,32 @@ def _why_not(words: Sequence[str], program: Path | None, base: Path) -> str:
     return f"{program} is not executable; run chmod +x {shlex.quote(str(program))}, or write {CMD}={runner}"
 
 
-def _is_script(program: str) -> bool:
-    try:
-        with Path(program).open("rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return True
+def _check_first_line(what: str, program: Path) -> None:
+    """See that what runs a script of the bot is there.
+
+    Raises:
+        PluginError: it is not.
+    """
+    words = script_words(program)
+    if not words:
+        return
+    line = f"{what}: the first line of {program}, #!{' '.join(words)},"
+    if words[-1].endswith("\r"):
+        raise PluginError(
+            f"{line[:-2]}, ends in a carriage return, as on Windows; save the file with Unix line ends"
+        )
+    by_name = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    if words[0].startswith("/") and not is_file(words[0]):
+        raise PluginError(f"{line} names {words[0]}, which is not there; install it, or name another program")
+    if (
+        Path(words[0]).name == "env"
+        and by_name
+        and "/" not in by_name[0]
+        and find_program(by_name[0]) is None
+    ):
+        raise PluginError(
+            f"{line} names {by_name[0]}, which is not on PATH; install it, or name another program"
+        )
 
 
 def _is_runtime(program: Path, *, has_more: bool) -> bool:
@@ -132,10 +132,10 @@ def _is_runtime(program: Path, *, has_more: bool) -> bool:
     other programs those of the system are runtimes where the bot has files for them; an engine of one's own
     is the bot itself, with or without a file beside it.
     """
-    if _RUNTIME.match(program.name):
+    if is_interpreter(program.name):
         real = Path(os.path.realpath(program))
         is_env = (program.parent.parent / "pyvenv.cfg").is_file()
-        is_known = is_env or not has_more or bool(_RUNTIME.match(real.name)) or is_system(real)
+        is_known = is_env or not has_more or is_interpreter(real.name) or is_system(real)
         return is_known and is_installed(program)
     return has_more and is_system(program)
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import secrets
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +25,7 @@ from arena.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
+    from collections.abc import Generator
 
 _WORK = ".work-"
 """How the name of a folder begins that is not ready yet, or no longer wanted."""
@@ -89,15 +90,32 @@ def keep_content(collection: Collection) -> Content:
     """
     inventory = hash_collection(collection)
     found = find_content(inventory.tree_hash)
-    if found is not None:
-        return found
+    return _copy(collection) if found is None else found
+
+
+@contextmanager
+def work_folder() -> Generator[Path]:
+    """Make an empty folder beside the contents, which is removed at the end.
+
+    One that a killed process left is removed by `prune`.
+
+    Raises:
+        StoreError: something cannot be written.
+    """
+    base = content_folder()
+    work = base / f"{_WORK}{secrets.token_hex(8)}"
     try:
-        return _copy(collection)
+        # Bots of other users pass here to their own content, whose name they are told; nobody else finds any.
+        base.mkdir(mode=0o711, parents=True, exist_ok=True)
+        work.mkdir()
+        yield work
     except OSError as error:
         raise StoreError(
             f"cannot write {content_folder()} ({error.strerror}), and bots start from there; free some space "
             "(arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
         ) from error
+    finally:
+        remove(work)
 
 
 def find_content(tree_hash: str) -> Content | None:
@@ -213,16 +231,11 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
 
 
 def _copy(collection: Collection) -> Content:
-    base = content_folder()
-    # Bots of other users pass here to their own content, whose name they are told; nobody else finds any.
-    base.mkdir(mode=0o711, parents=True, exist_ok=True)
-    work = base / f"{_WORK}{secrets.token_hex(8)}"
-    work.mkdir()
-    try:
+    with work_folder() as work:
         inventory = copy_collection(collection, work)
         seal_folder(work)
         tree_hash = inventory.tree_hash
-        folder = base / tree_hash
+        folder = work.with_name(tree_hash)
         _write_stamp(tree_hash, _Kept(inventory=inventory, state=state_of(str(work))))
         with suppress(OSError):
             work.rename(folder)
@@ -235,8 +248,6 @@ def _copy(collection: Collection) -> Content:
         if found is None:
             raise StoreError(f"{folder} is changed while it is written; stop what does that, then try again")
         return found
-    finally:
-        remove(work)
 
 
 def _is_whole(folder: Path, inventory: Inventory) -> bool:

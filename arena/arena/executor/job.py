@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena_plugins import Game, Outcome, State
+
+
+BotOutput = Literal["all", "faults", "none"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +52,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a bot that is too late loses even if the arena may be to blame."""
     log: bool = False
     """Whether what is said in it is written to a file in any case, not only after a fault."""
+    bot_output: BotOutput = "faults"
+    """Of which matches it is kept what the bots print."""
     adjudicate: int = 0
     """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from contextlib import suppress
@@ -49,15 +50,20 @@ def keep_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
         return
     with suppress(OSError):
         folder = log_folder(job.match.rpartition("/")[0])
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not job.log and sum(1 for _ in folder.iterdir()) >= MAX_FAULTS:
             return
         attempt = f".{job.attempt}" * bool(job.attempt)
         path = folder / f"{job.number}{attempt}.jsonl"
         beside = path.with_suffix(".part")
-        with beside.open("w", encoding="utf-8") as file:
+        with open(beside, "w", encoding="utf-8", opener=_private) as file:
             file.writelines(json.dumps(entry) + "\n" for entry in _entries(job, seats, result))
         beside.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that its owner alone may read: what bots say is not for everybody on the machine."""
+    return os.open(path, flags, 0o600)
 
 
 def _entries(job: Job, seats: Sequence[Seat], result: MatchResult) -> Iterator[dict[str, object]]:

@@ -10,7 +10,7 @@ from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
-from arena_plugins import BotError, OptionError, PlayResult
+from arena_plugins import BotError, OptionError, Outcome, PlayResult, Termination
 from arena_plugins.conformance import check_bot
 from arena_plugins.program import exec_command
 
@@ -44,6 +44,7 @@ class SeatedBot:
         self._seed = seed
         self._init_s = init_s
         self._announced = (0, TimeControl.parse(None, None, None))
+        self._has_match = False
         self._start()
         self.deterministic = seat.deterministic
 
@@ -69,6 +70,10 @@ class SeatedBot:
         )
 
     def _start(self) -> None:
+        if self._has_match:
+            # Nobody plays two matches at once: to a program, each ends before the next begins.
+            self._seat.finish(Outcome.VOID, Termination.ABORTED)
+        self._has_match = True
         player, control = self._announced
         setup = SeatSetup(
             match="check",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
 from arena.referee.seats import UNSAID
+from arena.referee.verdict import reason
 from arena.sandbox.grade import record as isolation_record
 from arena_db.records import MatchRecord, Remark
 from arena_db.remark_codec import pack_remarks
@@ -84,7 +85,9 @@ _NOTHING = Remark()
 def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRecord:
     """Give the record of a match that the arena could not play, or not to its end; it is not final."""
     fault = json.dumps({"cause": cause}) if cause else ""
-    return _unplayed(job, Outcome.VOID, termination, f"Match void ({termination})", fault)
+    labels = job.first.label, job.second.label
+    why = reason(Outcome.VOID, termination, labels, "", {"cause": cause})
+    return _unplayed(job, Outcome.VOID, termination, why, fault)
 
 
 def walkover_record(job: Job, *, first_is_out: bool, second_is_out: bool) -> MatchRecord:

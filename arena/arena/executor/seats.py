@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import OrderedDict
 from functools import cache
@@ -25,6 +26,7 @@ from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_entry
 from arena_plugins.program import CMD, EXEC, command_words, exec_command, is_file
+from arena_plugins.submission import FILE, KAGGLE, PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,7 +125,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
         version=record.version,
         tier=tier,
         resources=resources if constrain is None else constrain(resources),
-        runtime=_runtime_of(competitor, setup),
+        runtime=_runtime_of(setup),
         readable=setup.readable,
         engine=setup.engine,
         cores=program_cores if is_program else None,
@@ -131,10 +133,10 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     )
 
 
-def _runtime_of(competitor: Competitor, setup: BotStart) -> str:
+def _runtime_of(setup: BotStart) -> str:
     """Return what runs the code of a bot, for the record; empty if its program is its own."""
-    if competitor.runtime:
-        return describe_runtime(competitor.runtime)
+    if setup.runtime:
+        return describe_runtime(setup.runtime)
     return "" if setup.program or setup.engine else f"python {platform.python_version()}"
 
 
@@ -160,6 +162,9 @@ class BotStart(NamedTuple):
     """The program that is started beside the host, with its arguments."""
     readable: Readable
     """What they may read."""
+    runtime: str
+    """The program of this machine that runs the code of the bot, by its path; empty if it is the arena's
+    interpreter, or the bot's own program."""
 
 
 def content_root(competitor: Competitor, tier: Tier) -> str:
@@ -192,23 +197,36 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
         )
     if name == EXEC:
         program = exec_command(options)
-        return BotStart(options, [], program, None, _with_programs(Readable(()), competitor, program, root))
+        readable, runtime = _with_programs(Readable(()), competitor, program, root)
+        return BotStart(options, [], program, None, readable, runtime)
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
-    readable = python_readable(tuple(shared_path()))
     engine = command_words(name, options) if CMD in options else None
-    return BotStart(options, path, None, engine, _with_programs(readable, competitor, engine or [], root))
+    shared = python_readable(tuple(shared_path()))._replace(also=_also(competitor))
+    readable, runtime = _with_programs(shared, competitor, engine or [], root)
+    return BotStart(options, path, None, engine, readable, runtime)
 
 
-def _with_programs(readable: Readable, competitor: Competitor, words: Sequence[str], root: str) -> Readable:
-    """Add the content of a bot, the program of this machine that runs it, and those that run its scripts."""
+def _also(competitor: Competitor) -> tuple[tuple[str, str], ...]:
+    """Return what of the content of a submission is shown where Kaggle shows it."""
+    main = competitor.copies.get(FILE, "") if competitor.record.name == KAGGLE else ""
+    return ((f"{competitor.place}/{os.path.dirname(main)}", PLACE),) if main else ()  # noqa: PTH120 - text
+
+
+def _with_programs(
+    readable: Readable, competitor: Competitor, words: Sequence[str], root: str
+) -> tuple[Readable, str]:
+    """Add the content of a bot and the programs of this machine that run it; return the last of these, too.
+
+    They are the runtime of its command, or else those that the first line of its script names.
+    """
     readable = readable.with_content(competitor.place)
     if competitor.runtime:
-        return readable.with_runtime(competitor.runtime)
+        return readable.with_runtime(competitor.runtime), competitor.runtime
     own = [word.replace(root, competitor.place, 1) for word in words[:1] if word.startswith(f"{root}/")]
     programs = [program for word in own for program in script_programs(word)]
     for program in programs:
         readable = readable.with_runtime(program)
-    return readable
+    return readable, programs[-1] if programs else ""
 
 
 def check_content(competitor: Competitor) -> None:

@@ -31,7 +31,7 @@ from arena_plugins.spec import Spec
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from arena.entrants import Competitor
     from arena.referee.seats import Fault
@@ -70,11 +70,19 @@ def load_status(group: str, entry: Entry) -> str:
     return "ok" if done.code == 0 else _last_line(done.stderr)
 
 
-def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
+def run_kit(
+    bot: str, game: str, seconds: float, *, on_failure: Callable[[str], None] | None = None
+) -> list[Check]:
     """Start a bot as the preflight of a match does, then run the conformance kit on it, in the same sandbox.
 
     What a match would refuse is the failed first check, in the words of the match. A process that dies is a
     failed check too.
+
+    Args:
+        bot: its spec.
+        game: spec of what it plays.
+        seconds: time for one answer.
+        on_failure: called with what the bot wrote to stderr in a step that failed, not cleaned.
 
     Raises:
         PluginError: there is no such bot, or a file of it cannot be read.
@@ -85,6 +93,8 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
     tier = strongest_usual_tier()
     limit = TimeControl.parse(None, None, None)
     fault = preflight(competitor, load_game(game), limit, tier=tier, init_s=_INIT_S)
+    if fault is not None and on_failure is not None:
+        on_failure(str(fault.detail.get("stderr") or ""))
     if fault is not None and fault.termination in _NOT_STARTED:
         return [_refused(fault)]
     if competitor.record.name == EXEC:
@@ -92,6 +102,8 @@ def run_kit(bot: str, game: str, seconds: float) -> list[Check]:
     else:
         done = _run_kit(competitor, game, seconds)
         checks = [_broken(0, f"no end within {_KIT_S:g} s")] if done.code is None else _checks(done)
+        if on_failure is not None and not all(check.passed for check in checks):
+            on_failure(done.stderr.decode("utf-8", "replace"))
     return checks if fault is None else [_refused(fault), *checks[1:]]
 
 

@@ -22,6 +22,7 @@ from arena.executor.channel import send
 from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.logs import keep_log
+from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.executor.telling import Teller, controls_of
@@ -197,6 +198,7 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         return void_record(job, Termination.ARENA_ERROR, str(error))
     except Exception:  # noqa: BLE001 - a bug of the arena must cost this match only
         return void_record(job, Termination.ARENA_ERROR, traceback.format_exc())
+    listen(job, seats)
     setup = MatchSetup(
         id=job.match,
         labels=(job.first.label, job.second.label),
@@ -221,4 +223,5 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         if teller is not None:
             teller.end()
     keep_log(job, seats, result)
+    keep_output(job, seats, result)
     return record_of(job, result)

@@ -14,6 +14,7 @@ import numpy as np
 from arena.errors import ExportError
 from arena.export._blocks import Block, Coded, Policies, code_type
 from arena.export.schema import COLUMNS
+from arena_plugins.extras import require_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,15 +31,10 @@ def load_pyarrow() -> tuple[Any, Any]:
     """Give the modules `pyarrow` and `pyarrow.parquet`.
 
     Raises:
-        ExportError: it is not installed.
+        PluginError: it is not installed.
     """
-    try:
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise ExportError(
-            "Parquet needs pyarrow, which is not installed: pip install 'bot-arena[export]';"
-            " --format npz holds the same columns and needs nothing"
-        ) from error
+    require_modules("Parquet", "bot-arena[export]", "pyarrow")
+    return import_module("pyarrow"), import_module("pyarrow.parquet")
 
 
 class ParquetWriter:
@@ -110,7 +106,8 @@ def read_parquet(path: Path) -> Iterator[Block]:
     """Yield the blocks of a file.
 
     Raises:
-        ExportError: pyarrow is missing, or the file is none that was written here.
+        ExportError: the file is none that was written here.
+        PluginError: pyarrow is not installed.
     """
     arrow, parquet = load_pyarrow()
     try:

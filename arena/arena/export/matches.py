@@ -154,6 +154,7 @@ class MatchWriter:
             opening=" ".join(moves[: match.num_opening]),
             time_control=self._limit(match),
             termination=pgn_termination(Termination(match.termination)),
+            reason=_clean(match.reason),
             match_id=match.id,
             moves=moves,
             remarks=_remarks(match),
@@ -200,7 +201,7 @@ class MatchWriter:
             from arena.leaderboard.views import names_of
 
             bots = self._store.bots()
-            self._names = dict(zip(bots, names_of(list(bots.values())), strict=True))
+            self._names = dict(zip(bots, names_of(list(bots.values()), self._store.labels()), strict=True))
         return _clean(self._names[match.first]), _clean(self._names[match.second])
 
     def _limit(self, match: StoredMatch) -> str:

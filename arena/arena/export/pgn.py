@@ -50,6 +50,8 @@ class PgnMatch:
     """As `40/60+0.5` or `5/move`; `-` where there is none."""
     termination: str
     """normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
+    reason: str = ""
+    """The same in a sentence, as the arena says it; empty in files of older versions."""
     match_id: int
     """Number in the store."""
     moves: tuple[str, ...]
@@ -70,8 +72,11 @@ _TAGS: Final = {
     "Opening": "opening",
     "TimeControl": "time_control",
     "Termination": "termination",
+    "Reason": "reason",
     "MatchId": "match_id",
 }
+_OPTIONAL: Final = "Reason"
+"""Is not written where it is empty."""
 
 
 def print_pgn(match: PgnMatch) -> str:
@@ -83,6 +88,8 @@ def print_pgn(match: PgnMatch) -> str:
     lines: list[str] = []
     for tag, field in _TAGS.items():
         value = str(getattr(match, field))
+        if tag == _OPTIONAL and not value:
+            continue
         if "\n" in value:
             raise ExportError(f"match {match.match_id}: the tag {tag} has more than one line")
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -152,7 +159,9 @@ def _match(lines: list[str], moves: str) -> PgnMatch:
         if found is None or found[1] in tags or found[1] not in _TAGS:
             raise ValueError(f"{line} is not one of its tags")
         tags[found[1]] = re.sub(r"\\(.)", r"\1", found[2])
-    given: dict[str, str] = {field: tags[tag] for tag, field in _TAGS.items()}
+    given: dict[str, str] = {
+        field: tags[tag] for tag, field in _TAGS.items() if tag in tags or tag != _OPTIONAL
+    }
     words, remarks = _parse_moves(moves)
     if words.pop() != given["result"] or given["result"] not in RESULTS:
         raise ValueError(f"the moves do not end with the result {given['result']}")

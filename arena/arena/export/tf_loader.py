@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arena.export.dataset import Dataset
+from arena_plugins.extras import require_modules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,9 @@ def positions(
 
     Raises:
         ExportError: it is no export, it is damaged, or has no such split.
+        PluginError: TensorFlow is not installed.
     """
+    require_modules("tf_loader", "bot-arena[train-keras]", "tensorflow")
     import tensorflow as tf
 
     opened = data if isinstance(data, Dataset) else Dataset.open(data)

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from arena.export.dataset import Dataset
+from arena_plugins.extras import require_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,9 @@ def positions(
 
     Raises:
         ExportError: it is no export, it is damaged, or has no such split.
+        PluginError: PyTorch is not installed.
     """
+    require_modules("torch_loader", "bot-arena[train-torch]", "torch")
     from torch import from_numpy
     from torch.utils.data import IterableDataset, get_worker_info
 

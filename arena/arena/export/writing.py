@@ -60,7 +60,7 @@ class Settings:
 
         Raises:
             ConfigError: says why.
-            ExportError: Parquet is asked for and pyarrow not installed.
+            PluginError: Parquet is asked for and pyarrow not installed.
         """
         if self.form not in POSITION_FORMATS:
             raise ConfigError(f"positions are not written as {self.form}; {', '.join(POSITION_FORMATS)} are")

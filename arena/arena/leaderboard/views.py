@@ -83,8 +83,14 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
 class Leaderboard:
     """The bots of one game and one pool, over all tournaments."""
 
-    def __init__(
-        self, tallies: Sequence[Tally], bots: Mapping[str, BotRecord], game: str, pool: str, book: Book
+    def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
+        self,
+        tallies: Sequence[Tally],
+        bots: Mapping[str, BotRecord],
+        game: str,
+        pool: str,
+        book: Book,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         """Take the rated matches of a game and a pool; `all` mixes the pools.
 
@@ -94,6 +100,7 @@ class Leaderboard:
             game: canonical spec.
             pool: name of a pool, or `all`.
             book: the same matches.
+            labels: what bots were called last, by identity; None where nobody reads the names.
         """
         self._game = game
         self._pool = pool
@@ -105,7 +112,7 @@ class Leaderboard:
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         index = {identity: number for number, identity in enumerate(identities)}
         self._field = Field(
-            names_of([bots[identity] for identity in identities]),
+            names_of([bots[identity] for identity in identities], labels or {}),
             tuple(identities),
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
         )
@@ -130,15 +137,30 @@ class Leaderboard:
         )
 
 
-def names_of(bots: Sequence[BotRecord]) -> tuple[str, ...]:
-    """Name competitors by their specs, two of one spec also by their versions or by what they are made of."""
-    specs = Counter(bot.spec for bot in bots)
-    versions = Counter((bot.spec, bot.version) for bot in bots)
+def names_of(bots: Sequence[BotRecord], labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Name competitors by their labels, two of one name also by their versions or by what they are made of.
+
+    Args:
+        bots: the competitors.
+        labels: what they were called last, by identity; those that are missing are named by their specs.
+    """
+    called = [_called(bot, labels.get(bot.identity, "")) for bot in bots]
+    names = Counter(called)
+    versions = Counter((name, bot.version) for name, bot in zip(called, bots, strict=True))
     return tuple(
-        bot.spec
-        if specs[bot.spec] == 1
-        else f"{bot.spec}@{bot.version}"
-        if versions[bot.spec, bot.version] == 1
-        else f"{bot.spec}#{bot.identity[:6]}"
-        for bot in bots
+        name
+        if names[name] == 1
+        else f"{name}@{bot.version}"
+        if versions[name, bot.version] == 1
+        else f"{name}#{bot.identity[:6]}"
+        for name, bot in zip(called, bots, strict=True)
     )
+
+
+def _called(bot: BotRecord, label: str) -> str:
+    """Return what a bot is called beyond one tournament.
+
+    A label with a version, a hash or an ordinal told it from others of that tournament alone.
+    """
+    is_relative = label.startswith((f"{bot.name}@", f"{bot.name}+", f"{bot.name}_", f"{bot.spec}_"))
+    return bot.spec if not label or label == bot.name or is_relative else label

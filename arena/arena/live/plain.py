@@ -24,9 +24,8 @@ def line_of(event: Event, view: LiveView) -> str | None:
     elif event.kind == "fault":
         newest = view.notices[0] if view.notices else None
         if newest is not None:
-            parts = [newest.label, newest.termination, newest.text]
             about = "" if newest.number is None else f"match {newest.number}: "
-            text = f"{about}fault: {', '.join(part for part in parts if part)}"
+            text = f"{about}fault: {newest.what}"
     elif match is not None and match.attempt == event.attempt:
         if event.kind == "started":
             text = started_line(match)
@@ -62,21 +61,22 @@ def move_line(match: MatchView) -> str:
 def over_line(match: MatchView) -> str:
     """Say how a match ended: `match 308 over: first mm5 beats second td, time_game`."""
     names = (match.seats[0].name, match.seats[1].name)
-    return _over(match.number, names, match.outcome, match.termination)
+    why = match.reason if f"({match.termination})" in match.reason else match.termination
+    return _over(match.number, names, match.outcome, why)
 
 
 def finished_line(match: FinishedMatch) -> str:
     """Say how a match ended whose moves are not at hand, in the same words."""
-    return _over(match.number, match.names, match.outcome, match.termination)
+    return _over(match.number, match.names, match.outcome, match.why)
 
 
-def _over(number: int, names: tuple[str, str], outcome: str, termination: str) -> str:
+def _over(number: int, names: tuple[str, str], outcome: str, why: str) -> str:
     sides = [f"{side} {name}" for side, name in zip(SIDES, names, strict=True)]
     if outcome == "second":
         sides.reverse()
     verb = {"first": "beats", "second": "beats", "draw": "draws with"}.get(outcome, "against")
     void = "void, " if outcome == "void" else ""
-    return f"match {number} over: {void}{sides[0]} {verb} {sides[1]}, {termination}"
+    return f"match {number} over: {void}{sides[0]} {verb} {sides[1]}, {why}"
 
 
 def progress_line(progress: ProgressView) -> str:

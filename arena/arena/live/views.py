@@ -173,6 +173,11 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
         """1-0, 0-1, 1/2 or void."""
         return RESULTS[self.outcome]
 
+    @property
+    def why(self) -> str:
+        """Why it ended: the termination, or the sentence that contains it and tells more."""
+        return self.reason if f"({self.termination})" in self.reason else self.termination
+
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """Something the host should see."""
@@ -184,6 +189,14 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """The bot that is to blame."""
     termination: str = ""
     text: str = ""
+
+    @property
+    def what(self) -> str:
+        """What happened, to whom; the sentence about a forfeit names bot and termination itself."""
+        if f"({self.termination})" in self.text:
+            return self.text
+        told = ", ".join(part for part in (self.termination, self.text) if part)
+        return f"{self.label}: {told}" if self.label else told
 
 
 class ProgressView(msgspec.Struct, frozen=True, kw_only=True):

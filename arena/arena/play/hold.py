@@ -16,6 +16,7 @@ from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
+from arena.tournament.changes import changes
 from arena.tournament.lease import Lease
 from arena.tournament.plan import choose_tier, pool_name, restore_competitor
 from arena.tournament.stop import StopSignals
@@ -24,11 +25,12 @@ from arena_db.records import Entrant, NewTournament
 from arena_plugins import game_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from arena.play.config import PlayConfig, PlayPlan
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
+    from arena.tournament.changes import BotChange
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -41,13 +43,15 @@ class BotNotReadyError(ArenaError):
     """The bot that was to be played does not start."""
 
 
-def open_play(store: Store, config: PlayConfig, tell: Callable[[TournamentRecord], None]) -> None:
+def open_play(
+    store: Store, config: PlayConfig, tell: Callable[[TournamentRecord, Sequence[BotChange]], None]
+) -> None:
     """Play a person's matches until they have had enough.
 
     Args:
         store: where the plan, the orders and the results go.
         config: what is played.
-        tell: hears of the play once it is stored.
+        tell: hears of the play once it is stored, and of a bot that played before with other code.
 
     Raises:
         ConfigError: it cannot be played as it is written.
@@ -60,8 +64,9 @@ def open_play(store: Store, config: PlayConfig, tell: Callable[[TournamentRecord
     with _ready(plan) as (tier, bot):
         first = PERSON_SEAT if plan.config.side == "first" else BOT_SEAT
         match = planned_match(1, first, plan.config.opening)
+        changed = changes(store, [plan.bot])
         tournament = store_play(store, plan, tier, match)
-        _sit(Table(store, tournament, plan, tier, bot), match, None, tell)
+        _sit(Table(store, tournament, plan, tier, bot), match, None, lambda record: tell(record, changed))
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:

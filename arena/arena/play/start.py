@@ -80,6 +80,8 @@ class Link:
         """Path of the store; None for the usual place."""
         self.record: TournamentRecord | None = None
         """The play, once it has begun."""
+        self.news: tuple[str, ...] = ()
+        """What the coordinator said about the bot when the play began, a sentence each."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False
@@ -122,7 +124,7 @@ class Link:
                 raise PlayEndedError(_complaint(launched), status)
             if wait(_LOOK_S):
                 raise PlayEndedError("nobody waits for it any more", 1)
-        self._launched = launched
+        self._launched, self.news = launched, launched.news()
         with open_store(self.db, read_only=True, create=False) as store:
             self.record = store.tournament(launched.tournament())
         if self.record is None:

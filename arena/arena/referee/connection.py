@@ -15,10 +15,10 @@ from arena.referee.wirelog import WireLog
 from arena.sandbox.resources import num_cores
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
-from arena_plugins.wire import BotMessage, Limits, Message, decode_bot, encode
+from arena_plugins.wire import BotMessage, Go, Limits, Message, decode_bot, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from arena.sandbox.process import Process
 
@@ -46,7 +46,12 @@ class Connection:
     """
 
     def __init__(
-        self, process: Process, limits: Limits, wire: WireLog | None = None, *, cores: int | None = None
+        self,
+        process: Process,
+        limits: Limits,
+        wire: WireLog | None = None,
+        *,
+        cores: Collection[int] | None = None,
     ) -> None:
         """Take over the pipes.
 
@@ -54,13 +59,13 @@ class Connection:
             process: the other end.
             limits: of its messages and its memory.
             wire: keeps what is said.
-            cores: how many the process may run on; None for as many as this one.
+            cores: those the process may run on; None for those of this one.
         """
         self.process = process
         """The other end."""
         self.cpu_s: Callable[[], float] = float
         """Returns the seconds of CPU the process has used; 0.0, as at first, means that nobody knows."""
-        self._num_cores = cores or num_cores()
+        self._num_cores = num_cores() if cores is None else len(cores)
         self._used_s = self._used_at = 0.0
         self._wire = wire or WireLog()
         self.lag_s = 0.0
@@ -102,6 +107,8 @@ class Connection:
             FaultError: the bot closed its input (`crash`).
         """
         data = encode(message)
+        if type(message) is Go:
+            self._wire.output.ply = len(message.actions) + 1
         self._flush(self._unsent + data if self._unsent else data)
         now = time.monotonic()
         self._wire.add(now, data, is_sent=True)
@@ -162,7 +169,7 @@ class Connection:
                 raise FaultError(Termination.CRASH, self._how_it_ended())
 
     def read_last_stderr(self) -> None:
-        """Take what a dead process left in its stderr."""
+        """Read what a process that is dead, or has to wait, left in its stderr; never waits."""
         self._read_stderr(_LARGEST_PIPE)
 
     def close(self) -> None:
@@ -258,6 +265,7 @@ class Connection:
             chunk = os.read(self.process.stderr, size)
         except BlockingIOError:
             return False
+        self._wire.output.add(chunk)
         self._stderr += chunk
         del self._stderr[:-STDERR_KEPT]
         return bool(chunk)

@@ -97,11 +97,11 @@ def is_awake(connection: Connection, deadline: float) -> bool:
         return False
 
 
-def get_ready(connection: Connection, setup: SeatSetup) -> bool:
-    """Announce a match and wait for `ready`; give whether the bot says that it is deterministic.
+def get_ready(connection: Connection, setup: SeatSetup, seconds: float) -> bool:
+    """Announce a match and wait for `ready`; return whether the bot says that it is deterministic.
 
     Raises:
-        FaultError: it did not come, did not fit, or not within `setup.init_s`.
+        FaultError: it did not come, did not fit, or not within so many seconds.
     """
     connection.refuse_leftovers()
     game = setup.game
@@ -115,7 +115,7 @@ def get_ready(connection: Connection, setup: SeatSetup) -> bool:
             tc=setup.control.to_wire(),
         )
     )
-    ready = _receive(connection, time.monotonic() + setup.init_s)
+    ready = _receive(connection, time.monotonic() + seconds)
     if not isinstance(ready, Ready):
         raise _out_of_order(ready, "ready")
     if ready.match != setup.match:

@@ -43,6 +43,8 @@ _IDLE_S = 5.0
 """Seconds after which a warm process must show that it still answers."""
 _PING_S = 1.0
 """Seconds it has for that."""
+_PATIENCE = 2.0
+"""So many times as long as a process took for its first match, and `_PING_S` more, it has for a later one."""
 _MUCH = 0.5
 """A process that used this part of its scratch folder is not kept for another match."""
 _NUM_IDS = 64
@@ -122,6 +124,7 @@ class HostedSeat:
         self._wants_board = True
         self._is_busy = False
         self._idle_from = 0.0
+        self._ready_s = 0.0
         self._ids = _random_ids()
 
     @property
@@ -158,7 +161,8 @@ class HostedSeat:
                 )
                 window = window._replace(began=time.monotonic())
                 self._pause.look_around()
-                self.deterministic = get_ready(connection, setup)
+                self.deterministic = get_ready(connection, setup, setup.init_s)
+                self._ready_s = time.monotonic() - window.began
         except FaultError as error:
             if error.termination is Termination.CRASH:
                 error.termination = Termination.INIT_CRASH
@@ -231,6 +235,7 @@ class HostedSeat:
         if connection is None or setup is None:
             return
         over = MatchOver(match=setup.match, outcome=outcome.value, termination=termination.value)
+        connection.read_last_stderr()
         try:
             connection.send(over)
         except FaultError:
@@ -261,9 +266,7 @@ class HostedSeat:
                 engine=self._engine,
                 tracer=self.tracer,
             )
-        self._connection = Connection(
-            process, self._limits, self.wire, cores=None if self._cores is None else len(self._cores)
-        )
+        self._connection = Connection(process, self._limits, self.wire, cores=self._cores)
         self.limits = process.limits
         self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
         self._connection.cpu_s = self._pause.cpu_s
@@ -293,17 +296,20 @@ class HostedSeat:
         return connection
 
     def _goes_on(self, warm: Connection, setup: SeatSetup) -> bool:
-        """Get the process of the match before ready; False if it has ended well instead, as it may.
+        """Get the process of the match before ready; False if it has ended well instead, as it may, or hangs.
 
         A bot that plays one match learns that it is over when it is resumed, which is now.
 
         Raises:
-            FaultError: it did not get ready, nor did it exit with code 0.
+            FaultError: it said something else, or exited with another code than 0.
         """
+        seconds = min(setup.init_s, _PING_S + _PATIENCE * self._ready_s)
         try:
-            self.deterministic = get_ready(warm, setup)
+            self.deterministic = get_ready(warm, setup, seconds)
         except FaultError as error:
-            if error.termination is not Termination.CRASH or warm.process.kill(_QUIT_S).code != 0:
+            hangs = error.termination is Termination.INIT_TIMEOUT
+            crashed = error.termination is Termination.CRASH
+            if not hangs and not (crashed and warm.process.kill(_QUIT_S).code == 0):
                 raise
             self._drop(warm)
             self._is_busy = True
@@ -337,6 +343,7 @@ class HostedSeat:
         stalled = self._is_stall(connection, error, window, elapsed_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
+        detail["cpu_ms"] = round(1000 * (self._pause.cpu_s() - window.cpu_s), 3)
         detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
         end = connection.process.kill(_DEATH_S if died else 0.0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import traceback
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from arena.referee.dialogue import check_action, check_time
+from arena.referee.output import Capture, Output
 from arena.referee.seats import Answer, Fault, Resignation
 from arena.referee.stall import SUSPENDED_S, suspended_s
 from arena.referee.thoughts import read_thoughts
@@ -56,6 +58,8 @@ class InProcessSeat:
         self.limits = ""
         self.runtime = ""
         self.idle_cpu_s = None
+        self.output: Output | None = None
+        """Takes what the bot prints; None lets it print where the arena does."""
         self._bot: Bot | None = None
         self._limit: Limit | None = None
         self._plain_s = 0.0
@@ -76,15 +80,13 @@ class InProcessSeat:
         if last is None or last.control is not setup.control:
             self._take_control(setup.control)
         bot = self._bot if last is not None and last.game is setup.game else None
+        if self.output is not None:
+            self.output.begin()
+        capture = self._capture(0)
         began = time.monotonic()
         try:
-            new_match = getattr(bot, "new_match", None)
-            if bot is not None and callable(new_match):
-                new_match(setup.seed)
-            else:
-                self._bot = None  # the old one's memory first, it may be large
-                self._bot = bot = self._make(setup.game, setup.seed)
-            self.deterministic = getattr(bot, "deterministic", None) is True
+            with capture:
+                self._make_ready(bot, setup)
         except BaseException as raised:  # noqa: BLE001 - whatever a bot raises is its forfeit
             error = _fault_of(raised)
             if error.termination in _INIT_CRASHES:
@@ -96,6 +98,23 @@ class InProcessSeat:
         late = FaultError(Termination.INIT_TIMEOUT, "it was not ready in time")
         return self._end(late, elapsed_s, setup.init_s * 1000)
 
+    def _make_ready(self, bot: Bot | None, setup: SeatSetup) -> None:
+        new_match = getattr(bot, "new_match", None)
+        if bot is not None and callable(new_match):
+            new_match(setup.seed)
+        else:
+            self._bot = None  # the old one's memory first, it may be large
+            self._bot = bot = self._make(setup.game, setup.seed)
+        self.deterministic = getattr(bot, "deterministic", None) is True
+
+    def _capture(self, ply: int) -> AbstractContextManager[object]:
+        """Return what keeps the prints of the bot at a ply, in a `with` block, if they are to be kept."""
+        output = self.output
+        if output is None:
+            return nullcontext()
+        output.ply = ply
+        return Capture(lambda: output)
+
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
         """Ask for an action; the seat must have been started."""
         del num_opening
@@ -105,9 +124,11 @@ class InProcessSeat:
             limit = make_limit(setup.control.to_wire(), clock.to_wire(setup.player), self._num_asked)
         self._num_asked += 1
         asleep_s = suspended_s()
+        capture = self._capture(len(state.history) + 1)
         began = time.monotonic()
         try:
-            given = bot.play(state, limit)
+            with capture:
+                given = bot.play(state, limit)
         except BaseException as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
             return self.blame(error, time.monotonic() - began, clock)
         return self.judge(given, state, time.monotonic() - began, clock, asleep_s)

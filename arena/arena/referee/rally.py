@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.referee.inprocess import InProcessSeat
+from arena.referee.output import Capture
 from arena.referee.stall import suspended_s
 from arena_plugins.contract import PlayResult
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from arena.referee.clock import GameClock
     from arena.referee.inprocess import Lane
+    from arena.referee.output import Output
     from arena.referee.seats import Answer, Fault, Record, Resignation, Seat
     from arena_plugins.contract import State
 
@@ -49,6 +51,39 @@ def rally(
         The state that was reached, and the first answer in it that is not plain, judged but not accepted;
         None in its place if the match is over or is to be aborted.
     """
+    capture = _capture(lanes, state, record)
+    if capture is None:
+        return _rally(lanes, state, record, clock, abort)
+    with capture:
+        return _rally(lanes, state, record, clock, None if abort is None else capture.outside(abort))
+
+
+def _capture(lanes: tuple[Lane, Lane], state: State, record: Record) -> Capture | None:
+    """Return what keeps the prints of both bots; None if those of one are not kept.
+
+    Who speaks is found out when somebody does, from the actions so far: a silent bot pays nothing for it.
+    """
+    first, second = lanes[0][3].output, lanes[1][3].output
+    if first is None or second is None:
+        return None
+    outputs, actions = (first, second), record.actions
+    num_known = len(actions)
+
+    def speaker() -> Output:
+        nonlocal state, num_known
+        while num_known < len(actions):
+            state = state.child(actions[num_known])
+            num_known += 1
+        output = outputs[state.current_player]
+        output.ply = num_known + 1
+        return output
+
+    return Capture(speaker)
+
+
+def _rally(
+    lanes: tuple[Lane, Lane], state: State, record: Record, clock: GameClock, abort: Callable[[], bool] | None
+) -> tuple[State, Answer | Resignation | Fault | None]:
     actions, now = record.actions, time.monotonic
     asleep_s = suspended_s()
     while not state.is_terminal:

@@ -1,10 +1,12 @@
-"""What is decided: faults with their evidence, and how an end is said in words."""
+"""Faults with their evidence, and the sentence that says how a match ended."""
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
+from arena.referee.raised import last_raised
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.text import clean_text
 
@@ -15,10 +17,22 @@ MAX_OFFENDING = 512
 """Bytes of what a bot sent that are kept as evidence."""
 MAX_STDERR = 8_192
 """Bytes of the end of a bot's stderr that are kept as evidence."""
+MAX_CAUSE = 120
+"""Characters of a cause in a sentence: with two names it still fits where viewers cut at 200."""
 # Every match is asked about these, and to look a member of an enum up takes as long as ten other things.
 _VOID, _DRAW, _FIRST = Outcome.VOID, Outcome.DRAW, Outcome.FIRST
 _RULES, _ADJUDICATED = Termination.RULES, Termination.ADJUDICATED
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
+_DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
+_VERBS = {
+    Termination.ILLEGAL_MOVE: "makes an illegal move",
+    Termination.TIME_MOVE: "loses on time",
+    Termination.TIME_GAME: "loses on time",
+    Termination.CRASH: "crashes",
+}
+"""How a bot loses by a fault; by any other it forfeits."""
+_REPORTED = re.compile(r"it reported \w+: ")
+"""What the referee puts before the text of an `error` message."""
 
 
 class FaultError(Exception):
@@ -58,10 +72,18 @@ def stderr_text(kept: bytes) -> str:
     return "\n".join(clean_text(line, MAX_STDERR) for line in lines)
 
 
-def reason(
-    outcome: Outcome, termination: Termination, labels: tuple[str, str], ending: str, fault: Detail | None
+def reason(  # noqa: PLR0913, PLR0917 - all that an ending consists of
+    outcome: Outcome,
+    termination: Termination,
+    labels: tuple[str, str],
+    ending: str,
+    fault: Detail | None,
+    ply: int = 0,
 ) -> str:
-    """Say in words why a match ended, as it is printed after `Finished game`.
+    """Return in one sentence how a match ended and why, as it is stored and shown everywhere.
+
+    A forfeit names the ply, the cause and the termination:
+    `buggy forfeits at ply 7: KeyError: 'd' in bot.py:41 (bot_error)`.
 
     Args:
         outcome: who won.
@@ -69,9 +91,10 @@ def reason(
         labels: the bots' names, first and second.
         ending: by what it ended, if by the rules: `Game.ending`.
         fault: the evidence, if a bot forfeited.
+        ply: number of the ply at which a bot forfeited, from 1; 0 before the first question.
     """
     if outcome is _VOID:
-        return f"Match void ({termination})"
+        return _with_cause("Match void", _cause(termination, fault or {}), termination)
     is_adjudicated = termination is _ADJUDICATED
     by = "adjudication" if is_adjudicated else ending
     if outcome is _DRAW:
@@ -79,20 +102,51 @@ def reason(
     winner = 0 if outcome is _FIRST else 1
     if is_adjudicated or termination is _RULES:
         return f"{labels[winner]} wins by {by}"
-    return f"{labels[1 - winner]} {_failure(termination, fault or {})}"
-
-
-def _failure(termination: Termination, fault: Detail) -> str:
+    loser = labels[1 - winner]
     if termination is Termination.RESIGN:
-        return "resigns"
+        return f"{loser} resigns"
+    what = f"{loser} {_VERBS.get(termination, 'forfeits')} {f'at ply {ply}' if ply else 'at the start'}"
+    return _with_cause(what, _cause(termination, fault or {}), termination)
+
+
+def _with_cause(what: str, cause: str, termination: Termination) -> str:
+    return f"{what}: {cause} ({termination})" if cause else f"{what} ({termination})"
+
+
+def _cause(termination: Termination, fault: Detail) -> str:
+    """Return in a few words what a bot did wrong, and where in its code; empty if nothing is known."""
+    # Of a traceback of the arena itself, the last line says what went wrong.
+    said = str(fault.get("cause") or fault.get("traceback") or "").strip().rpartition("\n")[2]
+    cause = _REPORTED.sub("", said)
     if termination is Termination.ILLEGAL_MOVE:
-        return "makes an illegal move"
-    if termination in _TOO_LATE:
-        over = float(fault["elapsed_ms"] or 0) - float(fault["limit_ms"] or 0)
-        return f"loses on time ({round(over)} ms over)"
-    if termination is Termination.CRASH:
-        return f"crashes ({_death(fault)})"
-    return f"forfeits ({termination})"
+        cause = f"action {str(fault.get('offending') or '?')[2:-1]}"
+    elif termination in _TOO_LATE:
+        cause = _lateness(fault)
+    raised = last_raised(str(fault.get("stderr") or ""))
+    if termination in _DEATHS and cause == said:
+        cause = _death(fault)
+        if raised is not None and fault.get("exit_code"):
+            cause = f"{cause}, {raised.error}"
+    if raised is not None and raised.place and _is_of(raised.error, cause):
+        # The place stays whole however long the text of the exception is.
+        cause = f"{_cut(cause, MAX_CAUSE - len(raised.place) - 4)} in {raised.place}"
+    return clean_text(_cut(cause, MAX_CAUSE), MAX_CAUSE)
+
+
+def _is_of(error: str, cause: str) -> bool:
+    """Tell whether a cause speaks of an exception: it may leave its module out, our own ones their class."""
+    name, _, text = error.partition(": ")
+    short = f"{name.rpartition('.')[2]}: {text}" if text else name.rpartition(".")[2]
+    return short[:MAX_OFFENDING] in cause or (bool(text) and cause.startswith(text))
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _lateness(fault: Detail) -> str:
+    over = float(fault.get("elapsed_ms") or 0) - float(fault.get("limit_ms") or 0)
+    return f"{round(over)} ms over"
 
 
 def _death(fault: Detail) -> str:
@@ -101,4 +155,4 @@ def _death(fault: Detail) -> str:
         known = number in set(signal.Signals)
         return signal.Signals(number).name if known else f"signal {number}"
     code = fault.get("exit_code")
-    return str(fault["cause"]) if code is None else f"exit {code}"
+    return str(fault.get("cause") or "") if code is None else f"exit {code}"

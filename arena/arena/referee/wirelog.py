@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arena.referee.output import Output
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,6 +34,8 @@ class WireLog:
         self._num_bytes = 0
         self.num_dropped = 0
         """How many of the oldest are gone."""
+        self.output = Output()
+        """What the bot printed meanwhile."""
 
     def __iter__(self) -> Iterator[Said]:
         """Give what is left, oldest first."""
@@ -41,6 +45,7 @@ class WireLog:
         """Forget the match before."""
         self._said.clear()
         self._num_bytes = self.num_dropped = 0
+        self.output.begin()
 
     def add(self, at: float, line: bytes, *, is_sent: bool) -> None:
         """Keep a message."""

@@ -34,9 +34,9 @@ def container_entries(readable: Readable) -> list[Entry]:
     for path in (*LIBRARIES, *readable.shown):
         _follow(path, real, links)
     shown = sorted(_outermost(real))
-    content = [("from", readable.content), ("to", CONTENT)] if readable.content else []
+    content = [(readable.content, CONTENT), *readable.also] if readable.content else []
     return [
-        *content,
+        *(entry for path, place in content for entry in (("from", path), ("to", place))),
         *(entry for path in shown for entry in (("from", path), ("to", path))),
         *(
             entry

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import multiprocessing
 import os
 import secrets
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from arena import home
 from arena.errors import ConfigError
-from arena.own import interpreter
+from arena.own import interpreter, safe_path
 from arena.sandbox.attacks.promises import ATTACKS, CONTROL, KEPT
 from arena.sandbox.canaries.trial import ALL, QUICK, try_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _must_block(tier: Tier) -> frozenset[int]:
@@ -86,15 +91,30 @@ def grade(tier: Tier) -> Grade:
     return _grade(tier, str(_file()))
 
 
-def run_attacks(tier: Tier, numbers: frozenset[int] = ALL) -> Grade:
-    """Run attacks and keep on file what they showed.
+def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
+    """Run all attacks in some tiers and keep on file what they showed, a grade for each tier.
+
+    Those of the first tier run in a process of their own, beside the others: they mostly wait.
+    """
+    with safe_path(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as beside:
+        first = beside.submit(examine, tiers[0], ALL)
+        others = [examine(tier, ALL) for tier in tiers[1:]]
+        grades = [first.result(), *others]
+    for result in grades:
+        _save(result, _file())
+    _grade.cache_clear()
+    return grades
+
+
+def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
+    """Run attacks in a tier and return what they showed.
 
     Args:
         tier: in which tier.
         numbers: which attacks, `trial.QUICK` or `trial.ALL`.
     """
     failed, cause, uid_kept = _attack(tier, numbers)
-    result = Grade(
+    return Grade(
         tier=tier,
         failed=failed,
         tried=tuple(sorted(numbers)),
@@ -103,9 +123,6 @@ def run_attacks(tier: Tier, numbers: frozenset[int] = ALL) -> Grade:
         landlock=landlock_abi(),
         uid_kept=uid_kept,
     )
-    _save(result, _file())
-    _grade.cache_clear()
-    return result
 
 
 def record(tier: str) -> dict[str, object]:
@@ -116,7 +133,11 @@ def record(tier: str) -> dict[str, object]:
 
 @cache
 def _grade(tier: Tier, file: str) -> Grade:
-    return _load(Path(file)).get(tier.value) or run_attacks(tier, QUICK)
+    if known := _load(Path(file)).get(tier.value):
+        return known
+    result = examine(tier, QUICK)
+    _save(result, _file())
+    return result
 
 
 def _attack(tier: Tier, numbers: frozenset[int]) -> tuple[tuple[int, ...], str, bool]:

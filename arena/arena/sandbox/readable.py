@@ -45,6 +45,8 @@ class Readable(NamedTuple):
 
     content: str = ""
     """The folder of the bot's content, which a container shows as `/bot`; empty if there is none."""
+    also: tuple[tuple[str, str], ...] = ()
+    """Folders of the content, and where else a container shows each."""
 
     def with_content(self, folder: str) -> Readable:
         """Return this and the content of a bot, a folder of this machine."""
@@ -93,6 +95,7 @@ def _joined(one: Readable, other: Readable) -> Readable:
         (*one.hidden, *other.hidden),
         (*one.shown, *other.shown),
         one.content or other.content,
+        (*one.also, *other.also),
     )
 
 

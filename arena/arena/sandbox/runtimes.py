@@ -10,13 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.installed import is_installed
+from arena.installed import find_program, is_installed, script_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LONGEST_FIRST_LINE = 256
-"""Bytes Linux reads of it."""
 _SHARED: dict[str, tuple[str, ...]] = {
     r"node|nodejs": (
         "/etc/ssl/openssl.cnf",
@@ -53,16 +51,10 @@ def script_programs(script: str) -> tuple[str, ...]:
 
     Behind `env` it is the program that is found by PATH.
     """
-    try:
-        with Path(script).open("rb") as file:
-            line = file.readline(_LONGEST_FIRST_LINE)
-    except OSError:
-        return ()
-    if not line.startswith(b"#!"):
-        return ()
-    places = (shutil.which(word) for word in os.fsdecode(line[2:]).split() if not word.startswith("-"))
+    words = (word for word in script_words(script) if not word.startswith("-"))
+    places = (shutil.which(word) if "/" in word else find_program(word) for word in words)
     # A bot writes this line: what is not of this machine would be code of its own that nobody hashed.
-    return tuple(place for place in places if place is not None and is_installed(Path(place)))
+    return tuple(str(place) for place in places if place is not None and is_installed(Path(place)))
 
 
 @lru_cache(maxsize=64)

@@ -49,6 +49,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Seconds a match beyond `st`."""
     init_time: float = 60.0
     """Seconds a bot may take to start."""
+    on_preflight: Literal["stop", "skip"] = "stop"
+    """Whether a bot that cannot be entered, or fails before the tournament, stops it or is left out."""
     isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
     require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
     require_limits: Literal["kernel", "polled"] | None = None
@@ -69,6 +71,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Matches between tables; 0 = at the end."""
     log: bool = False
     """Whether what is said in every match is written to a file."""
+    bot_output: Literal["all", "faults", "none"] | None = None
+    """Of which matches it is kept what the bots print; None: of all of up to 50, else of faults."""
     event: str = ""
     site: str = ""
     name: str = ""

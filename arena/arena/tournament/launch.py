@@ -33,6 +33,7 @@ _running: list[subprocess.Popen[bytes]] = []
 class _Line(msgspec.Struct):
     type: str = ""
     tournament: str = ""
+    news: tuple[str, ...] = ()
 
 
 class Launched:
@@ -47,6 +48,7 @@ class Launched:
         self.pid = process.pid
         self._process = process
         self._tournament = ""
+        self._news: tuple[str, ...] = ()
 
     def poll(self) -> int | None:
         """Give its exit status; None while it runs."""
@@ -64,9 +66,14 @@ class Launched:
                 with suppress(msgspec.DecodeError):
                     found = msgspec.json.decode(line, type=_Line)
                     self._tournament = found.tournament if found.type == "begun" else ""
+                    self._news = found.news
                 if self._tournament:
                     break
         return self._tournament
+
+    def news(self) -> tuple[str, ...]:
+        """Return what it said about its bots when it began, a sentence each; empty until it has begun."""
+        return self._news if self.tournament() else ()
 
     def complaint(self) -> str:
         """Give its last line that is no event, why it ended if it failed; empty where there is none."""

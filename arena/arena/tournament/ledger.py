@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -149,11 +148,5 @@ class Ledger:
         self._errors[record.number] += 1
         if self._errors[record.number] < MAX_ERRORS and not record.is_final:
             return record
-        self.tell(Notice(f"match {record.number} is not tried again: {record.reason}{_cause_of(record)}"))
+        self.tell(Notice(f"match {record.number} is not tried again: {record.reason}"))
         return dataclasses.replace(record, is_final=True)
-
-
-def _cause_of(record: MatchRecord) -> str:
-    """Return what the evidence says in one line; empty where there is only a traceback."""
-    cause = str(json.loads(record.fault or "{}").get("cause") or "")
-    return "" if "\n" in cause.strip() or not cause else f": {cause}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.analysis import ADJUDICATION_NODES, has_solver
-from arena.entrants import Competitor, as_entered, entered, resolve, short
+from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.job import Job
 from arena.match import match_seed
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
     from arena_db.store import Store
 
+MAX_LOGGED = 50
+"""Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
+_FEWEST = 2
+"""Bots of a tournament."""
+
 
 class Plan(NamedTuple):
     """A tournament that is ready to be stored."""
@@ -42,6 +47,8 @@ class Plan(NamedTuple):
     warnings: list[str]
     notes: tuple[str, ...] = ()
     """What is worth a line on the screen and no warning."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Bots that were to take part and were refused, which `--on-preflight skip` allows."""
 
 
 def make_plan(config: TournamentConfig) -> Plan:
@@ -59,8 +66,9 @@ def make_plan(config: TournamentConfig) -> Plan:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
     _check_adjudication(config, game)
-    competitors = _competitors(config)
-    config = msgspec.structs.replace(config, bots=tuple(competitor.spec for competitor in competitors))
+    left_out: list[LeftOut] = []
+    competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
+    config = _without(config, competitors, left_out)
     matches, warnings = _schedule(config, game, len(competitors))
     tier = choose_tier(config.isolation, config.require_tier, competitors)
     check_limits(config.require_limits, tier)
@@ -76,7 +84,43 @@ def make_plan(config: TournamentConfig) -> Plan:
         tier,
         matches,
         warnings,
+        left_out=tuple(left_out),
     )
+
+
+def leave_out(plan: Plan, refused: Sequence[LeftOut]) -> Plan:
+    """Return the plan without some of its bots; their seats are those in `plan`.
+
+    Raises:
+        ConfigError: too few are left.
+    """
+    if not refused:
+        return plan
+    gone = {bot.seat for bot in refused}
+    competitors = [each for seat, each in enumerate(plan.competitors) if seat not in gone]
+    left_out = (*plan.left_out, *refused)
+    config = _without(plan.config, competitors, refused)
+    matches, warnings = _schedule(config, plan.game, len(competitors))
+    return plan._replace(
+        config=config, competitors=competitors, matches=matches, warnings=warnings, left_out=left_out
+    )
+
+
+def _without(
+    config: TournamentConfig, competitors: Sequence[Competitor], refused: Sequence[LeftOut]
+) -> TournamentConfig:
+    """Return a configuration for the bots that are left; those that run the gauntlet stay the first ones.
+
+    Raises:
+        ConfigError: too few are left.
+    """
+    seeds = config.seeds - sum(bot.seat < config.seeds for bot in refused)
+    if refused and (len(competitors) < _FEWEST or (seeds < 1 and config.type == "gauntlet")):
+        what = "bots" if len(competitors) < _FEWEST else "seeds"
+        reasons = "; ".join(f"{bot.bot}: {bot.why}" for bot in refused)
+        raise ConfigError(f"too few {what} are left for a tournament, since these are refused: {reasons}")
+    specs = tuple(competitor.spec for competitor in competitors)
+    return msgspec.structs.replace(config, bots=specs, seeds=max(seeds, 1))
 
 
 def _check_adjudication(config: TournamentConfig, game: Game) -> None:
@@ -93,13 +137,14 @@ def tournament_limit(config: TournamentConfig) -> TimeControl:
     )
 
 
-def _competitors(config: TournamentConfig) -> list[Competitor]:
+def _competitors(config: TournamentConfig, left_out: list[LeftOut] | None) -> list[Competitor]:
     # In this process bots run from where they are installed, so no copy is needed.
     return resolve(
         config.bots,
         margin_ms=config.timemargin,
         twins=config.type == "match",
         in_place=config.isolation == "none",
+        left_out=left_out,
     )
 
 
@@ -301,6 +346,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             tier=plan.tier,
             require_limits=plan.config.require_limits,
             log=plan.config.log,
+            bot_output=plan.config.bot_output or ("all" if len(plan.matches) <= MAX_LOGGED else "faults"),
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches

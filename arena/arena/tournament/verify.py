@@ -44,9 +44,17 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     for ply in range(match.num_opening, end):
         if match.actions[ply : ply + 1] != again.actions[ply : ply + 1]:
             return _divergence(match, states[ply], again, ply, deterministic)
-    return Finding(
-        agrees=True, text=f"match {match.id} keeps the rules, and its bots play the same moves again"
-    )
+    text = f"match {match.id} keeps the rules, and its bots play the same moves again"
+    return Finding(agrees=True, text=text + _not_hashed(store, match))
+
+
+def _not_hashed(store: Store, match: StoredMatch) -> str:
+    """Return a note on bots that played when their code was not hashed: other code might have played."""
+    tournament = store.tournament(match.tournament_name)
+    entrants = () if tournament is None else store.entrants(tournament.id)
+    seated = (match.first_label, match.second_label)
+    labels = [each.label for each in entrants if each.label in seated and not each.bot.content]
+    return f"; the code of {' and '.join(labels)} was not hashed when it was played" if labels else ""
 
 
 def _replay(match: StoredMatch) -> tuple[list[State], str]:

@@ -50,6 +50,19 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The run and the step whose checkpoint it begins from; empty where it begins from nothing."""
     command: str = ""
     """How the run was begun."""
+    out: str = ""
+    """Where a copy of the weights goes, absolute; empty without one."""
+    opponents: tuple[str, ...] = ()
+    """Specs of bots to measure the weights against."""
+    matches: int = 200
+    """With each of them."""
+    keeps_matches: bool = False
+    """Whether the matches of the run are stored."""
+
+    @property
+    def out_file(self) -> Path | None:
+        """`out` as a path."""
+        return Path(self.out) if self.out else None
 
     @property
     def data_folder(self) -> Path | None:
@@ -77,6 +90,22 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     start: str | None = None
     """A run whose checkpoint to begin from."""
     command: str = ""
+    out: Path | None = None
+    """Where a copy of the weights goes."""
+    opponents: tuple[str, ...] = ()
+    matches: int | None = None
+    keeps_matches: bool = False
+
+    def wishes(self) -> dict[str, object]:
+        """Return what the command says of settings that a resumed run may change."""
+        given = {
+            "budget": self.budget,
+            "out": None if self.out is None else str(self.out.absolute()),
+            "opponents": self.opponents or None,
+            "matches": self.matches,
+            "keeps_matches": self.keeps_matches or None,
+        }
+        return {key: value for key, value in given.items() if value is not None}
 
 
 def runs_folder() -> Path:
@@ -102,7 +131,7 @@ def settle(order: Order) -> RunSettings:
         raise ConfigError(f"--budget {budget:g} is not a positive number of seconds")
     if order.data is not None and not order.data.is_dir():
         raise ConfigError(f"--data {order.data} is no folder; arena export makes such folders")
-    return RunSettings(
+    settings = RunSettings(
         trainer=order.trainer,
         recipe=found.name,
         recipe_text=found.text,
@@ -114,6 +143,7 @@ def settle(order: Order) -> RunSettings:
         start=start,
         command=order.command,
     )
+    return msgspec.structs.replace(settings, **order.wishes())
 
 
 def _start_of(name: str, trainer: str, seed: int) -> str:

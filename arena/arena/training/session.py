@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import signal
 import tomllib
-from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.errors import ConfigError
+from arena.errors import ConfigError, PluginError
 from arena.training import checkpoints, curves
 from arena.training.context import Context
 from arena.training.files import held, write_whole
@@ -21,7 +20,7 @@ from arena_plugins.manager import TRAINERS, load_game, load_plugin
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
     from types import FrameType
 
     from arena.training.context import Watcher
@@ -32,21 +31,6 @@ _WEIGHTS = "weights"
 _SUFFIXES = (".npz", ".onnx")
 _PLIES = 2
 """Random actions that matches of an evaluation begin with."""
-
-
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of one sitting, beyond what the run does."""
-
-    out: Path | None = None
-    """Where a copy of the weights goes."""
-    opponents: Sequence[str] = ()
-    """Specs of bots to measure the weights against."""
-    matches: int = 200
-    """With each of them."""
-    db: str | None = None
-    """The store."""
-    keeps_matches: bool = False
-    """Whether the matches of the run are stored."""
 
 
 class Product(msgspec.Struct, frozen=True):
@@ -60,19 +44,19 @@ class Product(msgspec.Struct, frozen=True):
     """Of training, all sittings together."""
 
 
-def check(settings: RunSettings, wishes: Wishes) -> None:
+def check(settings: RunSettings) -> None:
     """Look whether a run can begin: better now than after hours of training.
 
     Raises:
         ArenaError: its game or its trainer cannot be made, or the weights would have no place to go to.
     """
-    if wishes.out is not None:
-        _check_out(wishes.out)
+    if settings.out_file is not None:
+        _check_out(settings.out_file)
     load_game(settings.game)
     load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
 
 
-def sit(folder: Path, settings: RunSettings, watcher: Watcher, wishes: Wishes) -> Product:
+def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None = None) -> Product:
     """Train until the run is done, its time is used up or the user stops it.
 
     Raises:
@@ -93,15 +77,19 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, wishes: Wishes) -
                 watcher,
                 is_stopping=is_stopping,
                 resumed=resumed,
-                db=wishes.db,
-                keeps_matches=wishes.keeps_matches,
+                db=db,
+                keeps_matches=settings.keeps_matches,
             )
-            return _train(trainer, context, settings, wishes)
+            return _train(trainer, context, settings)
 
 
-def _train(trainer: Trainer, context: Context, settings: RunSettings, wishes: Wishes) -> Product:
+def _train(trainer: Trainer, context: Context, settings: RunSettings) -> Product:
     try:
         trained = trainer.train(context)
+    except ModuleNotFoundError as error:
+        raise PluginError(
+            f"the trainer {settings.trainer} needs {error.name}, which is not installed; install it with pip"
+        ) from error
     finally:
         curves.draw(context.folder)
     if trained.suffix not in _SUFFIXES:
@@ -109,21 +97,22 @@ def _train(trainer: Trainer, context: Context, settings: RunSettings, wishes: Wi
     seconds = context.seconds
     weights = context.write(f"{_WEIGHTS}{trained.suffix}", trained.weights)
     run = _run_facts(settings, context, seconds)
+    out = settings.out_file
 
     def describe(measured: Sequence[Measured]) -> None:
         text = provenance(trained.weights, run, settings.options, trained.facts, measured)
         write_whole(path_of(weights), text.encode())
-        if wishes.out is not None:
-            write_whole(wishes.out, trained.weights)
-            write_whole(path_of(wishes.out), text.encode())
+        if out is not None:
+            write_whole(out, trained.weights)
+            write_whole(path_of(out), text.encode())
 
     # Before the evaluation too: a kill in it loses figures, not weights.
     describe([])
-    spec = str(Spec(trainer.bot, {"weights": str(wishes.out or weights)}))
-    measured = _measure(context, spec, wishes)
+    spec = str(Spec(trainer.bot, {"weights": str(out or weights)}))
+    measured = _measure(context, spec, settings)
     if measured:
         describe(measured)
-    return Product(wishes.out or weights, spec, measured, seconds)
+    return Product(out or weights, spec, measured, seconds)
 
 
 def _run_facts(settings: RunSettings, context: Context, seconds: float) -> dict[str, Fact]:
@@ -141,11 +130,11 @@ def _run_facts(settings: RunSettings, context: Context, seconds: float) -> dict[
     }
 
 
-def _measure(context: Context, spec: str, wishes: Wishes) -> tuple[Measured, ...]:
+def _measure(context: Context, spec: str, settings: RunSettings) -> tuple[Measured, ...]:
     measured: list[Measured] = []
-    for opponent in wishes.opponents:
-        context.say(f"{wishes.matches} matches against {opponent}")
-        score = context.play(spec, opponent, wishes.matches, plies=_PLIES)
+    for opponent in settings.opponents:
+        context.say(f"{settings.matches} matches against {opponent}")
+        score = context.play(spec, opponent, settings.matches, plies=_PLIES)
         measured.append(Measured(opponent, score, _PLIES))
         context.metric(context.step, f"score vs {opponent}", score.percent)
     return tuple(measured)

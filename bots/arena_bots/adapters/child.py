@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
+import time
 import weakref
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from arena_plugins.wire import MAX_BOT_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 ENGINE_FDS = "ARENA_ENGINE_FDS"
 """Where a sandbox lets a bot start no process, the arena starts its program: descriptors `read,write`."""
@@ -46,49 +49,78 @@ class Child:
             while line:
                 line = line[os.write(self._writer, line) :]
         except BrokenPipeError:
-            self._gone()
+            self.gone()
 
     def read(self) -> bytes:
-        """Give the next line that is not blank, without its end: LF, CR or both.
+        """Return the next line that is not blank, without its end: LF, CR or both.
 
         Raises:
             ProtocolError: a line is too long.
             SystemExit: the program is gone.
         """
         while True:
-            found = _LINE_END.search(self._buffer)
-            if found is None:
-                self._fill()
-                continue
-            line = bytes(self._buffer[: found.start()]).strip()
-            del self._buffer[: found.end()]
-            if line:
+            try:
+                line = self.read_until(None)
+            except EOFError:
+                self.gone()
+            if line is not None:
                 return line
+
+    def read_until(self, deadline: float | None) -> bytes | None:
+        """Return the next line as `read` does; None if there is none by `deadline`.
+
+        Args:
+            deadline: by `time.monotonic`, 0 for what is there already; None waits for as long as it takes.
+
+        Raises:
+            EOFError: the program is gone, or has closed its output.
+            ProtocolError: a line is too long.
+        """
+        while (line := self._line()) is None:
+            if deadline is not None and not self._has_output(deadline):
+                return None
+            self._fill()
+        return line
 
     def close(self) -> None:
         """Kill the program if it was started here and still runs."""
         self._end()
 
-    def _fill(self) -> None:
-        if len(self._buffer) >= MAX_BOT_LINE:
-            raise ProtocolError(f"{self._name} sent a line of more than {MAX_BOT_LINE} bytes")
-        chunk = os.read(self._reader, MAX_BOT_LINE)
-        if not chunk:
-            self._gone()
-        self._buffer += chunk
-
-    def _gone(self) -> None:
+    def gone(self) -> NoReturn:
         """End this process as the program ended: to the arena they are one bot.
 
         Raises:
             SystemExit: always.
         """
         code = _exit_code(self._popen)
-        sys.stderr.write(f"{self._name} {'closed its pipes' if code is None else f'ended with {code}'}\n")
         if code is None:
+            # Not a word more: the last line of the log is the program's own, which says why.
             raise SystemExit(1)
+        sys.stderr.write(f"{self._name} ended with {code}\n")
         # As a shell tells of signals.
         raise SystemExit(code if code >= 0 else 128 - code)
+
+    def _line(self) -> bytes | None:
+        """Take the first line that is not blank from what was read."""
+        while (found := _LINE_END.search(self._buffer)) is not None:
+            line = bytes(self._buffer[: found.start()]).strip()
+            del self._buffer[: found.end()]
+            if line:
+                return line
+        return None
+
+    def _has_output(self, deadline: float) -> bool:
+        watch = select.poll()
+        watch.register(self._reader, select.POLLIN)
+        return bool(watch.poll(max(0.0, deadline - time.monotonic()) * 1000))
+
+    def _fill(self) -> None:
+        if len(self._buffer) >= MAX_BOT_LINE:
+            raise ProtocolError(f"{self._name} sent a line of more than {MAX_BOT_LINE} bytes")
+        chunk = os.read(self._reader, MAX_BOT_LINE)
+        if not chunk:
+            raise EOFError(f"{self._name} closed its output")
+        self._buffer += chunk
 
 
 def open_child(command: Sequence[str]) -> Child:

@@ -1,30 +1,40 @@
-"""The bot `kaggle`: an agent file for Kaggle's ConnectX, unmodified."""
+"""The bot `kaggle`: a submission to Kaggle's ConnectX, unmodified."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import linecache
+import os
 import random
 import sys
 import time
+import traceback
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from arena_bots.adapters.kaggle_files import is_mounted, shown_at_kaggles_path
 from arena_plugins.answer import as_integer
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import BotError, OptionError, PluginError, ProtocolError
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
+from arena_plugins.submission import FILE, KAGGLE, MAIN, PLACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from arena_plugins.contract import Game, Limit, State
 
 _GAME = "connect-four"
 _MODULE = "kaggle_agent"
+_ARCHIVES = (".gz", ".tgz", ".tar", ".zip")
+_PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""What is installed to import a module, where that has another name."""
 _ACT_S = 2.0
 _OVERAGE_S = 60.0
 _EPISODE_STEPS = 1000
@@ -51,7 +61,9 @@ class KaggleBot:
     """Asks the agent; made anew for every match, so that its globals are fresh, as on Kaggle."""
 
     def __init__(self, game: Game, path: Path, overage_s: float) -> None:
-        self._agent = _last_callable(path)
+        self._path = Path(PLACE, path.name) if is_mounted(path.parent) else path
+        with self._running():
+            self._agent = _last_callable(self._path)
         self._num_arguments = _num_arguments(self._agent)
         self._overage_s = overage_s
         self._fixed = {
@@ -61,25 +73,41 @@ class KaggleBot:
             "agentTimeout": _OVERAGE_S,
             "episodeSteps": _EPISODE_STEPS,
             "runTimeout": _RUN_S,
-            "__raw_path__": str(path),
+            "__raw_path__": str(self._path),
         }
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Give the agent's column.
+        """Return the agent's column.
 
         Raises:
             ProtocolError: the agent gave no integer; None is not taken for column 0.
+            BotError: it imports what is not there, or its compiled code uses Kaggle's path in vain.
         """
         act_s = _ACT_S if limit.seconds is None else limit.seconds
         if limit.bank is not None:
             self._overage_s = limit.bank
+        arguments = self._arguments(state, act_s)
         began = time.monotonic()
-        answer = self._agent(*self._arguments(state, act_s))
+        with self._running():
+            answer = self._asked(arguments)
         self._overage_s -= min(max(0.0, time.monotonic() - began - act_s), self._overage_s)
         try:
             return PlayResult(as_integer(answer, "the agent's answer"))
         except BotError as error:
             raise ProtocolError(str(error)) from error
+
+    @contextmanager
+    def _running(self) -> Generator[None]:
+        with shown_at_kaggles_path(self._path.parent), _STREAMS.in_place(), _BROUGHT.noted():
+            yield
+
+    def _asked(self, arguments: tuple[Struct, ...]) -> object:
+        try:
+            return self._agent(*arguments)
+        except Exception as error:
+            if advice := _advice(error, self._path):
+                raise BotError(advice) from error
+            raise
 
     def _arguments(self, state: State, act_s: float) -> tuple[Struct, ...]:
         seconds = int(act_s) if act_s.is_integer() else act_s
@@ -93,22 +121,132 @@ class KaggleBot:
         return (observation, configuration)[: self._num_arguments]
 
 
+class _Streams:
+    """The `sys.stdout` and `sys.stderr` of agents, who may replace or close them, as on Kaggle."""
+
+    def __init__(self) -> None:
+        self._own: list[TextIO] = []
+
+    @contextmanager
+    def in_place(self) -> Generator[None]:
+        """Let code use them; what it puts in their place is gone at the end."""
+        before = sys.stdout, sys.stderr
+        if not self._own or any(stream.closed for stream in self._own):
+            self._own = [_copy_of(number) for number in (1, 2)]
+        sys.stdout, sys.stderr = self._own
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+            for stream in self._own:
+                with suppress(OSError, ValueError):
+                    stream.flush()
+
+
+_STREAMS = _Streams()
+
+
+def _copy_of(number: int) -> TextIO:
+    """Open what a descriptor writes to a second time; the null device where nothing is open."""
+    try:
+        return os.fdopen(os.dup(number), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        return Path(os.devnull).open("w", encoding="utf-8")
+
+
+class _Brought:
+    """What agents imported, so that each match begins without it, and their entries of `sys.path`."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._folders: set[str] = set()
+
+    @contextmanager
+    def noted(self) -> Generator[None]:
+        """Note what is imported within."""
+        before = set(sys.modules)
+        try:
+            yield
+        finally:
+            self._names |= sys.modules.keys() - before
+
+    def begin(self, folder: Path) -> None:
+        """Forget the modules of earlier agents, and put `folder` behind all that can be imported."""
+        self._folders.add(str(folder))
+        # All are looked up first: the place of a package without a file depends on the package above it.
+        for name in [name for name in self._names if self._is_agents(sys.modules.get(name))]:
+            del sys.modules[name]
+        self._names.clear()
+        others = [entry for entry in dict.fromkeys(sys.path) if entry not in self._folders]
+        sys.path[:] = [*others, str(folder)]
+        importlib.invalidate_caches()
+
+    def _is_agents(self, module: ModuleType | None) -> bool:
+        """Return whether a module lies in the folder of an agent; compiled ones cannot be loaded twice."""
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and not file.endswith(".py"):
+            return False
+        places = [file] if isinstance(file, str) else getattr(module, "__path__", ())
+        return any(place.startswith(f"{folder}/") for place in places for folder in self._folders)
+
+
+_BROUGHT = _Brought()
+
+
 def _last_callable(path: Path) -> Callable[..., object]:
-    """Run an agent file and give what Kaggle plays with: the last callable among its globals.
+    """Run the file of an agent and return what Kaggle plays with: the last callable among its globals.
 
     Raises:
-        PluginError: there is none.
+        PluginError: there is none, or the file fails.
     """
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     # Dataclasses and pickle look for it there.
     sys.modules[_MODULE] = module
-    sys.path.append(str(path.parent))
-    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
+    _BROUGHT.begin(path.parent)
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
+    except (Exception, SystemExit) as error:
+        failed = f"{path.name} fails: {type(error).__name__}: {error}"
+        raise PluginError(_advice(error, path) or failed) from error
     callables = [value for value in vars(module).values() if callable(value)]
     if not callables:
         raise PluginError(f"{path.name} defines nothing that can be called; its last function is the agent")
     return callables[-1]
+
+
+def _advice(error: BaseException, path: Path) -> str:
+    """Return what the matter is where an agent has done nothing wrong, and what to do; else an empty text."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        name = error.name.partition(".")[0]
+        return (
+            f"{path.name} imports {error.name}, which is neither installed nor in the submission; run "
+            f"pip install {_PACKAGES.get(name, name)} or, if it is yours, enter the folder that holds it"
+        )
+    if not is_mounted(path.parent) and _names_place(error, path.parent):
+        return (
+            f"{path.name} fails: {type(error).__name__}: {error}; compiled code finds {PLACE} in tier T3 "
+            "alone, elsewhere only Python's own functions do: play in T3, or name files relative to __file__"
+        )
+    return ""
+
+
+def _names_place(error: BaseException, folder: Path) -> bool:
+    """Return whether Kaggle's path is in the text of an error, or in what the agent was doing with files."""
+    if PLACE in str(error):
+        return True
+    if type(error).__module__ == "builtins" and not isinstance(error, OSError | RuntimeError):
+        return False
+    inside = [
+        (frame, number)
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename.startswith(f"{folder}/")
+    ]
+    if not inside:
+        return False
+    frame, number = inside[-1]
+    texts = [linecache.getline(frame.f_code.co_filename, number), *frame.f_locals.values()]
+    return any(isinstance(text, str) and PLACE in text for text in texts)
 
 
 def _num_arguments(agent: Callable[..., object]) -> int:
@@ -124,18 +262,25 @@ def _num_arguments(agent: Callable[..., object]) -> int:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
-    """Make the bot; options `file`, the agent, and `overage`, the bank it is told of where there is none.
+    """Make the bot; options `file`, the submission, and `overage`, the bank it is told of without one.
 
     Raises:
         OptionError: an option is refused.
-        PluginError: the game is not connect-four, or the file has no agent.
+        PluginError: the game is not connect-four, or the submission has no agent or fails.
     """
-    reader = OptionReader("kaggle", options)
-    path = Path(reader.text("file", ""))
+    reader = OptionReader(KAGGLE, options)
+    path = Path(reader.text(FILE, ""))
     overage_s = reader.number("overage", _OVERAGE_S, low=0.0, high=86_400.0)
     reader.done()
+    if options.get(FILE) and (path / MAIN).is_file():
+        path /= MAIN
     if not path.is_file():
-        raise OptionError(f'kaggle: there is no file "{options.get("file", "")}"; write kaggle:file=AGENT.py')
+        raise OptionError(f'kaggle: there is no file "{options.get(FILE, "")}"; write kaggle:file=AGENT.py')
+    if path.suffix.lower() in _ARCHIVES:
+        raise OptionError(
+            f"kaggle: {path.name} is an archive, which plays from an unpacked copy in a process of its own; "
+            "leave out --isolation none, or unpack it"
+        )
     if game.name != _GAME:
         raise PluginError(f"Kaggle's ConnectX agents play {_GAME}, not {game.name}")
     random.seed(seed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import PluginError
+from arena_plugins.extras import require_modules
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
 
@@ -168,10 +169,8 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> OpenSpielBot:
     uct_c = reader.number("uct_c", _UCT_C, low=0.0, high=100.0)
     reader.done()
     theirs = game_name(game)
-    try:
-        spiel: Any = importlib.import_module("pyspiel")
-    except ImportError as error:
-        raise PluginError("openspiel needs OpenSpiel; pip install 'bot-arena[openspiel]'") from error
+    require_modules("openspiel", "bot-arena[openspiel]", "pyspiel")
+    spiel: Any = importlib.import_module("pyspiel")
     loaded = spiel.load_game(theirs)
     maker = Uniform(spiel) if name == "random" else Mcts(spiel, loaded, simulations, uct_c)
     return OpenSpielBot(loaded, maker, seed)

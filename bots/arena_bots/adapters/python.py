@@ -1,7 +1,8 @@
-"""The bot `python`: a bot in a single file, without a package.
+"""The bot `python`: a bot in a single file or in a folder, without a package.
 
 The file is what the module of a packaged bot is: it has the hook `make_bot(game, seed, options)`. Files
-beside it can be imported only if an option `with` names them, so that the same files play everywhere.
+beside it can be imported only if an option `with` names them, so that the same files play everywhere. Of a
+folder `bot.py` or `main.py` is that file, and all that lies in the folder belongs to the bot.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _WITH = re.compile(r"with[0-9]*\Z")
 _MODULE = "arena_python_file"
 """What the file is called in `sys.modules`; its own name may be that of a library."""
 _INIT = "__init__.py"
+_MAINS = ("bot.py", "main.py")
+"""What the file of a folder is called; the first one that is there counts."""
 
 
 class _Helpers:
@@ -52,8 +55,9 @@ class _Helpers:
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
     """Make the bot of a file.
 
-    Options: `file`, the file; `with`, `with2`, …, files and folders that it imports: a file or a package by
-    its name, of another folder what lies in it. All further options are those of the bot.
+    Options: `file`, the file or a folder with `bot.py` or `main.py`; `with`, `with2`, …, files and folders
+    that it imports: a file or a package by its name, of another folder what lies in it. All further options
+    are those of the bot.
 
     Raises:
         OptionError: a file is missing, or the bot refuses an option.
@@ -68,17 +72,37 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
 def _path(options: Mapping[str, str], key: str) -> Path:
     text = options.get(key, "")
     path = Path(text)
-    if key == _FILE and not path.is_file():
-        raise OptionError(f'python: there is no file "{text}"; write python:file=BOT.py')
+    if key == _FILE and not (text and path.exists()):
+        raise OptionError(f'python: there is no file or folder "{text}"; write python:file=BOT.py')
     if not text or not path.exists():
         raise OptionError(f'python: {key} names no file or folder: "{text}"')
     return path.resolve()
 
 
+def _main_of(folder: Path) -> Path:
+    """Return the file of a folder that has the hook.
+
+    Raises:
+        OptionError: none has the name it must have.
+    """
+    for name in _MAINS:
+        if (folder / name).is_file():
+            return folder / name
+    raise OptionError(
+        f"python: the folder {folder.name} has no {' or '.join(_MAINS)}; name the file in it, or install "
+        "it with pip if it is a project"
+    )
+
+
 @cache
-def _load(path: Path, helpers: tuple[Path, ...]) -> Plugin:
+def _load(given: Path, helpers: tuple[Path, ...]) -> Plugin:
     """Run a file once for a process, as an import does; later matches make their bots of what it defined."""
     _offer(helpers)
+    path = given
+    if given.is_dir():
+        path = _main_of(given)
+        # Behind everything that is installed, as helpers are.
+        sys.path.append(str(given))
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     # Dataclasses and pickle look for it there.

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 _MAX_BITS = 20
 """Of the number of positions the table holds: 16 MiB."""
 _WORD = 64
-_SLICE = 4096
-"""Stones put between two looks at the clock: a few milliseconds."""
+WORK = 1 << 18
+"""Actions that are weighed between two looks at the clock, at most: each stone puts all of a board's up."""
+_STONES = 4096
+"""Stones between two looks on small boards. Either takes a millisecond, and three at the worst."""
 _DECIDED = WON // 2
 """Scores above, or below its negative, are ends."""
 
@@ -53,6 +55,7 @@ class CompiledAlphaBeta:
         self._symmetries = game.symmetries
         self._scale = 4.0 ** (geometry.k - 1)
         self._shift = _WORD - bits
+        self._slice = max(min(WORK // num_actions, _STONES), 1)
         self._search = Search(
             numbers=np.zeros(NUM_NUMBERS, np.int64),
             frames=np.zeros((levels, NUM_COLUMNS), np.int64),
@@ -124,7 +127,7 @@ class CompiledAlphaBeta:
         while how == PAUSED:
             if budget.is_late:
                 return False
-            numbers[PAUSE] = numbers[STONES] + _SLICE
+            numbers[PAUSE] = numbers[STONES] + self._slice
             how = run(self._geometry, board, self._search)
         return how == DONE
 

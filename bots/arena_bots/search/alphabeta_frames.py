@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena_bots.search.alphabeta_board import Geometry
 
 # Places in `Search.numbers`: plies of this depth, plies played before the search, level to go on from,
-# states visited, bound of them, stones put, stones after which to pause, whether a leaf was no end, age in
+# states visited, bound of them, stones tried, stones after which to pause, whether a leaf was no end, age in
 # the table, bits of a hash that do not count.
 PLIES, PLAYED, LEVEL, NODES, MAX_NODES, STONES, PAUSE, OPEN, AGE, SHIFT = range(10)
 NUM_NUMBERS = 10

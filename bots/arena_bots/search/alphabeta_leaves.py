@@ -124,6 +124,8 @@ def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, r
     while pick(search, level):
         action = frame[TRIED]
         frame[CELL] = board.landing[action]
+        # Also of a stone that is not put, for to pick it took as long.
+        search.numbers[STONES] += 1
         if bounded:
             most = worth + without_lines(moves[frame[INDEX] - 1] >> ACTION_BITS)
             is_last = most <= frame[ALPHA]
@@ -137,7 +139,6 @@ def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, r
                 continue
         put(geometry, board, action, player)
         search.numbers[NODES] += 1
-        search.numbers[STONES] += 1
         value = -frontier(geometry, board, search, level + 1, frame[WIDE] != 0)
         lift(geometry, board, action, frame[CELL], player)
         if value > best:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from arena_plugins.contract import State
 
 
+PLIES = 64
+"""Plies of a rollout between two looks at the clock; rules in Python take 0.1 to 3 ms for them."""
+
+
 class Settings(NamedTuple):
     """How a tree is grown."""
 
@@ -81,11 +85,11 @@ class Tree:
         self._is_empty = False
 
     def run(self, budget: Budget) -> int:
-        """Make playouts until `budget` is spent; give how many, at least one."""
-        self.playout()
+        """Make playouts until `budget` is spent; return how many, at least one."""
+        self.playout(budget)
         made = 1
         while made < budget.nodes and not budget.is_late:
-            self.playout()
+            self.playout(budget)
             made += 1
         return made
 
@@ -105,8 +109,11 @@ class Tree:
             line.append(action)
         return line
 
-    def playout(self) -> None:
-        """Select a leaf, add one node, play to the end at random, back the result up."""
+    def playout(self, budget: Budget) -> None:
+        """Select a leaf, add one node, play to the end at random, back the result up.
+
+        A rollout that the deadline of `budget` ends counts as a draw; no other playout follows it.
+        """
         node = self.root
         path = [(node, 0)]
         select = self._puct if self._is_puct else self._uct
@@ -117,7 +124,7 @@ class Tree:
             child = self._expand(node)
             path.append((child, node.state.current_player))
             node = child
-        result = self._rollout(node.state)
+        result = self._rollout(node.state, budget)
         for node, mover in path:
             node.visits += 1
             node.total += -result if mover else result
@@ -157,13 +164,16 @@ class Tree:
         child = node.children[action] = Node(node.state.child(action))
         return child
 
-    def _rollout(self, state: State) -> float:
-        """Give the result for player 0 of uniformly random play from `state`."""
+    def _rollout(self, state: State, budget: Budget) -> float:
+        """Return the result for player 0 of uniformly random play from `state`; 0 if time runs out first."""
         random = self._random.random
-        while not state.is_terminal:
-            actions = state.legal_actions
-            state = state.child(actions[int(random() * len(actions))])
-        return state.returns[0]
+        while not budget.is_late:
+            for _ in range(PLIES):
+                if state.is_terminal:
+                    return state.returns[0]
+                actions = state.legal_actions
+                state = state.child(actions[int(random() * len(actions))])
+        return 0.0
 
 
 def _merit(node: Node) -> tuple[int, float]:

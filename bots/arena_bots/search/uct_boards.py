@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 
+NEVER = 1 << 62
+"""As `pause` of `Board.grow`: more nodes than any tree has."""
+
+
 class Board(Protocol):
     """The position at the root, and the kernel that plays from there."""
 
@@ -35,11 +39,11 @@ class Board(Protocol):
         """Make `state` the position at the root."""
         ...
 
-    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, *, is_last: bool) -> tuple[Int, Int]:
-        """Make `playouts`, fewer if the root is proven, or `nodes` are full and others will follow.
+    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
+        """Make `playouts`; stop early once the root is proven or the tree has `pause` nodes.
 
-        Gives the number of nodes there are then, and of playouts. Nodes that are the last do not stop it when
-        they are full: then leaves are played out without children.
+        Returns the number of nodes in the tree and of playouts made. When `nodes` are full, leaves are played
+        out without children.
         """
         ...
 
@@ -59,7 +63,7 @@ def board_for(game: Game, settings: Settings) -> Board:
         raise ValueError(f"there are no kernels for {game.name}")
     # The first move of a match has a clock; loading, or compiling for the first time, is no part of it.
     board.place(game.initial_state())
-    board.grow(np.zeros(game.num_actions + 1, NODE), 1, 1, is_last=True)
+    board.grow(np.zeros(game.num_actions + 1, NODE), 1, 1, NEVER)
     return board
 
 
@@ -83,13 +87,13 @@ class WordBoard:
         """Make `state` the position at the root."""
         self._own, self._opp = words_of(state)
 
-    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, *, is_last: bool) -> tuple[Int, Int]:
-        """Make `playouts`, fewer as `Board.grow` says; give nodes and playouts made."""
+    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
+        """Make `playouts`, fewer as `Board.grow` says; return nodes and playouts made."""
         return grow_words(
             nodes,
             size,
             playouts,
-            is_last,
+            pause,
             self._own,
             self._opp,
             self._layout,
@@ -127,13 +131,13 @@ class CellBoard:
         if self._proves or not self._is_uniform:
             find_threats(self._boards[0], self._threats[0], self._layout)
 
-    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, *, is_last: bool) -> tuple[Int, Int]:
-        """Make `playouts`, fewer as `Board.grow` says; give nodes and playouts made."""
+    def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
+        """Make `playouts`, fewer as `Board.grow` says; return nodes and playouts made."""
         return grow_cells(
             nodes,
             size,
             playouts,
-            is_last,
+            pause,
             self._boards,
             self._num_empty,
             self._threats,

@@ -34,13 +34,13 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,
-    is_last: bool,  # noqa: FBT001 # numba passes by position
+    pause: Int,
     boards: NDArray[np.uint8],
     num_empty: Int,
     threats: NDArray[np.uint16],
     layout: CellLayout,
     rule: Selection,
-    is_uniform: bool | None,  # noqa: FBT001
+    is_uniform: bool | None,  # noqa: FBT001 # numba passes by position
     proves: bool,  # noqa: FBT001
     path: NDArray[np.uint32],
     free: NDArray[np.uint16],
@@ -56,7 +56,7 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     board, threat = boards[1], threats[1]
     for made in range(playouts):
         has_room = size <= room
-        if not (has_room or is_last) or (proves and nodes[0].proof):
+        if size >= pause or (proves and nodes[0].proof):
             return size, made
         _restore(boards, threats)
         stone = MOVER

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena_bots.search.uct import Edge
-from arena_bots.search.uct_boards import board_for
+from arena_bots.search.uct_boards import NEVER, board_for
 from arena_bots.search.uct_tree import DRAW, NODE, UNKNOWN, keep
 
 if TYPE_CHECKING:
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from arena_bots.search.uct import Settings
     from arena_plugins.contract import Game, State
 
-_FEWEST = 1 << 13
-"""Nodes there is room for at first."""
 MOST = 1 << 21
 """Nodes of 32 bytes, 64 MiB in all. A tree that is full grows no more; its leaves are still played out."""
-_CHUNK = 256
-"""Playouts from one look at the clock to the next: about 0.1 ms on small boards, 4 ms on the largest."""
+NEW_NODES = 1 << 12
+"""New nodes between two looks at the clock. In a decided position a playout is short, but each of them may
+add a node for every empty cell."""
+PLIES = 1 << 15
+"""Plies of rollouts between two looks at the clock, at most: 0.5 ms on small boards, 2 ms on the largest."""
 _ENDLESS = 1 << 30
-"""Playouts of one call of a kernel where nothing else bounds them."""
+"""Playouts of one call of a kernel without a deadline."""
 
 
 class CompiledTree:
@@ -43,8 +44,10 @@ class CompiledTree:
         self._random = random
         self._proves = settings.proves
         self._board = board_for(game, settings)
-        self._most = max(most, 2 * game.num_actions + 2)
-        self._nodes: NDArray[np.void] = np.zeros(min(_FEWEST, self._most), NODE)
+        # The system hands out memory page by page as nodes are written. An array that is copied into a larger
+        # one, as it fills up, would take 20 ms at once, with no look at the clock.
+        self._nodes: NDArray[np.void] = np.zeros(max(most, 2 * game.num_actions + 2), NODE)
+        self._plies = game.max_length
         self._size = 0
         self._history: tuple[int, ...] = ()
         # Loaded here too: the first moves have a clock.
@@ -81,16 +84,25 @@ class CompiledTree:
 
         Where it is not proven there is at least one.
         """
-        longest = _CHUNK if math.isfinite(budget.deadline) else _ENDLESS
+        is_timed = math.isfinite(budget.deadline)
+        most = max(PLIES // self._plies, 1) if is_timed else _ENDLESS
         made = 0
         while not self._is_proven and (not made or (made < budget.nodes and not budget.is_late)):
-            wanted = 1 if budget.is_late else min(max(budget.nodes - made, 1), longest)
-            made += self._grow(int(wanted))
+            wanted = 1 if budget.is_late else int(min(max(budget.nodes - made, 1), most))
+            pause = self._size + NEW_NODES if is_timed else NEVER
+            size, some = self._board.grow(self._nodes, self._size, wanted, pause)
+            self._size, made = int(size), made + int(some)
         return made
 
     def edges(self) -> Mapping[int, Edge]:
         """Give what is known of each action that was tried at the root."""
-        return {int(node["action"]): _edge(node) for node in self._children(0) if node["visits"]}
+        children = self._children(0)
+        children = children[children["visits"] > 0]
+        columns = (children[name].tolist() for name in ("action", "visits", "value", "proof"))
+        return {
+            action: Edge(visits, mean, None if proof == UNKNOWN else DRAW - proof)
+            for action, visits, mean, proof in zip(*columns, strict=True)
+        }
 
     def line(self, action: int) -> list[int]:
         """Give the actions of most visits from the root's `action` on, that one first."""
@@ -108,21 +120,6 @@ class CompiledTree:
     def _is_proven(self) -> bool:
         return self._proves and bool(self._nodes[0]["proof"])
 
-    def _grow(self, playouts: int) -> int:
-        """Make `playouts`, fewer if the root is proven; give how many."""
-        made = 0
-        while made < playouts and not self._is_proven:
-            capacity = len(self._nodes)
-            size, some = self._board.grow(
-                self._nodes, self._size, playouts - made, is_last=capacity >= self._most
-            )
-            self._size, made = int(size), made + int(some)
-            if made < playouts and capacity < self._most:
-                nodes = np.zeros(min(2 * capacity, self._most), NODE)
-                nodes[: self._size] = self._nodes[: self._size]
-                self._nodes = nodes
-        return made
-
     def _wipe(self, start: int, end: int) -> None:
         # Bytes, for NumPy would set field by field.
         self._nodes[start:end].view(np.uint8)[:] = 0
@@ -135,8 +132,3 @@ class CompiledTree:
         """Give the number of the child by `action`; -1 if there is none."""
         found = np.flatnonzero(self._children(number)["action"] == action)
         return int(self._nodes[number]["first"]) + int(found[0]) if len(found) else -1
-
-
-def _edge(node: np.void) -> Edge:
-    proof = int(node["proof"])
-    return Edge(int(node["visits"]), float(node["value"]), None if proof == UNKNOWN else DRAW - proof)

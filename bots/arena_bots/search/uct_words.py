@@ -36,12 +36,12 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,
-    is_last: bool,  # noqa: FBT001 # numba passes by position
+    pause: Int,
     own: np.uint64,
     opp: np.uint64,
     layout: Layout,
     rule: Selection,
-    proves: bool,  # noqa: FBT001
+    proves: bool,  # noqa: FBT001 # numba passes by position
     path: NDArray[np.uint32],
     free: NDArray[np.uint64] | None,
     chance: NDArray[np.uint64],
@@ -54,7 +54,7 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     room = len(nodes) - layout.num_actions
     for made in range(playouts):
         has_room = size <= room
-        if not (has_room or is_last) or (proves and nodes[0].proof):
+        if size >= pause or (proves and nodes[0].proof):
             return size, made
         mover, other = own, opp
         node, depth = 0, 0

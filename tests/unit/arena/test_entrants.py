@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import strange_bots
-from arena.entrants import Competitor, resolve
+from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.referee.timecontrol import TimeControl
 
@@ -121,8 +121,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "agent.py").write_text(name)
     bots = resolve([f"strange:folder={tmp_path / name / 'agent.py'}" for name in "abc"], margin_ms=0)
-    assert [bot.label for bot in bots] == [f"strange@1.0+{bot.content[:8]}:folder=agent.py" for bot in bots]
-    assert len({bot.label for bot in bots}) == 3
+    assert [bot.label for bot in bots] == [f"strange:folder={name}/agent.py" for name in "abc"]
     assert bots[0].record.spec == bots[1].record.spec == "strange:folder=agent.py"
 
 
@@ -139,3 +138,39 @@ def test_a_command_is_known_by_the_files_in_it(tmp_path: Path) -> None:
     assert a.options_here() == {"cmd": f"{tmp_path / 'a' / 'engine'} --level 5"}
     assert Path(a.place, "cmd", "engine").read_text() == "one"
     assert one(a.spec) == a
+
+
+def test_bots_that_cannot_be_entered_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "twin.py").write_text("one")
+    (tmp_path / "same.py").write_text("one")
+    texts = [
+        f"strange:folder={tmp_path}/twin.py,name=Anna",
+        "mtcs",
+        f"strange:folder={tmp_path}/twin.py,name=Carl",
+        "random:name=Anna",
+        "random",
+    ]
+    left_out: list[LeftOut] = []
+    bots = resolve(texts, margin_ms=0, left_out=left_out)
+    assert [bot.label for bot in bots] == ["Anna", "random"]
+    assert [(bot.seat, bot.bot) for bot in left_out] == [(seat, texts[seat]) for seat in (1, 2, 3)]
+    no_bot, twice, name = (bot.why for bot in left_out)
+    assert no_bot.startswith('no bot "mtcs"')
+    assert f"{texts[2]} has the same files and options as {texts[0]}" in twice
+    assert name == "two bots are called Anna; give each another name="
+    with pytest.raises(ConfigError, match="two bots are called Anna"):
+        resolve([texts[0], texts[3]], margin_ms=0)
+
+
+def test_files_in_folders_of_one_name_are_told_apart_by_those_above(tmp_path: Path) -> None:
+    for name in ("anna/v1", "bert/v1", "bert/v2"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "bot.sh").write_text(f"#!/bin/sh\n# {name}\n")
+        (tmp_path / name / "bot.sh").chmod(0o755)
+    names = ("anna/v1", "bert/v1", "bert/v2")
+    bots = resolve([f"exec:cmd={tmp_path}/{name}/bot.sh" for name in names], margin_ms=0)
+    labels = ["exec:cmd=anna/v1/bot.sh", "exec:cmd=bert/v1/bot.sh", "exec:cmd=v2/bot.sh"]
+    assert [bot.label for bot in bots] == labels
+    bots = resolve([f"exec:folder={tmp_path}/{name},cmd=./bot.sh" for name in names], margin_ms=0)
+    labels = [f"exec:cmd=bot.sh,folder={name}" for name in ("anna/v1", "bert/v1", "v2")]
+    assert [bot.label for bot in bots] == labels

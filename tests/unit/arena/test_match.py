@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 import time
 from collections import Counter
@@ -116,7 +117,7 @@ def test_a_fault_loses() -> None:
     result = play(seat_of(), seat_of(lambda _: PlayResult(0)))
 
     assert (result.outcome, result.termination, result.fault_player) == ("first", "illegal_move", 1)
-    assert result.reason == "B makes an illegal move"
+    assert result.reason == "B makes an illegal move at ply 2: action 0 (illegal_move)"
     assert result.fault is not None
     assert result.fault["bot"] == "bot"
 
@@ -128,7 +129,8 @@ def test_a_bot_that_cannot_start_loses() -> None:
     assert play(seat_of(), broken).outcome == "first"
     both = play(broken, broken)
     assert (both.outcome, both.termination, both.rated) == ("void", "init_crash", False)
-    assert both.reason == "Match void (init_crash)"
+    assert re.fullmatch(r"Match void: ValueError: broken in test_match\.py:\d+ \(init_crash\)", both.reason)
+    assert play(seat_of(), broken).reason.startswith("B forfeits at the start: ValueError: broken in ")
 
 
 @pytest.mark.parametrize(("opening", "termination"), [((), "crash"), ((4,), "protocol_order")])
@@ -193,7 +195,7 @@ def test_a_winner_that_pondered_loses(player: int) -> None:
     result = play(*seats)
     assert (result.outcome, result.termination) == (("second", "first")[player], "pondering")
     assert (result.fault_player, result.fault, result.rated) == (player, {"idle_cpu_ms": 500.0}, True)
-    assert result.reason == f"{'AB'[player]} forfeits (pondering)"
+    assert result.reason == f"{'AB'[player]} forfeits at ply 7 (pondering)"
     assert len(result.actions) == 7
 
 

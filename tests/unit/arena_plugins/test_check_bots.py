@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_plugins import Limit, OptionReader, PlayResult, State, assert_conforms, check_bot, load_game
+from arena_plugins import (
+    Limit,
+    OptionReader,
+    PlayResult,
+    State,
+    assert_conforms,
+    check_bot,
+    hookimpl,
+    load_game,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,6 +61,16 @@ def failed(play: Play, *, deterministic: bool = False, strict: bool = True) -> l
 
 def lowest(state: State, _limit: Limit) -> PlayResult:
     return PlayResult(state.legal_actions[0], nodes=1, value=0.0, policy={state.legal_actions[0]: 1.0})
+
+
+def test_a_hook_is_called_with_the_parameters_it_names() -> None:
+    @hookimpl
+    def make_bot(game: Game, seed: int) -> Bot:
+        assert (game.name, type(seed)) == ("misere", int)
+        return Scripted(lowest, deterministic=True)
+
+    assert_conforms(check_bot(make_bot, "misere"))
+    assert [check.passed for check in check_bot(make_bot, "misere", options={"x": "1"})] == [False] * 12
 
 
 def test_a_bot_without_new_match_passes() -> None:

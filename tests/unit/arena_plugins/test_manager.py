@@ -103,6 +103,24 @@ def test_what_a_hook_raises_is_the_cause(write_module: WriteModule) -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_the_reason_of_a_plugin_is_said_as_it_is(write_module: WriteModule) -> None:
+    body = "    from arena_plugins import PluginError\n    raise PluginError('b plays 7x6 only')"
+    with pytest.raises(PluginError, match=r"^b plays 7x6 only$"):
+        load_entry(BOTS, "b", write_module(HOOK + body)).make({})
+
+
+def test_a_hook_that_names_no_options_takes_none(write_module: WriteModule) -> None:
+    source = "from arena_plugins import hookimpl\n@hookimpl\ndef make_bot(seed): return seed"
+    plugin = load_entry(BOTS, "b", write_module(source))
+    assert plugin.make({}, game=None, seed=7) == 7
+    with pytest.raises(OptionError, match=r'^the bot "b" has no option "depth" \(options: none\)$'):
+        plugin.make({"depth": "3"}, game=None, seed=7)
+    # pluggy does not pass parameters with a default, so these options would be lost.
+    source = source.replace("(seed)", "(seed, options=())")
+    with pytest.raises(OptionError, match='has no option "depth"'):
+        load_entry(BOTS, "b", write_module(source)).make({"depth": "3"}, game=None, seed=7)
+
+
 def test_what_a_hook_returns_must_play(third_party: Path, write_module: WriteModule) -> None:
     assert third_party.is_dir()
     plugin = load_entry(BOTS, "b", write_module(HOOK + "    return None"))

@@ -18,9 +18,13 @@ _FIRST = 1_000_000
 """Nodes until the clock is looked at; a twentieth of a second."""
 _GROWTH = 1.25
 """What a search did before it was interrupted stands in its tables; longer turns make sure it ends."""
-_PACE = 2_000_000
-"""Nodes a second that any machine does, so that a short time is not overrun."""
-_LEAST = 5_000
+_PACE = 200_000
+"""Nodes a second that every machine does; the first turn under a deadline shows how many this one does."""
+_SHARE = 0.5
+"""Part of the time left that a turn may take, so that a machine that slows down is still in time."""
+_TICK = 1e-6
+LEAST = 1_000
+"""Nodes of a turn, however little time is left."""
 
 
 class Meter:
@@ -31,6 +35,7 @@ class Meter:
         self._begin = int(memory[NODES])
         self._nodes = nodes
         self._deadline = perf_counter() + seconds
+        self._pace = float(_PACE)
         self._turn = float(_FIRST)
 
     @property
@@ -41,13 +46,15 @@ class Meter:
     def run(self, kernel: Callable[[], bool], on_turn: Callable[[], None] | None) -> bool:
         """Call `kernel` until it says that it is done; False if the budget ends before."""
         while True:
-            turn = min(self._turn, self._nodes - self.nodes)
+            begin, done = perf_counter(), self.nodes
+            turn = min(self._turn, self._nodes - done)
             if self._deadline < math.inf:
-                left = self._deadline - perf_counter()
-                turn = min(turn, max(left * _PACE, 0 if left <= 0 else _LEAST))
+                left = self._deadline - begin
+                turn = min(turn, max(left * self._pace * _SHARE, LEAST) if left > 0 else 0)
             self._memory[BUDGET] = self._memory[NODES] + max(int(turn), 0)
             if kernel():
                 return True
+            self._pace = (self.nodes - done) / max(perf_counter() - begin, _TICK)
             if turn <= 0 or self.nodes >= self._nodes:
                 return False
             self._turn *= _GROWTH

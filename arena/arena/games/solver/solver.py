@@ -12,6 +12,7 @@ import numpy as np
 from arena.errors import ArenaError
 from arena.games.k_in_a_row import KInARowState
 from arena.games.solver._budget import Meter
+from arena.games.solver._counters import BUDGET, NODES
 from arena.games.solver.solved import ILLEGAL, UNKNOWN, UNSOLVED, Labels, Solved, Worth, rank
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ class Solver(ABC):
         """Give the score of a position that is known without search."""
         del state
         return None
+
+    def warm_up(self) -> None:
+        """Load the compiled code of `solve`, or compile it if no process has yet; search nothing."""
+        state = self.checked(self.game.initial_state())
+        self._recall(state)
+        self._memory[BUDGET] = self._memory[NODES]
+        self._narrow(state, np.array([-_FAR, _FAR], np.int64), exact=False)
 
     def solve(
         self,

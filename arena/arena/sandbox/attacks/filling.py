@@ -42,6 +42,10 @@ def attack_fill(targets: Filling) -> object:
     return fill[targets["kind"]](targets["amount"])
 
 
+def attack_nothing(_: object) -> None:
+    """Show that the attacker runs."""
+
+
 def attack_swap(targets: Swapping) -> object:
     """Put a link in the place of a folder and back again, all the time; each swap is one step."""
     end = time.monotonic() + targets["seconds"]

@@ -85,7 +85,11 @@ def send_order(
 
 
 def read_reports(
-    process: Process, pulse: Callable[[], object] | None = None, deadline_s: float = DEADLINE_S
+    process: Process,
+    pulse: Callable[[], object] | None = None,
+    deadline_s: float = DEADLINE_S,
+    *,
+    last: str | None = None,
 ) -> Reports:
     """Read what an attacker prints until it is done, has ended, or its time is up.
 
@@ -93,6 +97,7 @@ def read_reports(
         process: the attacker.
         pulse: what to do meanwhile, a hundred times a second.
         deadline_s: its time.
+        last: the attack after which to read no further; None for all.
     """
     text, deadline = b"", time.monotonic() + deadline_s
     reports: Reports = {}
@@ -114,6 +119,8 @@ def read_reports(
             if report["attack"] is None:
                 return reports
             reports[str(report["attack"])] = report
+            if report["attack"] == last:
+                return reports
     return reports
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from arena.sandbox.canaries.attackers import RESOURCES, attacker, read_reports, send_order
+from arena.sandbox.canaries.attackers import DEADLINE_S, RESOURCES, attacker, read_reports, send_order
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
@@ -136,8 +136,10 @@ def misleads_removal(tier: Tier, seconds: float = QUICK_AMOUNTS.swap_s) -> bool:
             process.scratch.root.chmod(_OPEN)
             home.chmod(0o777)
 
-        send_order(process, swapping, [("23", "filling.attack_swap")])
-        reports = read_reports(process, remove, seconds + 20)
+        send_order(process, swapping, [("begun", "filling.attack_nothing"), ("23", "filling.attack_swap")])
+        # A folder that is removed before the attacker has entered it would keep the attacker from starting.
+        read_reports(process, last="begun")
+        reports = read_reports(process, remove, seconds + DEADLINE_S)
         process.kill()
         is_kept = kept.is_dir() and all(
             stat.S_IMODE(path.stat().st_mode) == _OPEN for path in (foreign, kept)

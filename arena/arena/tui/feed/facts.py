@@ -33,6 +33,7 @@ class Facts:
         self._book = Book(MatchFilter(tournament=tournament.name))
         self._all = Book(MatchFilter())
         self._boards: dict[tuple[str, str, int], StandingsView] = {}
+        self._called: Mapping[str, str] = {}
         self._names = [entrant.label for entrant in store.entrants(tournament.id)]
         self._labels = dict(zip(self._names, short_labels(self._names), strict=True))
 
@@ -83,7 +84,9 @@ class Facts:
         from arena.leaderboard.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
-        bots = store.bots()
+        bots, called = store.bots(), store.labels()
+        if called != self._called:
+            self._boards, self._called = {}, called
         self._all.update(store)
         own = (tournament.game, tournament.pool)
         found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
@@ -92,7 +95,7 @@ class Facts:
             # Most pools do not change while a tournament runs.
             view = self._boards.get((game, pool, num))
             if view is None:
-                tables = Leaderboard(tallies, bots, game, pool, self._all).tables()
+                tables = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
                 names = [row.name for table in tables for row in table.rows]
                 labels = dict(zip(names, short_labels(names), strict=True))
                 view = StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {}))

@@ -176,6 +176,8 @@ class PlayScreen(ArenaScreen):
         """Follow the play."""
         message.stop()
         self.seen = self.seen.begun(message.record)
+        for sentence in self._link.news:
+            self.notify(safe(sentence), markup=False)
         feed = PlayFeed(self._link.db, message.record.id, is_read_only=True)
         self.run_worker(lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True)
         self._show()

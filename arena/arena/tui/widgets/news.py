@@ -34,16 +34,14 @@ def finished_line(match: FinishedMatch, width: int) -> Line:
 @lru_cache(maxsize=256)
 def finished_text(match: FinishedMatch) -> str:
     """Say a match that is over with time and reason: `09:34:12 #312 keras 0-1 az (rules, ply 16)`."""
-    why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.termination
+    why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.why
     return f"{time_text(match.t)} {match.id_text} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
 
 
 def notice_line(notice: Notice) -> Line:
     """Say a notice: `09:33:40 ! #308 td: time_game, too late by 12 ms`."""
     about = "" if notice.number is None else f"match {notice.number} "
-    who = f"{notice.label}: " if notice.label else ""
-    what = ", ".join(part for part in (notice.termination, notice.text) if part)
-    return ((f" {time_text(notice.t)} ", "dim"), ("! ", "alert"), (f"{about}{who}{what}", ""))
+    return ((f" {time_text(notice.t)} ", "dim"), ("! ", "alert"), (f"{about}{notice.what}", ""))
 
 
 def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int]) -> list[Line]:

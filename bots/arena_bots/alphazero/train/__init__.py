@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena_plugins.extras import require_modules
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
 
@@ -26,7 +27,7 @@ class AlphaZeroTrainer:
         """Train.
 
         Raises:
-            OptionError: the game is none of those the bot plays, or PyTorch is not installed.
+            OptionError: the game is none of those the bot plays.
             ArenaError: a player has failed.
         """
         from arena.games.notation import spec_of
@@ -35,12 +36,8 @@ class AlphaZeroTrainer:
 
         if str(spec_of(context.game)) not in GAMES:
             raise OptionError(f"alphazero learns {', '.join(GAMES)}, not {spec_of(context.game)}")
-        try:
-            from arena_bots.alphazero.train.training import Training
-        except ModuleNotFoundError as error:
-            raise OptionError(
-                f"the trainer alphazero needs {error.name}: pip install 'bot-arena[train-torch]' brings it"
-            ) from error
+        from arena_bots.alphazero.train.training import Training
+
         return Training(self._plan, context).run()
 
 
@@ -50,10 +47,12 @@ def make_trainer(options: Mapping[str, str]) -> AlphaZeroTrainer:
 
     Raises:
         OptionError: an option is unknown, or has a value it cannot have.
+        PluginError: the extra train-torch is not installed.
     """
     from arena_bots.alphazero.train.plan import Plan
 
     reader = OptionReader("the trainer alphazero", options)
     plan = Plan.read(reader)
     reader.done()
+    require_modules("alphazero", "bot-arena[train-torch]", "onnx", "torch")
     return AlphaZeroTrainer(plan)

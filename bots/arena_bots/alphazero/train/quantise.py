@@ -1,50 +1,20 @@
-"""Makes a net compute in whole numbers of 8 bits: half the size, and faster where processors multiply such.
+"""The command that makes a net compute in whole numbers of 8 bits.
 
     python -m arena_bots.alphazero.train.quantise FILE OUT
 
 Whether it plays as well a match has to show.
 """
 
-# onnx and ONNX Runtime know too little of their own types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import argparse
 import hashlib
-import logging
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from typing_extensions import override
-
-from arena.games.kernels.layout import layout_of
-from arena.games.notation import spec_of
-from arena_bots.alphazero.network import GAME, MAX_BYTES, OnnxNet
-from arena_bots.alphazero.train.buffer import Painter
-from arena_bots.alphazero.train.plan import Plan
-from arena_bots.alphazero.train.selfplay import SelfPlay
+from arena_bots.alphazero.network import MAX_BYTES
 from arena_plugins.errors import PluginError
-from arena_plugins.manager import load_game
-from arena_plugins.spec import OptionReader
+from arena_plugins.extras import require_modules
 from arena_plugins.weights import load_onnx
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from numpy.typing import NDArray
-
-    from arena_plugins.contract import Game
-
-_BATCH = 128
-_PLAY = {"simulations": "16", "full_share": "1", "opening_plies": "24", "moves": "30"}
-"""How positions to calibrate by come about: some hundred short matches of the net against itself."""
 
 
 def main() -> None:
@@ -54,92 +24,14 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     chosen = parser.parse_args()
     try:
+        require_modules("quantise", "bot-arena[train-torch]", "onnx")
+        from arena_bots.alphazero.train.integers import quantised
+
         content = quantised(load_onnx(chosen.file, max_bytes=MAX_BYTES))
         chosen.out.write_bytes(content)
     except (OSError, PluginError) as error:
         parser.error(str(error))
     print(f"{chosen.out}: {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}")  # noqa: T201 # a command
-
-
-def quantised(model: bytes, seed: int = 1) -> bytes:
-    """Give the file of a net, as `to_onnx` makes it, in whole numbers.
-
-    Activations have 8 bits and a range that is measured over positions of self-play. Weights have 7, and a
-    range for each filter: processors that lack the newest instructions add products in 16 bits, which
-    products of 8 and 8 bits overflow.
-
-    Raises:
-        PluginError: it is no such net, or in whole numbers already.
-    """
-    plain = _widened(onnx.load_from_string(model))
-    if any(node.op_type.startswith("QLinear") for node in plain.graph.node):
-        raise PluginError("this net is in whole numbers already")
-    game = load_game({entry.key: entry.value for entry in plain.metadata_props}.get(GAME, ""))
-    with TemporaryDirectory() as folder:
-        before, after = Path(folder, "before.onnx"), Path(folder, "after.onnx")
-        onnx.save(plain, before)
-        with _no_advice():
-            quantize_static(
-                before,
-                after,
-                _Positions(_positions(game, OnnxNet(model, game), seed)),
-                quant_format=QuantFormat.QOperator,
-                op_types_to_quantize=["Conv", "Add", "Relu"],
-                per_channel=True,
-                reduce_range=True,
-                activation_type=QuantType.QUInt8,
-                weight_type=QuantType.QInt8,
-            )
-        made = onnx.load(after)
-    helper.set_model_props(made, {GAME: str(spec_of(game))})
-    return bytes(made.SerializeToString())
-
-
-@contextmanager
-def _no_advice() -> Generator[None]:
-    """Keep ONNX Runtime from advising to optimise the model before: nothing in it could be left out."""
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-class _Positions(CalibrationDataReader):
-    """Positions in the batches in which the range of activations is measured."""
-
-    def __init__(self, boards: NDArray[np.float32]) -> None:
-        parts = np.array_split(boards, max(1, len(boards) // _BATCH))
-        self._batches = [{"boards": part} for part in parts]
-
-    @override
-    def get_next(self) -> dict[str, NDArray[np.float32]]:
-        return self._batches.pop() if self._batches else {}
-
-
-def _positions(game: Game, net: OnnxNet, seed: int) -> NDArray[np.float32]:
-    """Play, and give the positions as the net takes them."""
-    plan = Plan.read(OptionReader("quantise", _PLAY)).fitted(game)
-    player = SelfPlay(game, net, plan.play, plan.lanes)
-    samples = player.go_on(net, player.lanes, np.random.default_rng(seed)).samples
-    layout = layout_of(game)
-    if layout is None:
-        raise AssertionError
-    painter = Painter(game, layout, net.planes, by_cell=False)
-    return painter.paint(samples, np.zeros(len(samples.own), np.int64)).planes
-
-
-def _widened(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Put weights in single precision in place of those in half, and of the nodes that widen them."""
-    graph = model.graph
-    casts = {node.input[0]: node for node in graph.node if node.op_type == "Cast"}
-    for weight in graph.initializer:
-        if weight.data_type == TensorProto.FLOAT16:
-            wide = numpy_helper.to_array(weight).astype(np.float32)
-            weight.CopyFrom(numpy_helper.from_array(wide, casts[weight.name].output[0]))
-    for node in casts.values():
-        graph.node.remove(node)
-    return model
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena_plugins.extras import require_modules
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
 
@@ -27,7 +28,6 @@ class KerasTrainer:
 
         Raises:
             OptionError: the game is none it can learn, or there are no games to learn from.
-            PluginError: TensorFlow or Keras is not installed.
         """
         from arena_bots.keras_wdl.train.training import Training
 
@@ -40,10 +40,12 @@ def make_trainer(options: Mapping[str, str]) -> KerasTrainer:
 
     Raises:
         OptionError: an option is unknown, or has a value it cannot have.
+        PluginError: the extra train-keras is not installed.
     """
     from arena_bots.keras_wdl.train.options import Options
 
     reader = OptionReader("the trainer keras", options)
     read = Options.read(reader)
     reader.done()
+    require_modules("keras", "bot-arena[train-keras]", "onnx", "keras", "tensorflow")
     return KerasTrainer(read)

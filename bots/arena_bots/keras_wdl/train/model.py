@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from arena_bots.keras_wdl.encoding import worth_of
 from arena_bots.keras_wdl.train.options import map_shape
-from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -34,27 +33,20 @@ _ASKED = 16_384
 
 @lru_cache
 def _frameworks() -> tuple[Any, Any]:
-    """Load TensorFlow and Keras, on one thread: beside a busy neighbour a second one only costs.
-
-    Raises:
-        PluginError: they are not installed.
-    """
+    """Load TensorFlow and Keras, on one thread: beside a busy neighbour a second one only costs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-    try:
-        with _silence():
-            import keras
-            import tensorflow as tf
+    with _silence():
+        import keras
+        import tensorflow as tf
 
+        # In a process that has used TensorFlow before, its number of threads can no longer change.
+        with suppress(RuntimeError):
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-            tf.config.experimental.enable_op_determinism()
-            tf.constant(0)
-    except ImportError as error:
-        raise PluginError(
-            "the trainer keras needs TensorFlow and Keras: pip install 'bot-arena[train-keras]'"
-        ) from error
+        tf.config.experimental.enable_op_determinism()
+        tf.constant(0)
     return tf, keras
 
 

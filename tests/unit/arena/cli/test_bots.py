@@ -97,7 +97,7 @@ def test_a_new_bot_passes_its_own_tests(arena: CommandLine) -> None:
         result.stdout.splitlines()
     )
     assert result.stderr.startswith(
-        "next: cd my-bot && pip install -e . && pytest && arena bots check my-bot"
+        "next: cd my-bot && pip install -e '.[test]' && pytest && arena bots check my-bot"
     )
     _install(folder, "arena-my-bot", "my-bot = arena_my_bot.bot")
     env = {**arena_environment(arena.folder), "PYTHONPATH": str(folder)}

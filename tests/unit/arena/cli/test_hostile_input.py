@@ -106,7 +106,7 @@ def test_a_long_spec_plays_under_a_cut_label(arena: CommandLine) -> None:
     folder.mkdir(parents=True)
     agents = [folder.parent / f"{name * 120}.py" for name in "ab"]
     for agent in agents:
-        agent.write_text("def act(observation, configuration):\n    return 3\n")
+        agent.write_text(f"# {agent.name}\ndef act(observation, configuration):\n    return 3\n")
     plan = ["tournament", *(f"kaggle:file={agent},overage={'0' * 160}1.5" for agent in agents)]
     lines = arena.lines(
         *plan, "--game", "connect-four", "--dry-run", "--isolation", "none", "--require-tier", "T0"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from arena_db.records import Remark
+from arena_db.remark_codec import pack_remarks
 from arena_db.store import Store
 from stores import add_cup, tamper
 
@@ -52,6 +55,55 @@ def test_how_a_match_was_run(arena: CommandLine, changes: dict[str, Any], line: 
     (shown,) = arena.objects("show", 1)
     keys = ("idle_cpu_first_ms", "idle_cpu_second_ms", "limits", "runtime_first", "runtime_second")
     assert {key: shown[key] for key in keys if shown[key] is not None} == changes
+
+
+def test_what_the_bots_said_stands_beside_their_moves(arena: CommandLine) -> None:
+    said = Remark(depth=7, nodes=4711, pv=(8, 5, 5), text="x" * 60, visits=((8, 3),))
+    long = Remark(pv=(2, 6, 3, 7))
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, game="tic-tac-toe", num_actions=9)
+        changes: dict[str, Any] = {"actions": ACTIONS, "num_opening": 2, "times_ms": (0, 0, 5, 6, 7, 8)}
+        packed = pack_remarks([None, None, None, said, None, long])
+        store.save([cup.match(1, values=(None,) * 6, remarks=packed, **changes)])
+    lines = arena("show", "1").stdout.splitlines()
+    begin = next(number for number, line in enumerate(lines) if "Ply" in line) + 2
+    plies = [line.split() for line in lines[begin : begin + 6]]
+    assert [line[3] for line in plies] == ["opening", "opening", "5", "6", "7", "8"]
+    assert plies[3][5:] == ["7", "4711", "c1", "c2", "(5", "is", "not", "legal)", "x" * 60]
+    assert plies[5][5:] == ["-", "-", "c3", "a1", "a2", "b1", "-"]
+    (shown,) = arena.objects("show", 1)
+    remarks = cast("list[dict[str, Any] | None]", shown["remarks"])
+    assert [remark is None for remark in remarks] == [True, True, True, False, True, False]
+    assert remarks[3] == {
+        "policy": None,
+        "visits": [[8, 3]],
+        "pv": [8, 5, 5],
+        "nodes": 4711,
+        "depth": 7,
+        "text": "x" * 60,
+    }
+
+
+def test_columns_of_what_nobody_said_are_left_out(arena: CommandLine) -> None:
+    add_match(arena, "tic-tac-toe", ACTIONS, 9)
+    (header,) = [line for line in arena("show", "1").stdout.splitlines() if "Ply" in line]
+    assert header.split() == ["Ply", "Move", "ms", "Value"]
+
+
+def test_a_traceback_keeps_its_lines_and_steers_no_terminal(arena: CommandLine) -> None:
+    stderr = "Traceback (most recent call last):\n  File \"bot.py\", line 41, in play\nKeyError: \x1b[31m'd'"
+    with Store.open(arena.db) as store:
+        fault = json.dumps({"cause": "KeyError: 'd'", "stderr": stderr, "max_rss": None})
+        store.save([add_cup(store).match(1, termination="bot_error", fault=fault)])
+    lines = arena("show", "1").stdout.splitlines()
+    assert lines[lines.index("Evidence of the fault:") + 1 :] == [
+        "  cause: KeyError: 'd'",
+        "  stderr:",
+        "    Traceback (most recent call last):",
+        '      File "bot.py", line 41, in play',
+        "    KeyError: [31m'd'",
+        "  max_rss: None",
+    ]
 
 
 def judged(arena: CommandLine) -> list[str]:

@@ -127,6 +127,41 @@ def test_a_bot_that_fails_its_first_position_is_named(arena: CommandLine) -> Non
     assert line.endswith("no match was played (arena bots check strange:cheat=on tells more)")
 
 
+@pytest.mark.usefixtures("strange")
+def test_refused_bots_are_left_out_and_told_of_at_the_end(arena: CommandLine) -> None:
+    bots = ("strange:cheat=on,name=Cheat", "random", "nobody", "strange:dept=1", "minimax:depth=1")
+    call = ("tournament", *bots, "--on-preflight", "skip", *FAST, "--rounds", 1)
+    result = arena(*call)
+    assert "2 matches of tic-tac-toe" in result.stderr
+    assert "warning: Cheat is refused: illegal_move: its action is not a legal one" in result.stderr
+    header, rule, *lines = result.stdout[result.stdout.index("\nRefused") + 1 :].splitlines()
+    assert (header.split(), set(rule)) == (["Refused", "Cause"], {"-"})
+    assert [line.split()[0] for line in lines] == ["nobody", "Cheat", "strange:dept=1"]
+    assert lines[1].endswith("illegal_move: its action is not a legal one")
+    assert 'strange has no option "dept"' in lines[2]
+    objects = arena.objects(*call)
+    assert [found["bot"] for found in objects if found["type"] == "refused"] == [
+        "nobody",
+        "Cheat",
+        "strange:dept=1",
+    ]
+    assert objects[0]["bots"] == ["random", "minimax:depth=1"]
+    assert objects[-1]["type"] == "ended"
+    arena(*call, "--strict", status=4)
+    line = arena("tournament", *bots[:3], "--on-preflight", "skip", *FAST, status=5).stderr.splitlines()[-1]
+    assert line == (
+        "arena: too few bots are left for a tournament, since these are refused: "
+        "Cheat: illegal_move: its action is not a legal one"
+    )
+    line = arena("tournament", *bots[1:3], "--on-preflight", "skip", *FAST, status=2).stderr.splitlines()[-1]
+    assert line.startswith(
+        "arena: too few bots are left for a tournament, since these are refused: nobody: no"
+    )
+    dry = arena(*call, "--dry-run")
+    assert "warning: nobody is refused: no bot" in dry.stderr
+    assert "stop" in arena("tournament", "--help").stdout
+
+
 @pytest.mark.parametrize("isolation", ["none", "T1"])
 def test_a_bot_that_cannot_be_imported_is_found_before_the_plan(
     arena: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolation: str
@@ -137,7 +172,9 @@ def test_a_bot_that_cannot_be_imported_is_found_before_the_plan(
     (metadata / "entry_points.txt").write_text("[arena.bots]\nghost = no_such_module\n")
     monkeypatch.setattr(sys, "path", [str(metadata.parent), *sys.path])
     result = arena("match", "ghost", "random", *FAST, "--isolation", isolation, status=5)
-    assert result.stderr.startswith("arena: ghost failed before the tournament: ")
+    *wrote, last = result.stderr.splitlines()
+    assert last.startswith("arena: ghost failed before the tournament: ")
+    assert [line.split()[0] for line in wrote[:1]] == ["ghost"] * (isolation == "T1")
     assert "No module named 'no_such_module'" in result.stderr
 
 

@@ -41,6 +41,9 @@ def test_packages_count_by_version_and_other_modules_by_their_bytes(site: Path) 
     assert found["environment tool"] == "1.2"
     (site / "own" / "__pycache__").mkdir()
     (site / "own" / "__pycache__" / "brain.pyc").write_bytes(b"x")
+    # A module that is a file has its compiled form beside it, in the folder of all packages.
+    (site / "__pycache__").mkdir()
+    (site / "__pycache__" / "tool.pyc").write_bytes(b"x")
     assert needs(site) == found
     (site / "own" / "brain.py").write_text("y = 2\n")
     changed = needs(site)

@@ -68,6 +68,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 METADATA = "Metadata-Version: 2.1\nName: edbot\nVersion: 1.0\nRequires-Dist: numpy\n"
 PTH, FINDER = "ed_path.pth", "__editable___edbot_1_0_finder.py"
+REDIRECTOR = "_editable_impl_edbot.py"
 
 
 def install(site: Path, made: dict[str, str], *, record: bool = True) -> None:
@@ -91,7 +92,7 @@ META = {"lib/edbot-1.0.dist-info/METADATA", "lib/edbot-1.0.dist-info/entry_point
 CODE = {"lib/edbot/__init__.py", "lib/edbot/bot.py", "lib/edbot/data/net.bin", "lib/ed_helper.py"}
 
 
-@pytest.mark.parametrize("kind", ["path", "finder", "egg-link"])
+@pytest.mark.parametrize("kind", ["path", "finder", "links", "redirector", "egg-link"])
 def test_an_editable_plays_from_a_copy_of_its_modules(
     kind: str, project: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,20 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
         mapping = {"edbot": f"{source}/edbot", "ed_helper": f"{source}/ed_helper"}
         finder = f"raise SystemExit('never run')\nMAPPING: dict[str, str] = {mapping!r}\n"
         install(site, {FINDER: finder, PTH: f"import {FINDER[:-3]}; {FINDER[:-3]}.install()\n"})
+    elif kind == "links":
+        # As setuptools does in its strict mode: the path line leads to a folder full of links.
+        tree = project / "build" / "__editable__.edbot-1.0-py3-none-any"
+        for file in (project / "src").rglob("*.*"):
+            link = tree / file.relative_to(project / "src")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(file)
+        install(site, {PTH: f"{tree}\n"})
+        monkeypatch.setattr(sys, "path", [*sys.path, str(tree)])
+    elif kind == "redirector":
+        # As hatchling does with dev-mode-exact, and pdm-backend if asked to.
+        mapped = {"edbot": "edbot/__init__.py", "ed_helper": "ed_helper.py"}
+        calls = "".join(f"F.map_module({name!r}, {f'{source}/{path}'!r})\n" for name, path in mapped.items())
+        install(site, {REDIRECTOR: f"raise SystemExit('never run')\nF.install()\n{calls}", PTH: "import x\n"})
     else:
         install(site, {}, record=False)
         monkeypatch.setattr(sys, "path", [*sys.path, source])
@@ -128,6 +143,28 @@ def test_a_linked_folder_is_on_no_path_of_a_host(
     install(site, {PTH: f"{project}/src\n"})
     assert linked_bots() == {str(project / "src")}
     assert "No module named 'unused'" in load_status(BOTS, find_bot("edbot"))
+
+
+def test_a_tree_of_links_leads_to_its_project_only(
+    project: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = project / "build" / "__editable__.edbot-1.0-py3-none-any"
+    (tree / "edbot").mkdir(parents=True)
+    for name in ("__init__.py", "bot.py"):
+        (tree / "edbot" / name).symlink_to(project / "src" / "edbot" / name)
+    outside = project.parent / "secret"
+    outside.touch()
+    (tree / "edbot" / "secret").symlink_to(outside)
+    install(site, {PTH: f"{tree}\n"})
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tree)])
+    with pytest.raises(PluginError, match=f"secret is a link that leads out of {project}, to {outside}"):
+        one("edbot")
+
+
+def test_an_editable_that_cannot_be_read_says_so(site: Path) -> None:
+    install(site, {PTH: "import unknown_finder; unknown_finder.install()\n"})
+    with pytest.raises(PluginError, match=r"^edbot: .* where the module edbot lies; .* pip install PROJECT$"):
+        one("edbot")
 
 
 def test_a_package_is_known_by_its_record(project: Path, site: Path) -> None:
@@ -202,7 +239,7 @@ def test_bundled_bots_are_their_package_and_adapters_their_own(tmp_path: Path) -
     found = files(one(f"kaggle:file={agent}"))
     assert {path for path in found if "/adapters/" not in path} == {
         "lib/arena_bots/__init__.py",
-        "options/file/agent.py",
+        "agent/main.py",
     }
 
 

@@ -95,3 +95,29 @@ def test_files_of_an_interpreter_need_not_be_executable(
     monkeypatch.chdir(tmp_path)
     assert place(sys.executable, "bot.py") == Placed({1: "cmd/bot.py"}, sys.executable)
     assert place() == Placed({})
+
+
+@pytest.mark.parametrize(
+    ("first_line", "said"),
+    [
+        (
+            b"#!/no/such/program -x\n",
+            "names /no/such/program, which is not there; install it, or name another",
+        ),
+        (b"#! /usr/bin/env -S python9 -u\n", "names python9, which is not on PATH; install it, or name"),
+        (b"#!/bin/sh\r\n", "#!/bin/sh, ends in a carriage return, as on Windows; save the file with Unix"),
+    ],
+)
+def test_what_runs_a_script_must_be_there(first_line: bytes, said: str, tmp_path: Path) -> None:
+    script = write(tmp_path / "bot", first_line)
+    with pytest.raises(PluginError) as error:
+        place(str(script))
+    assert f"exec: the first line of {script}, #!" in str(error.value)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "first_line", [b"#!/bin/sh\n", b"#!/usr/bin/env sh\n", b"#!/usr/bin/env X=1 sh\n", b""]
+)
+def test_a_script_whose_interpreter_is_there_is_taken(first_line: bytes, tmp_path: Path) -> None:
+    assert place(str(write(tmp_path / "bot", first_line))) == Placed({0: "cmd/bot"})

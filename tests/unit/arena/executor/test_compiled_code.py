@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from arena.entrants import Competitor, resolve
-from arena.executor.preflight import preflight
+from arena.executor.preflight import describe_fault, preflight
 from arena.executor.seats import compiled_folder, content_root, make_seat
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, SeatSetup
@@ -89,3 +89,43 @@ def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
     assert compiled_folder(of(identity="y", spec="doubler:depth=3"), "/bot") == compiled_folder(
         competitor, "/bot"
     )
+
+
+SLOW = """
+import os, pathlib, time
+def busy():
+    end = time.thread_time() + 3
+    kept = list(pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc"))
+    while not kept and time.thread_time() < end:
+        pass
+"""
+"""Computes for 3 s, as a compiler does, where nothing was kept."""
+
+
+def written(**changes: str) -> Competitor:
+    """Write the bot anew with other words, and enter it."""
+    text = PLUGIN
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    Path(sys.path[0], "doubler.py").write_text(text)
+    return resolve(["doubler"], margin_ms=0)[0]
+
+
+@pytest.mark.usefixtures("competitor")
+def test_what_compiles_longer_than_a_move_may_take_passes_and_plays() -> None:
+    slow = written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
+    control = TimeControl.parse(None, 2.5, None)
+    assert preflight(slow, GAME, control, tier=Tier.T1, init_s=60.0) is None
+    assert said(slow, Tier.T1) == "1 hits, 0 misses"
+
+
+@pytest.mark.usefixtures("competitor")
+@pytest.mark.parametrize("line", ["import time; time.sleep(30)", "while True: pass"])
+def test_a_bot_that_waits_or_computes_on_is_refused_with_the_option_that_helps(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.executor.preflight._PATIENCE_S", 3.0)
+    late = written(**{"double(21)": line})
+    fault = preflight(late, GAME, TimeControl.parse(None, 0.5, None), tier=Tier.T1, init_s=60.0)
+    assert fault is not None
+    assert describe_fault(fault).endswith("; it had 0.5 s, --st or --tc gives longer")

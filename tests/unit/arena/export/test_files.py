@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.errors import ExportError
+from arena.errors import ExportError, PluginError
 from arena.export._blocks import Block, Coded, Policies, RowsHash, code_type
 from arena.export._boards import num_words
 from arena.export._files import WRITERS, SplitFiles, read_blocks
@@ -126,5 +126,5 @@ def test_parquet_without_pyarrow_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ExportError, match=r"pip install 'bot-arena\[export\]'; --format npz"):
+    with pytest.raises(PluginError, match=r"^Parquet needs pyarrow: pip install 'bot-arena\[export\]'$"):
         WRITERS["parquet"](tmp_path / "rows")

@@ -27,6 +27,7 @@ def matches(draw: st.DrawFn) -> PgnMatch:
         opening=draw(words),
         time_control=draw(words),
         termination=draw(words),
+        reason=draw(words),
         match_id=draw(st.integers(1, 2**40)),
         moves=tuple(move for move, _ in played),
         remarks=tuple(remark for _, remark in played),
@@ -64,6 +65,13 @@ def test_it_looks_as_rating_programs_expect() -> None:
         '[Black "B"]\n[Result "1-0"]\n[Game "connect-four"]\n[Opening "4"]\n[TimeControl "5/move"]\n'
         '[Termination "normal"]\n[MatchId "20417"]\n\n1. 4 4 {0.25 130} 2. 5 {- 90} 1-0\n\n'
     )
+
+
+def test_the_sentence_of_an_ending_is_a_tag_where_there_is_one() -> None:
+    said = 'B forfeits at ply 4: KeyError: "d" in bot.py:41 (bot_error)'
+    text = print_pgn(_match(reason=said))
+    assert '[Reason "B forfeits at ply 4: KeyError: \\"d\\" in bot.py:41 (bot_error)"]\n[MatchId' in text
+    assert [match.reason for match in parse_pgn(text)] == [said]
 
 
 def test_long_matches_fill_lines_and_keep_comments_whole() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,10 +13,10 @@ from arena.leaderboard.book import Book
 from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import count_match
 from arena.leaderboard.tables import widest_error
-from arena.leaderboard.views import Leaderboard, choose_pool, pools, standings
+from arena.leaderboard.views import Leaderboard, choose_pool, names_of, pools, standings
 from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
-from stores import add_cup, bot, digest
+from stores import add_cup, bot, digest, entrants, new_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +102,36 @@ def test_competitors_are_told_apart(one: BotRecord, other: BotRecord, names: set
     (table,) = _board([_tally(first, second)], known).tables()
     assert {row.name for row in table.rows} == names
     assert {row.identity for row in table.rows} == {first, second}
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (("Anna", "b:playouts=100"), ("Anna", "b:playouts=100")),
+        (("a:net=x/net.onnx", "b"), ("a:net=x/net.onnx", "b:playouts=100")),
+        (("a@0.1.0+1f3a:playouts=100", "b_2"), ("a:playouts=100", "b:playouts=100")),
+        (("a:playouts=100_2", "b+1f3a"), ("a:playouts=100", "b:playouts=100")),
+        (("Anna", "Anna"), ("Anna#111111", "Anna#222222")),
+    ],
+)
+def test_a_name_of_its_own_goes_with_a_bot_and_what_tells_it_apart_in_one_tournament_does_not(
+    labels: tuple[str, str], names: tuple[str, str]
+) -> None:
+    one, other = bot("a", identity="1" * 64), bot("b", identity="2" * 64)
+    called = {one.identity: labels[0], other.identity: labels[1]}
+    assert names_of([one, other], called) == names
+
+
+def test_the_newest_label_of_a_bot_counts(store: Store) -> None:
+    first, second, twin = entrants("a", "b", "c")
+    store.add_tournament(new_tournament(), [first, second], [])
+    renamed = [
+        replace(first, label="Anna"),
+        replace(second, label="Bert"),
+        replace(twin, label="Bert_2", bot=second.bot),
+    ]
+    store.add_tournament(new_tournament(), renamed, [])
+    assert store.labels() == {first.bot.identity: "Anna", second.bot.identity: "Bert"}
 
 
 def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> None:

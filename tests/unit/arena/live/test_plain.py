@@ -66,6 +66,17 @@ def test_a_run() -> None:
     ]
 
 
+def test_a_forfeit_is_told_in_its_own_sentence() -> None:
+    said = "td forfeits at ply 1: KeyError: 'd' in bot.py:41 (bot_error)"
+    begin = Started(bots=("mm5", "td"), game="tic-tac-toe")
+    fault = Fault(text=said, termination="bot_error", player=1)
+    end = Finished(outcome="first", termination="bot_error", reason=said, plies=0)
+    assert _lines((begin, 308, 0), (fault, 308, 0), (end, 308, 0))[1:] == [
+        f"match 308: fault: {said}",
+        f"match 308 over: first mm5 beats second td, {said}",
+    ]
+
+
 @pytest.mark.parametrize("name", EVIL)
 def test_lines_steer_no_terminal(name: str) -> None:
     begin = Started(bots=(name, name), game="tic-tac-toe", tc=name)

@@ -78,7 +78,7 @@ def test_a_delay_counts_unless_the_bot_had_the_processor(
     connect: Callable[[str], Connection], share: float, *, is_late: bool
 ) -> None:
     process = connect("import time; time.sleep(60)").process
-    connection = Connection(process, Limits(), cores=2)
+    connection = Connection(process, Limits(), cores={0, 1})
     connection.cpu_s = lambda: share * time.monotonic()
     connection._poll = SlowPoll(0.03)  # type: ignore[assignment]  # noqa: SLF001
 
@@ -92,7 +92,7 @@ def test_a_delay_counts_unless_the_bot_had_the_processor(
 
 def test_what_the_bot_computed_before_a_delay_is_not_its_cause(connect: Callable[[str], Connection]) -> None:
     process = connect("import time; time.sleep(60)").process
-    connection = Connection(process, Limits(), cores=1)
+    connection = Connection(process, Limits(), cores={0})
     began, used_s = time.monotonic(), 0.1
     # It computes at first, and then sleeps: nothing is used in the last wait.
     connection.cpu_s = lambda: min(used_s, time.monotonic() - began)

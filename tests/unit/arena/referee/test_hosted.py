@@ -218,6 +218,8 @@ def send(**message):
 def leave():
     if END == "says-something":
         print("bye", flush=True)
+    if END == "hangs":
+        time.sleep(1000)
     if END == "closes-first":
         os.close(1)
         time.sleep(0.4)
@@ -291,6 +293,43 @@ def test_a_fresh_process_that_exits_is_at_fault() -> None:
     assert isinstance(fault, Fault)
     assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 0)
     assert seat.pid is None
+    seat.close()
+
+
+def test_a_bot_that_hangs_after_its_match_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.referee.hosted._PING_S", 0.3)
+    seat, pids = one_match_seat(1, "hangs", ponders=False), set[int | None]()
+    began = time.monotonic()
+    for _ in range(3):
+        assert start(seat, init_s=60.0) is None
+        pids.add(seat.pid)
+        assert isinstance(ask(seat), Answer)
+        end(seat)
+    # Three starts and two waits; one that was waited for with all of its time would take 60 seconds.
+    assert (len(pids), time.monotonic() - began < 30) == (3, True)
+    seat.close()
+
+
+_SLOW = """
+import json, sys, time
+for line in sys.stdin:
+    message = json.loads(line)
+    kind = message["type"]
+    if kind == "hello":
+        print(json.dumps({**message, "protocol": 1, "name": "bot", "version": "1", "games": []}), flush=True)
+    elif kind == "new_match":
+        time.sleep(0.6)
+        print(json.dumps({"type": "ready", "match": message["match"]}), flush=True)
+"""
+
+
+def test_a_bot_that_takes_long_for_every_match_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.referee.hosted._PING_S", 0.1)
+    seat = HostedSeat([sys.executable, "-I", "-S", "-c", _SLOW], name="bot", version="1")
+    assert start(seat) is None
+    pid = seat.pid
+    assert start(seat) is None
+    assert seat.pid == pid
     seat.close()
 
 

@@ -25,7 +25,7 @@ from arena.sandbox.limits.exact import describe_limits
 from arena.sandbox.tier import Tier, tiers_to_try
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -59,7 +59,7 @@ def test_programs_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = {tier.value for tier in tiers_to_try()}
     assert set(told["granted"]) <= expected
     assert told["attacks"][1]["T1"] == "WORKS"
-    monkeypatch.setattr(grade, "run_attacks", _fake)
+    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     lines = run("--format", "ndjson").splitlines()
     assert len(lines) == len(ATTACKS)
 
@@ -146,7 +146,7 @@ def helper(targets):
 def test_a_host_tries_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    monkeypatch.setattr(grade, "run_attacks", _fake)
+    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     told = json.loads(run("--attacks", str(file), "--format", "json"))
     rows = {row["attack"]: row for row in told["attacks"] if isinstance(row["attack"], str)}
     assert {key: row["name"] for key, row in rows.items()} == {
@@ -190,7 +190,7 @@ def test_runtimes_are_asked_for_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path
     (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(grade, "run_attacks", _fake)
+    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     told = {row["program"]: row for row in json.loads(run("--format", "json"))["runtimes"]}
     assert set(told) == {str(node), str(tmp_path / "sh")}
     assert (told[str(node)]["runtime"], told[str(node)]["verdict"]) == ("node", "fails")
@@ -204,7 +204,7 @@ def test_runtimes_are_asked_for_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_without_a_runtime_none_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(grade, "run_attacks", _fake)
+    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     assert "\nruntimes  none" in run()
 
 
@@ -220,7 +220,7 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
     monkeypatch: pytest.MonkeyPatch, platform: str, name: str, said: str
 ) -> None:
     grades = {each: _grade(each, uid_kept=False) for each in Tier}
-    monkeypatch.setattr(grade, "run_attacks", grades.__getitem__)
+    monkeypatch.setattr(grade, "run_attacks", _told(grades))
     # No bot can be started on a system that is only played.
     monkeypatch.setattr(runtime_trial, "try_runtimes", list[object])
     monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
@@ -231,7 +231,7 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
 
 
 def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grade, "run_attacks", _fake)
+    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
     monkeypatch.setattr(tier, "landlock_abi", lambda: 4)
     monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
@@ -251,14 +251,11 @@ def test_it_says_who_bots_are(monkeypatch: pytest.MonkeyPatch, user: int, kept: 
     assert said in run()
 
 
-def _told(grades: dict[Tier, grade.Grade]) -> Callable[[Tier, frozenset[int]], grade.Grade]:
-    def run_attacks(tier: Tier, _: frozenset[int] = ALL) -> grade.Grade:
-        return grades[tier]
-
-    return run_attacks
+def _told(grades: dict[Tier, grade.Grade]) -> Callable[[Sequence[Tier]], list[grade.Grade]]:
+    return lambda tiers: [grades[tier] for tier in tiers]
 
 
-def _fake(tier: Tier, _: object = None) -> grade.Grade:
+def _fake(tier: Tier) -> grade.Grade:
     return _grade(tier, uid_kept=False)
 
 

@@ -12,7 +12,7 @@ from arena.sandbox import grade
 from arena.sandbox.attacks.promises import ATTACKS, KEPT
 from arena.sandbox.canaries import attackers
 from arena.sandbox.canaries.trial import ALL, QUICK, Outcomes, try_attacks
-from arena.sandbox.grade import Grade, default_tier, record, run_attacks
+from arena.sandbox.grade import Grade, default_tier, examine, record
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
 
 if TYPE_CHECKING:
@@ -62,23 +62,26 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 @pytest.mark.parametrize("tier", sorted(tiers_to_try()))
 def test_every_tier_this_system_has_the_means_for_keeps_its_promises(tier: Tier) -> None:
-    trial = try_attacks(tier, ALL)
-    worked = {attack.number for attack in ATTACKS if attack.number in trial.worked}
-    assert trial.worked == worked
-    assert {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}.isdisjoint(worked), (
-        trial.errors
-    )
     # The canaries can be hurt: what a tier leaves open does work on them. Root's bots lack root's rights, so
-    # they look into no process of it, whatever the tier.
-    promised_nothing = {
-        attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT
-    }
-    assert promised_nothing - {10, 11, 12, 13} <= worked
+    # they look into no process of it, whatever the tier. Some attacks need a share of the processor that
+    # a machine with other work may not give them at once.
+    open_to = {attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT}
+    hurt: set[int] = set()
+    for _ in range(3):
+        trial = try_attacks(tier, ALL)
+        assert trial.worked <= {attack.number for attack in ATTACKS}
+        assert {attack.number for attack in ATTACKS if attack.promise(tier) in KEPT}.isdisjoint(
+            trial.worked
+        ), trial.errors
+        hurt |= trial.worked
+        if open_to - {10, 11, 12, 13} <= hurt:
+            return
+    assert open_to - {10, 11, 12, 13} <= hurt
 
 
 def test_a_tier_that_cannot_be_set_up_is_no_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attackers, "INTERPRETER", ("/nowhere/python",))
-    result = run_attacks(Tier.T1)
+    result = examine(Tier.T1, ALL)
     assert "cannot run /nowhere/python" in result.cause
     assert not result.is_granted
 
@@ -110,7 +113,7 @@ def test_no_weaker_tier_is_tried_than_need_be(judge: Judge) -> None:
 def test_what_a_tier_does_not_promise_does_not_cost_it(judge: Judge) -> None:
     judge.worked = {Tier.T1: {1}, Tier.T2: {27, 33}, Tier.T3: {27}}
     assert default_tier() is Tier.T2
-    assert run_attacks(Tier.T3).broken == [27]
+    assert examine(Tier.T3, ALL).broken == [27]
     assert judge.numbers == ALL
 
 
@@ -123,7 +126,7 @@ def test_one_attack_that_works_costs_the_tier(judge: Judge, weak: set[int]) -> N
 def test_without_a_scratch_folder_there_is_no_process(judge: Judge) -> None:
     judge.worked = {Tier.T1: {0}}
     assert default_tier() is Tier.T0
-    assert not run_attacks(Tier.T3).is_granted
+    assert not examine(Tier.T3, ALL).is_granted
 
 
 def test_what_was_found_is_kept_on_file(judge: Judge, cache: Path) -> None:
@@ -155,7 +158,7 @@ def test_without_a_place_for_the_file_tiers_are_granted_all_the_same(
 
 
 def test_in_process_bots_are_kept_from_nothing() -> None:
-    result = run_attacks(Tier.T0)
+    result = examine(Tier.T0, ALL)
     assert isinstance(result, Grade)
     assert result.failed == tuple(sorted(ALL - {0}))
     assert result.is_granted

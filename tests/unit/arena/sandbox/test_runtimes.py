@@ -86,6 +86,7 @@ def test_the_first_line_names_programs(tmp_path: Path, monkeypatch: pytest.Monke
     assert of(f"#!{env} node\ncode") == (str(env), str(node))
     assert of(f"#! {env} -S node --x") == (str(env), str(node))
     assert of("#!/no/such/program\n") == ()
+    assert of(f"#!{env} node\r\n") == (str(env),)
     assert of("node\n") == ()
     assert of("") == ()
     assert script_programs(str(tmp_path / "nothing")) == ()

@@ -13,13 +13,13 @@ import pytest
 import arena.tournament.plan
 import strange_bots
 from arena.content.store import prune
-from arena.entrants import Competitor, resolve
+from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.worker import Control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
-from arena.tournament.plan import enlarge, make_jobs, make_plan, pool_name, restore_plan
+from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, pool_name, restore_plan
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -280,3 +280,20 @@ def test_the_stored_configuration_is_the_whole_truth(begin: Begin) -> None:
     )
     restored = restore_plan(sitting.store, sitting.tournament)
     assert restored.config == msgspec.structs.replace(sitting.plan.config)
+
+
+def test_the_first_bots_run_the_gauntlet_whoever_is_left_out() -> None:
+    plan = make_plan(config("mcts", "random", "minimax", "mcts:playouts=5", type="gauntlet", seeds=2))
+    refused = LeftOut(1, "random", "it hangs")
+    left = leave_out(plan, [refused])
+    assert [bot.label for bot in left.competitors] == ["mcts", "minimax", "mcts:playouts=5"]
+    assert {(match.first, match.second) for match in left.matches} == {(0, 1), (1, 0), (0, 2), (2, 0)}
+    assert (left.config.seeds, left.config.bots, left.left_out) == (
+        1,
+        ("mcts", "minimax", "mcts:playouts=5"),
+        (refused,),
+    )
+    assert leave_out(plan, [LeftOut(2, "minimax", "")]).config.seeds == 2
+    with pytest.raises(ConfigError, match=r"too few seeds are left .* random: it hangs; mcts: too"):
+        leave_out(plan, [refused, LeftOut(0, "mcts", "too")])
+    assert leave_out(plan, []) is plan

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from arena.tournament.verify import verify_match
+from arena_db.engine import Settings, open_raw
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -39,6 +41,18 @@ def test_deterministic_bots_play_the_same_again(sitting: Sitting) -> None:
             True,
             f"match {match.id} keeps the rules, and its bots play the same moves again",
         )
+
+
+def test_code_that_was_not_hashed_is_told_of(sitting: Sitting) -> None:
+    match = sitting.matches()[0]
+    with closing(open_raw(Settings(path=sitting.store.path))) as raw:
+        raw.execute("UPDATE bots SET content = NULL WHERE name = ?", (match.first_label.partition(":")[0],))
+        raw.commit()
+    finding = verify_match(sitting.store, match)
+    assert finding.agrees
+    assert finding.text.endswith(
+        f"play the same moves again; the code of {match.first_label} was not hashed when it was played"
+    )
 
 
 def test_hosted_bots_play_the_same_again(begin: Begin) -> None:

@@ -78,6 +78,40 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_goes_on_exactly(arena: CommandLine
     assert "the run parts is finished" in refused.stderr
 
 
+def test_a_resumed_run_keeps_what_was_asked_of_it(arena: CommandLine, runs: Path) -> None:
+    asked = ("--out", "mine.npz", "--evaluate", "random", "--matches", 4, "--store")
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "r", *asked, status=3)
+    out = arena.folder / "mine.npz"
+    assert not out.exists()
+    told = arena("train", "--resume", "r").output
+    assert out.read_bytes() == (runs / "r" / "weights.npz").read_bytes()
+    assert (arena.folder / "mine.provenance.toml").exists()
+    assert f"weigher:weights={out} vs random" in told
+    assert "of 4 matches" in told
+    assert len(arena.objects("games", "--unrated", "--limit", 100)) >= 7
+
+
+def test_a_resumed_run_takes_new_wishes(arena: CommandLine, runs: Path) -> None:
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "r", "--out", "old.npz", status=3)
+    refused = arena("train", "--resume", "r", "--out", "nowhere/new.npz", status=2)
+    assert "--out" in refused.stderr
+    arena("train", "--resume", "r", "--out", "new.npz")
+    assert (arena.folder / "new.npz").read_bytes() == (runs / "r" / "weights.npz").read_bytes()
+    assert not (arena.folder / "old.npz").exists()
+
+
+def test_a_run_of_before_is_resumed(arena: CommandLine, runs: Path) -> None:
+    """Runs that an older arena began say nothing of files, opponents and matches."""
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "r", status=3)
+    settings = runs / "r" / "run.toml"
+    new = ("out", "opponents", "matches", "keeps_matches")
+    lines = settings.read_text().splitlines(keepends=True)
+    settings.write_text("".join(line for line in lines if not line.startswith(new)))
+    assert len(settings.read_text().splitlines()) == len(lines) - len(new)
+    arena("train", "--resume", "r")
+    assert (runs / "r" / "weights.npz").exists()
+
+
 def test_a_run_that_failed_before_a_checkpoint_begins_anew(arena: CommandLine, runs: Path) -> None:
     with pytest.raises(RuntimeError, match="on purpose"):
         arena("train", "weigher", "fail-at=3", "--recipe", "few", "--name", "r")

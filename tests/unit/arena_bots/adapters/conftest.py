@@ -37,6 +37,7 @@ def play() -> Play:
         matches: int = 1,
         opening: tuple[int, ...] = (),
         tier: Tier = Tier.T1,
+        control: TimeControl = CONTROL,
     ) -> list[MatchResult]:
         rules = load_game(game)
         pair = [
@@ -48,7 +49,7 @@ def play() -> Play:
                 id=f"m{number}",
                 labels=("A", "B"),
                 seeds=(number, number + 1),
-                controls=(CONTROL, CONTROL),
+                controls=(control, control),
                 opening=opening,
             )
             for number in range(matches)

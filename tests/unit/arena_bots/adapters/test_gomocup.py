@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import gomocup_engines
+from arena.referee.timecontrol import TimeControl
 from arena_bots.adapters.child import ENGINE_FDS
 from arena_bots.adapters.gomocup import GomocupBot, make_bot
 from arena_plugins.contract import Limit, Termination
-from arena_plugins.errors import BotError, OptionError, PluginError, ProtocolError
+from arena_plugins.errors import BotError, BotTimeoutError, OptionError, PluginError, ProtocolError
 from arena_plugins.manager import load_bot, load_game
 
 if TYPE_CHECKING:
@@ -52,7 +55,8 @@ def told(tmp_path: Path) -> Told:
     return Told(tmp_path)
 
 
-TIMES = ["INFO timeout_turn 1500", "INFO time_left 2147483647"]
+# The answer waits 5 ms, which the engine cannot use; INFO that is new is settled by ABOUT.
+TIME = ["INFO timeout_turn 1495", "ABOUT"]
 
 
 def test_a_match_as_first_and_as_second(told: Told, after: After) -> None:
@@ -66,41 +70,46 @@ def test_a_match_as_first_and_as_second(told: Told, after: After) -> None:
         "INFO game_type 1",
         "INFO rule 0",
         f"INFO folder {Path.cwd()}",
+        "INFO time_left 2147483647",
         "ABOUT",
-        *TIMES,
+        *TIME,
         "BEGIN",
     ]
     # Action 16 is the second column of the second row.
     assert bot.play(after(GAME, 0, 16), LIMIT).action == 1
     assert bot.play(after(GAME, 0, 16, 1, 29), LIMIT).action == 2
-    assert told.lines() == [*TIMES, "TURN 1,1", *TIMES, "TURN 14,1"]
+    assert told.lines() == ["TURN 1,1", "TURN 14,1"]
     second = told.bot(memory="64")
     assert second.play(after(GAME, 1), LIMIT).action == 0
     lines = told.lines()
     assert lines[1] == "INFO max_memory 67108864"
-    assert lines[-3:] == [*TIMES, "TURN 1,0"]
+    assert lines[-3:] == [*TIME, "TURN 1,0"]
 
 
 def test_openings_and_jumps_are_told_as_a_board(told: Told, after: After) -> None:
     bot = told.bot()
     assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
-    assert told.lines()[7:] == [*TIMES, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
+    assert told.lines()[8:] == [*TIME, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
     assert bot.play(after(GAME, 16, 30, 17, 0, 18), LIMIT).action == 1
-    assert told.lines() == [*TIMES, "TURN 3,1"]
+    assert told.lines() == ["TURN 3,1"]
     # Now it plays for the other side, then the same position again, then from the start.
     assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
-    assert told.lines() == ["RESTART", *TIMES, "BOARD", "1,1,1", "0,2,2", "DONE"]
+    assert told.lines() == ["RESTART", "BOARD", "1,1,1", "0,2,2", "DONE"]
     assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
-    assert told.lines() == ["RESTART", *TIMES, "BOARD", "1,1,1", "0,2,2", "DONE"]
+    assert told.lines() == ["RESTART", "BOARD", "1,1,1", "0,2,2", "DONE"]
     assert bot.play(GAME.initial_state(), Limit()).action == 0
-    assert told.lines() == ["RESTART", "INFO timeout_turn 2147483647", "INFO time_left 2147483647", "BEGIN"]
+    # Understood before, it needs no ABOUT; without a limit the engine is told a second, or it would think on.
+    assert told.lines() == ["RESTART", "INFO timeout_turn 995", "BEGIN"]
 
 
 def test_an_engine_without_restart_is_started_again(told: Told) -> None:
     bot = told.bot("no-restart")
     for _ in range(2):
         assert bot.play(GAME.initial_state(), LIMIT).action == 0
-    assert told.lines()[10:12] == ["RESTART", "START 15"]
+    lines = told.lines()
+    again = lines.index("RESTART")
+    # What it was told before may be gone with the board.
+    assert lines[again + 1 : again + 3] == ["START 15", "INFO max_memory 367001600"]
 
 
 @pytest.mark.parametrize("end", ["crlf", "lf", "cr"])
@@ -162,6 +171,90 @@ def test_an_engine_the_arena_started(told: Told, monkeypatch: pytest.MonkeyPatch
             make_bot(GAME, 1, {"cmd": "/nowhere/engine"})
 
 
+def zoo(name: str, *words: str, **options: str) -> GomocupBot:
+    cmd = " ".join([sys.executable, "-I", "-S", gomocup_engines.__file__, name, *words])
+    return make_bot(GAME, 1, {"cmd": cmd, **options})
+
+
+def test_an_engine_that_is_not_ready_at_once_keeps_its_next_command(after: After) -> None:
+    ready = zoo("LateState", "0.02", quiet="1000")
+    assert ready.play(GAME.initial_state(), LIMIT).action == 0
+    assert ready.play(after(GAME, 0, 16), LIMIT).action == 1
+    # For twenty milliseconds it loses the first word of what it is told.
+    hurried = zoo("LateState", "0.02", quiet="0")
+    assert hurried.play(GAME.initial_state(), LIMIT).action == 0
+    with pytest.raises(BotError, match="the engine says: UNKNOWN command; no move to TURN 1,1 followed"):
+        hurried.play(after(GAME, 0, 16), LIMIT)
+
+
+def test_refused_settings_are_no_refusal_of_the_next_question(after: After) -> None:
+    for name in ("UnknownInfo", "ErrorInfo", "OkInfo", "UnknownAbout", "NoAbout", "SlowRefusal"):
+        bot = zoo(name)
+        # A board is refused at once, so nothing that was refused before may still be on its way.
+        assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
+        assert bot.play(after(GAME, 16, 30, 17, 0, 18), Limit(seconds=1.0)).action == 1
+        assert bot.play(after(GAME, 16, 30), Limit(seconds=2.0)).action == 0
+
+
+def test_two_moves_are_a_fault_at_once(after: After) -> None:
+    began = time.monotonic()
+    with pytest.raises(ProtocolError, match='answered "0,0 0,1" to BEGIN'):
+        zoo("TwoMoves").play(GAME.initial_state(), Limit(seconds=60))
+    with pytest.raises(ProtocolError, match='answered "0,0" and then "0,1"'):
+        zoo("TwoLines", quiet="500").play(GAME.initial_state(), Limit(seconds=60))
+    late = zoo("TwoLines", quiet="0")
+    assert late.play(GAME.initial_state(), Limit(seconds=60)).action == 0
+    time.sleep(0.2)
+    with pytest.raises(ProtocolError, match='sent "0,1" though it was not to move'):
+        late.play(after(GAME, 0, 16), Limit(seconds=60))
+    assert time.monotonic() - began < 40
+
+
+def test_a_refusal_ends_a_long_wait_after_a_second() -> None:
+    began = time.monotonic()
+    with pytest.raises(BotError, match="the engine says: ERROR I would not play 0,0; no move to BEGIN"):
+        zoo("ErrorMove").play(GAME.initial_state(), Limit(seconds=60))
+    assert time.monotonic() - began < 40
+
+
+def test_after_a_fault_the_board_is_set_up_anew(told: Told) -> None:
+    bot = told.bot("error")
+    for _ in range(2):
+        with pytest.raises(BotError):
+            bot.play(GAME.initial_state(), Limit(seconds=0.1))
+    assert told.lines()[-2:] == ["RESTART", "BEGIN"]
+
+
+def test_an_engine_may_end_with_its_last_move(after: After) -> None:
+    bot = zoo("Ends", quiet="500")
+    assert bot.play(GAME.initial_state(), LIMIT).action == 0
+    with pytest.raises(SystemExit):
+        bot.play(after(GAME, 0, 16), LIMIT)
+
+
+def test_what_an_engine_says_after_its_move_is_its_remark() -> None:
+    assert zoo("Chatter", quiet="200").play(GAME.initial_state(), LIMIT).text == "your turn"
+
+
+@pytest.mark.parametrize("name", ["NoRestart", "OneStart"])
+def test_another_position_needs_restart_or_start(name: str, after: After) -> None:
+    bot = zoo(name)
+    assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
+    if name == "NoRestart":
+        assert bot.play(after(GAME, 17, 31), LIMIT).action == 0
+    else:
+        with pytest.raises(BotError, match="takes neither RESTART nor a second START"):
+            bot.play(after(GAME, 17, 31), LIMIT)
+
+
+def test_a_silent_engine_is_not_waited_for_for_ever(capfd: pytest.CaptureFixture[str]) -> None:
+    bot = zoo("Silent")
+    words = "the engine has not answered BEGIN; a Gomocup engine reads standard input and flushes"
+    with pytest.raises(BotTimeoutError, match=words):
+        bot.play(GAME.initial_state(), Limit(seconds=0.1))
+    assert words in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("game", "text"),
     [
@@ -205,7 +298,9 @@ def test_it_plays_matches(told: Told, play: Play, tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_engine_forfeits(told: Told, play: Play, fault: str, termination: Termination) -> None:
-    (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku")
+    # The margin of a slow machine: what the adapter says after a second must come before the verdict.
+    control = TimeControl(mode="move", move_ms=1000, margin_ms=20_000)
+    (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku", control=control)
     assert (result.termination, result.fault_player) == (termination, 0)
     assert result.fault is not None
     assert result.fault["exit_code"] == (1 if fault == "die" else None)

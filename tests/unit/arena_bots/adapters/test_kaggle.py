@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,10 +12,10 @@ from arena_bots.adapters.kaggle import KaggleBot, Struct, make_bot
 from arena_plugins.contract import Limit, Termination
 from arena_plugins.errors import OptionError, PluginError, ProtocolError
 from arena_plugins.manager import load_bot, load_game
+from kaggle_zoo import PLACE, ZOO, Submission, write_submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from arena.match import MatchResult
     from arena_plugins.contract import State
@@ -170,6 +172,46 @@ def test_what_cannot_be_an_agent_is_refused(write: Write) -> None:
         load_bot("kaggle:file=nowhere.py", GAME, seed=1)
     with pytest.raises(OptionError, match='no option "fiel"; did you mean "file"'):
         load_bot("kaggle:fiel=nowhere.py", GAME, seed=1)
+
+
+@pytest.mark.parametrize(("module", "package"), [("torch", "torch"), ("cv2", "opencv-python-headless")])
+def test_a_missing_library_is_named_with_its_command(
+    module: str, package: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    path = write(f"import {module}\ndef agent(obs): return 3")
+    words = rf"agent\.py imports {module}, which is neither installed nor .*; run pip install {package} or"
+    with pytest.raises(PluginError, match=words):
+        bot_of(path)
+
+
+def test_an_archive_in_this_process_is_refused_in_words(tmp_path: Path) -> None:
+    path = write_submission(ZOO["folder with a helper"]._replace(packed=".tar.gz"), tmp_path)
+    with pytest.raises(OptionError, match="of its own; leave out --isolation none, or unpack it"):
+        bot_of(path)
+
+
+def test_two_agents_in_one_process_keep_their_files_and_helpers(tmp_path: Path) -> None:
+    agents: list[KaggleBot] = []
+    for column in "25":
+        source = "import json\nfrom pathlib import Path\nfrom helper import C\ndef agent(obs):\n  "
+        files = {
+            "main.py": f"{source}return C if json.loads(Path('{PLACE}/data').read_text()) == C else 0",
+            "helper.py": f"C = {column}",
+            "data": column,
+        }
+        agents.append(bot_of(write_submission(Submission(files), tmp_path, f"team-{column}")))
+    for _ in range(2):
+        assert [bot.play(GAME.initial_state(), TWO_SECONDS).action for bot in agents] == [2, 5]
+    assert not Path(PLACE).exists()
+
+
+def test_the_folder_of_an_agent_comes_last(write: Write, tmp_path: Path) -> None:
+    write("import nothing_here", "json.py")
+    for _ in range(2):
+        bot_of(write("import json\ndef agent(): return 3"))
+    assert sys.path[-1] == str(tmp_path)
+    assert sys.path.count(str(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("game", ["connect-four", "connect-four:cols=5,k=3,rows=4"])

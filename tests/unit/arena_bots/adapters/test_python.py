@@ -124,6 +124,36 @@ def test_a_helper_is_imported_in_a_sandbox(play: Play, write: Write) -> None:
     assert alone.termination == Termination.INIT_CRASH
 
 
+@pytest.mark.parametrize("main", ["bot.py", "main.py"])
+def test_a_folder_plays_with_all_that_lies_in_it(
+    main: str, play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "anna"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "number.txt").write_text("3")
+    (folder / "anna_helper.py").write_text("ONE = 1")
+    imports = (
+        "from anna_helper import ONE\nfrom pathlib import Path\n"
+        "THREE = int((Path(__file__).parent / 'data' / 'number.txt').read_text())"
+    )
+    (folder / main).write_text(source("ONE + THREE", imports))
+    if main == "bot.py":
+        # It is a module of the bot, then.
+        (folder / "main.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    (result,) = play("python:file=anna", "random", "tic-tac-toe", tier=Tier.T2)
+    assert result.actions[0] == 4
+    (before,) = resolve(["python:file=anna"], margin_ms=0)
+    assert before.label == "python:file=anna"
+    (folder / "data" / "number.txt").write_text("2")
+    assert resolve(["python:file=anna/"], margin_ms=0)[0].record.identity != before.record.identity
+
+
+def test_a_folder_without_a_bot_says_so(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"folder .* has no bot\.py or main\.py; name the file in it"):
+        first_action(tmp_path)
+
+
 def test_a_helper_may_not_be_called_as_a_library(write: Write) -> None:
     helper = write("", "random.py")
     with pytest.raises(
@@ -152,9 +182,9 @@ def test_a_file_that_is_no_bot(text: str, message: str, write: Write) -> None:
         first_action(write(text))
 
 
-def test_a_file_that_is_missing(write: Write, tmp_path: Path) -> None:
-    for text in ("", "nowhere.py", str(tmp_path)):
-        with pytest.raises(OptionError, match=r'there is no file ".*"; write python:file=BOT\.py'):
+def test_a_file_that_is_missing(write: Write) -> None:
+    for text in ("", "nowhere.py"):
+        with pytest.raises(OptionError, match=r'there is no file or folder ".*"; write python:file=BOT\.py'):
             make_bot(GAME, 1, {"file": text} if text else {})
     for text in ("", "nowhere.py"):
         with pytest.raises(OptionError, match=r'python: with2 names no file or folder: "'):

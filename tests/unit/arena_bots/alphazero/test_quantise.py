@@ -10,7 +10,7 @@ import pytest
 
 from arena_bots.alphazero.bot import WEIGHTS, make_bot
 from arena_bots.alphazero.network import OnnxNet
-from arena_bots.alphazero.train import quantise
+from arena_bots.alphazero.train import integers, quantise
 from arena_plugins.contract import Limit
 from game_samples import make
 
@@ -27,8 +27,8 @@ NETS = [
 @pytest.mark.parametrize(("name", "spec"), NETS)
 def test_it_says_nearly_the_same(name: str, spec: str) -> None:
     game, model = make(spec), (WEIGHTS / f"{name}.onnx").read_bytes()
-    small = quantise.quantised(model)
-    assert small == quantise.quantised(model), "the seed decides all"
+    small = integers.quantised(model)
+    assert small == integers.quantised(model), "the seed decides all"
     whole, exact = OnnxNet(small, game), OnnxNet(model, game)
     boards = np.random.default_rng(1).integers(0, 2, (200, whole.planes, *game.shape)).astype(np.float32)
     for told, wanted in zip(whole(boards), exact(boards), strict=True):
@@ -67,3 +67,13 @@ def test_other_files_are_refused(
         quantise.main()
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_without_onnx_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setattr(sys, "argv", ["quantise", "a.onnx", "b.onnx"])
+    with pytest.raises(SystemExit):
+        quantise.main()
+    assert "quantise needs onnx: pip install 'bot-arena[train-torch]'" in capsys.readouterr().err

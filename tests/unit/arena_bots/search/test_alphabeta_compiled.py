@@ -11,7 +11,6 @@ import pytest
 from numba.core import config
 
 from arena_bots import search as package
-from arena_bots.search import alphabeta_compiled
 from arena_bots.search.alphabeta import AlphaBeta, Verdict
 from arena_bots.search.alphabeta_board import WON
 from arena_bots.search.alphabeta_compiled import CompiledAlphaBeta, compiled_search
@@ -140,7 +139,7 @@ def test_a_search_that_pauses_at_every_stone_finds_the_same(monkeypatch: pytest.
     state = position(game, seeded(3), 12)
     search = search_of(game)
     at_once = searched(search, state, 6)
-    monkeypatch.setattr(alphabeta_compiled, "_SLICE", 1)
+    monkeypatch.setattr(search, "_slice", 1)
     assert searched(search, state, 6) == at_once
 
 
@@ -181,5 +180,5 @@ def test_kernels_mean_the_same_uncompiled(spec: str, depth: int, monkeypatch: py
         assert search is not None
         assert [searched(search, state, depth) for state in states] == expected
         assert [search.deepen(state, depth, few) for state in states] == cut
-        monkeypatch.setattr(sys.modules["arena_bots.search.alphabeta_compiled"], "_SLICE", 1)
+        monkeypatch.setattr(sys.modules["arena_bots.search.alphabeta_compiled"], "WORK", 1)
         assert searched(search, states[0], depth) == expected[0]

@@ -55,7 +55,32 @@ def test_the_tighter_number_counts(limit: int | None, nodes: int | None, allowed
 
 def test_it_is_late_from_the_deadline_on(clock: Callable[[float], None]) -> None:
     some = Budget.of(Limit(seconds=2.0))
-    clock(NOW + 1.7)
-    assert not some.is_late
+    for tenths in range(18):
+        clock(NOW + tenths / 10)
+        assert not some.is_late
     clock(NOW + 1.81)
     assert some.is_late
+
+
+def test_it_is_late_where_another_wait_like_the_longest_would_take_too_long(
+    clock: Callable[[float], None],
+) -> None:
+    some = Budget.of(Limit(seconds=0.1))
+    for time in (0.001, 0.002, 0.032, 0.033):
+        clock(NOW + time)
+        assert not some.is_late
+    # 30 ms passed between two looks: as much again, and as much for the answer, must be left of 100.
+    clock(NOW + 0.0395)
+    assert not some.is_late
+    clock(NOW + 0.0405)
+    assert some.is_late
+
+
+def test_waits_do_not_matter_while_there_is_time(clock: Callable[[float], None]) -> None:
+    own = Budget.of(Limit(), seconds=1.0)
+    bounded = Budget.of(Limit(seconds=10.0))
+    for some in (own, bounded):
+        clock(NOW)
+        assert not some.is_late
+        clock(NOW + 0.95)
+        assert not some.is_late

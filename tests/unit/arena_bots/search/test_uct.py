@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena_bots.search.budget import Budget
 from arena_bots.search.uct import Settings, Tree
 from game_samples import make, seeded
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from arena_bots.search.uct import Node
     from arena_plugins.contract import Game
 
+ENDLESS = Budget(math.inf, math.inf)
 BOTH = (Settings(1.0), Settings(5.0, is_puct=True))
 
 
@@ -21,7 +23,7 @@ def make_tree(game: Game, playouts: int, settings: Settings = BOTH[0]) -> Tree:
     tree = Tree(seeded(1), settings)
     tree.advance(game.initial_state())
     for _ in range(playouts):
-        tree.playout()
+        tree.playout(ENDLESS)
     return tree
 
 
@@ -62,7 +64,7 @@ def test_a_child_is_selected_by_its_upper_confidence_bound() -> None:
         action: child.total / child.visits + 1.0 * math.sqrt(2 * math.log(root.visits) / child.visits)
         for action, child in root.children.items()
     }
-    tree.playout()
+    tree.playout(ENDLESS)
     (chosen,) = (action for action, child in root.children.items() if child.visits != before[action])
     assert chosen == max(bounds, key=bounds.__getitem__)
 
@@ -77,7 +79,7 @@ def test_puct_selects_with_equal_priors() -> None:
             action: child.total / child.visits + scale / (1 + child.visits)
             for action, child in root.children.items()
         }
-        tree.playout()
+        tree.playout(ENDLESS)
         (chosen,) = (
             action for action, child in root.children.items() if child.visits != before.get(action, 0)
         )
@@ -92,7 +94,7 @@ def test_the_tree_is_kept_along_the_match() -> None:
     tree.advance(kept.state)
     assert tree.root is kept
     assert tree.root.visits == visits > 1
-    tree.playout()
+    tree.playout(ENDLESS)
     assert tree.root.visits == visits + 1
 
 
@@ -105,7 +107,7 @@ def test_a_tree_that_does_not_lead_there_is_given_up() -> None:
         tree.advance(other)
         assert tree.root.state is other
         assert tree.root.visits == 0
-    tree.playout()
+    tree.playout(ENDLESS)
     tree.clear()
     tree.advance(tree.root.state)
     assert tree.root.visits == 0

@@ -46,7 +46,7 @@ def grown(boards: Any, spec: str, settings: Settings, *, capacity: int = 4000) -
     board.place(state)
     # Plain code reads fields as attributes; a record array is the one kind that lets it.
     nodes = np.zeros(capacity, NODE).view(np.recarray if boards is not uct_boards else np.ndarray)
-    size, playouts = board.grow(nodes, 1, 60, is_last=True)
+    size, playouts = board.grow(nodes, 1, 60, boards.NEVER)
     assert playouts == 60 or nodes[0]["proof"]
     return np.asarray(nodes)[: int(size)]
 

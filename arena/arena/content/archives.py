@@ -1,0 +1,203 @@
+"""Bounds of what an archive may unpack to, checked by reading it through before anything is written.
+
+An archive of a few kilobytes can unpack to gigabytes, to links or to paths outside its folder. Sizes in its
+headers are what its author claims, so the bytes are counted as they are decompressed.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import zipfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MAX_DEPTH = 32
+"""Parts of a path."""
+_MAX_PART = 255
+"""Bytes of a part of a path, as many as file systems take."""
+_MAX_RATIO = 200
+"""Bytes for each byte of the archive, of archives that unpack to more than `_SMALL`."""
+_SMALL = 10 << 20
+_MAX_DIRECTORY = 8 << 20
+"""Bytes of the list of files at the end of a zip file, which zipfile reads whole."""
+_CHUNK = 1 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The only ones that decompress in bounded memory, and the ones that build tools use."""
+_BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
+_END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
+_END_SIZE = 22
+_MAX_COMMENT = (1 << 16) - 1
+
+
+class Bounds(NamedTuple):
+    """How much an archive may unpack to."""
+
+    max_bytes: int
+    """Bytes of all files, compressed and not."""
+    max_files: int
+    """Files and folders."""
+
+
+class Extent(NamedTuple):
+    """How much an archive unpacks to."""
+
+    num_bytes: int
+    num_files: int
+    """Files and folders."""
+
+
+class MemberNames:
+    """The names in one archive, each checked as it is added."""
+
+    def __init__(self, archive: str, max_files: int) -> None:
+        """Begin without names.
+
+        Args:
+            archive: what it is called, for messages.
+            max_files: how many files and folders may be added.
+        """
+        self._archive = archive
+        self._max_files = max_files
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def add(self, name: str, *, is_folder: bool) -> str:
+        """Add the name of a member; return it without the slash at its end.
+
+        Raises:
+            PluginError: it leads out of the archive, cannot be a path here, is there already, or too much.
+        """
+        parts = name.removesuffix("/").split("/")
+        if _BAD.search(name) or not all(part.strip(".") for part in parts) or not _fits(parts):
+            raise PluginError(f"{self._archive} is refused: a file in it is called {name[:200]!a}")
+        if len(parts) > MAX_DEPTH:
+            raise PluginError(
+                f"{self._archive} is refused: {len(parts)} folders in each other, at most {MAX_DEPTH} may"
+            )
+        path = "/".join(parts)
+        if path in self._files:
+            raise PluginError(f"{self._archive} is refused: {path} is in it twice")
+        above = ["/".join(parts[:count]) for count in range(1, len(parts))]
+        self._folders.update(above)
+        (self._folders if is_folder else self._files).add(path)
+        if len(self) > self._max_files:
+            raise PluginError(f"{self._archive} is refused: more than {self._max_files} files and folders")
+        for each in (path, *above):
+            if each in self._files and each in self._folders:
+                raise PluginError(f"{self._archive} is refused: {each} is a file and a folder")
+        return path
+
+    def __len__(self) -> int:
+        """Return the number of files and folders."""
+        return len(self._files) + len(self._folders)
+
+
+def check_zip(path: Path, bounds: Bounds) -> Extent:
+    """Read a whole zip file without writing anything, and refuse what must not be unpacked.
+
+    Raises:
+        PluginError: too much, too many files, too deep, a link, a device, a bad or repeated name, or a
+            compression other than deflate.
+        OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error: it is damaged.
+    """
+    size = path.stat().st_size
+    _check_directory(path, size, bounds)
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        # Cheap first: what the headers admit to needs no reading.
+        extent = Extent(0, _check_members(path.name, members, bounds))
+        largest = max(members, key=lambda member: member.file_size).filename if members else ""
+        check_bytes(path.name, sum(member.file_size for member in members), size, bounds, largest)
+        for member in members:
+            with archive.open(member) as file:
+                while chunk := file.read(_CHUNK):
+                    extent = extent._replace(num_bytes=extent.num_bytes + len(chunk))
+                    check_bytes(path.name, extent.num_bytes, size, bounds, largest)
+    return extent
+
+
+def check_bytes(archive: str, num_bytes: int, size: int, bounds: Bounds, largest: str) -> None:
+    """Check how much an archive unpacks to.
+
+    Args:
+        archive: what it is called.
+        num_bytes: bytes it unpacks to, as far as is known.
+        size: its own bytes.
+        bounds: those it must keep.
+        largest: the name of its largest file, for the message.
+
+    Raises:
+        PluginError: it is too much.
+    """
+    if num_bytes <= _SMALL or num_bytes <= min(bounds.max_bytes, _MAX_RATIO * size):
+        return
+    bound = f"{bounds.max_bytes} bytes" if num_bytes > bounds.max_bytes else f"{_MAX_RATIO} times its size"
+    raise PluginError(
+        f"{archive} is refused: it unpacks to more than {bound} (its largest file is {largest})"
+    )
+
+
+def check_size(path: Path, size: int, bounds: Bounds) -> None:
+    """Check the size of an archive itself.
+
+    Raises:
+        PluginError: it is too large.
+    """
+    if size > bounds.max_bytes:
+        raise PluginError(f"{path.name} is refused: it is larger than {bounds.max_bytes} bytes")
+
+
+def is_executable(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member of a zip file is marked as a program."""
+    return bool(member.external_attr >> 16 & 0o111)
+
+
+def _fits(parts: Sequence[str]) -> bool:
+    """Return whether each part can be the name of a file."""
+    try:
+        return all(len(part.encode()) <= _MAX_PART for part in parts)
+    except UnicodeEncodeError:
+        return False
+
+
+def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
+    """Check the size of the list of files by the record at the end, which is found as zipfile finds it."""
+    check_size(path, size, bounds)
+    with path.open("rb") as file:
+        file.seek(max(0, size - _END_SIZE - _MAX_COMMENT))
+        tail = file.read()
+    start = len(tail) - _END_SIZE
+    if not (tail[start : start + 4] == _END and tail.endswith(b"\0\0")):
+        start = tail.rfind(_END)
+    if start < 0:
+        return  # no zip file at all, as zipfile will say
+    if tail[max(0, start - 20) : start].startswith(_END_64):
+        raise PluginError(f"{path.name} is refused: it has the form for more than 65,535 files or 4 GiB")
+    directory = int.from_bytes(tail[start + 12 : start + 16], "little")
+    if directory > _MAX_DIRECTORY:
+        raise PluginError(f"{path.name} is refused: its list of files has {directory} bytes")
+
+
+def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bounds) -> int:
+    """Check names, kinds and number of files; return the number of files and folders."""
+    names = MemberNames(archive, bounds.max_files)
+    for member in members:
+        # zipfile cuts a name at a NUL, and turns what separates folders elsewhere into a slash.
+        if member.orig_filename != member.filename:
+            names.add(member.orig_filename, is_folder=False)
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG):
+            raise PluginError(f"{archive} is refused: {member.filename} is a link or a device")
+        if member.compress_type not in _METHODS:
+            raise PluginError(
+                f"{archive} is refused: {member.filename} is compressed in a way that is not read here; "
+                "use deflate"
+            )
+        names.add(member.filename, is_folder=member.is_dir())
+    return len(names)

@@ -1,0 +1,72 @@
+"""Follows links as far as their owners are trusted: nobody's link may name another user's file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_LINKS = 40
+"""Links in a row that Linux follows."""
+
+
+def follow(what: str, path: Path) -> Path:
+    """Return the absolute path of a file or folder, with all links followed.
+
+    The arena can often read more than the author of a bot: its user is a teacher or root. A link in the
+    author's folder would have such a file copied to where the bot can read it. So a link of another user,
+    root excepted, is followed only to what belongs to the same user.
+
+    Args:
+        what: the competitor, for the message.
+        path: the file or folder; one that is missing is returned as it would be named.
+
+    Raises:
+        PluginError: a link of another user names a file that is not theirs.
+    """
+    real = Path(os.path.realpath(path))
+    if os.name != "posix":
+        return real
+    trusted = {0, os.geteuid()}
+    for link in _links(path):
+        user = _user_of(link)
+        if user not in trusted and real.exists() and _user_of(real) != user:
+            raise PluginError(
+                f"{what}: {link} is a link of user {user} to {real}, which belongs to somebody else; "
+                "put a copy of the file in its place"
+            )
+    return real
+
+
+def _user_of(path: Path) -> int:
+    return path.lstat().st_uid
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Yield each link on the way to a path."""
+    place, waiting, num_links = Path("/"), [*reversed(path.absolute().parts[1:])], 0
+    while waiting and num_links < _MAX_LINKS:
+        part = waiting.pop()
+        if part == "..":
+            place = place.parent
+            continue
+        step = place / part
+        try:
+            if not stat.S_ISLNK(step.lstat().st_mode):
+                place = step
+                continue
+            target = step.readlink()
+        except (OSError, ValueError):  # it is missing, or no name at all
+            return
+        yield step
+        num_links += 1
+        if target.is_absolute():
+            place = Path("/")
+            target = target.relative_to("/")
+        waiting += reversed(target.parts)

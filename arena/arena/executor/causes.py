@@ -1,0 +1,169 @@
+"""Why a program did not start, as far as what it said shows it, and the way out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.content.programs import FOLDER
+from arena.executor.runtime_versions import describe_runtime, runtime_name
+from arena.installed import find_program, is_interpreter, is_script, script_words
+from arena.sandbox.launch.places import CONTENT, SCRATCH
+from arena.sandbox.tier import Tier
+from arena_plugins import Spec, Termination
+from arena_plugins.program import CMD, split_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.entrants import Competitor
+    from arena.referee.seats import Fault
+
+_PAGE = "docs/how-to/enter-foreign-bots.md"
+_LATE = frozenset({Termination.INIT_TIMEOUT, Termination.TIME_MOVE, Termination.TIME_GAME})
+_DEATHS = frozenset({Termination.INIT_CRASH, Termination.CRASH})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
+_NO_PROCESS = re.compile(r"\bfork\b|: (?:command )?not found$|/bin/[^/]+: Permission denied$", re.MULTILINE)
+"""What shells say where they cannot start a program."""
+_MISSING = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"while loading shared libraries: (\S+?): cannot open",
+        r"^ModuleNotFoundError: No module named '([^']+)'",
+        r"Cannot find (?:module|package) '([^']+)'",
+        r"ENOENT: no such file or directory, \w+ '([^']+)'",
+        r"Unable to access jarfile (.+)$",
+        r"(?:ClassNotFoundException|NoClassDefFoundError): ([\w/.$]+)",
+        r"Could not find or load main class (\S+)",
+        r"\bNo such file or directory: '([^']+)'",
+        r"can't open file '([^']+)'",
+        r"cannot open ([^\s:]+): No such file",
+        r"(?:^|[:\s])([\w./@+-]+\.[\w@+-]+): No such file or directory$",
+    )
+)
+"""How loaders and interpreters name the file that they do not find; the first that fits counts."""
+_WRITTEN_WRONG = re.compile(r"^(?:Syntax|Indentation|Tab)Error\b", re.MULTILINE)
+"""What no file could cure."""
+_CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
+"""Java misses a class, of which the command names no file."""
+_ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
+
+
+def advice(fault: Fault, competitor: Competitor, tier: Tier) -> str:
+    """Return what to do about a program that failed to start or to answer; empty where that is unknown."""
+    if CMD not in competitor.options:
+        return ""
+    if fault.termination in _LATE:
+        return (
+            "a program that answers must flush its output after every line, as by print(…, flush=True), "
+            "fflush(stdout) or python3 -u"
+        )
+    if fault.termination not in _DEATHS or tier < Tier.T2:
+        return ""
+    said = str(fault.detail.get("stderr") or "")
+    return (
+        _about_script(said, competitor, tier)
+        or _about_interpreter(competitor)
+        or _about_file(said, competitor, tier)
+    )
+
+
+def missing_file(said: str) -> str:
+    """Return the file, module or class that a program says it did not find; empty if it names none."""
+    found = (pattern.findall(said) for pattern in _MISSING)
+    return next((names[-1] for names in found if names), "")
+
+
+def _about_script(said: str, competitor: Competitor, tier: Tier) -> str:
+    """Explain that a script wanted to start a process."""
+    runtime = competitor.runtime
+    command = split_command(Spec.parse(competitor.spec).options[CMD])
+    if runtime and is_script(runtime):
+        name = Path(runtime).name
+        better = find_program(name)
+        known = better is not None and not is_script(better)
+        command[:1] = [str(better) if known else f"/path/to/{name}"]
+        where = "" if known else ", whose folder must be on PATH"
+        way_out = f'name the interpreter{where}, as in {CMD}="{shlex.join(command)}"'
+        return f"{name} is a script that starts another program, which {tier} forbids; {way_out}"
+    words = script_words(command[0])
+    by_shell = runtime_name(runtime) if runtime else runtime_name(words[-1]) if words else ""
+    if by_shell not in _SHELLS or not _NO_PROCESS.search(said):
+        return ""
+    name = Path(command[1] if runtime and len(command) > 1 else command[0]).name
+    return (
+        f"{name} is a script that starts another program, which {tier} forbids; name the interpreter or "
+        f'program that it starts, as in folder=DIR,{CMD}="python3 bot.py"'
+    )
+
+
+def _about_interpreter(competitor: Competitor) -> str:
+    """Explain that an interpreter was copied without its library."""
+    program = Path(split_command(Spec.parse(competitor.spec).options[CMD])[0])
+    if competitor.runtime or not is_interpreter(program.name) or is_script(program):
+        return ""
+    return (
+        f"{program} was taken for a file of the bot, since PATH does not find it; put {program.parent} on "
+        "PATH before you start the arena"
+    )
+
+
+def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
+    """Name the file that is missing and the spec that takes it along, or else say what may be read."""
+    name = missing_file(said)
+    if not name:
+        return _view(competitor, tier) if competitor.runtime and not _WRITTEN_WRONG.search(said) else ""
+    options = dict(Spec.parse(competitor.spec).options)
+    words = split_command(options[CMD])
+    if Path(name).name in words and not _CLASS.search(said):
+        place = Path(options.get(FOLDER, Path.cwd())) / Path(name).name
+        return f"there is no file {place}, which {CMD} names; {_view(competitor, tier)}"
+    linked = "; link it with -Wl,-rpath,'$ORIGIN' or statically" if ".so" in name else ""
+    folder = next(_folders_with(name, options), None)
+    if folder is None:
+        return f"it finds no {name}{linked}; {_view(competitor, tier)}"
+    if FOLDER in options and linked:
+        return f"it finds no {name}{linked}"
+    if FOLDER in options:
+        return (
+            f"it finds no {name}: its current folder is its scratch folder, so it must open files by the "
+            f"folder the program lies in, or be told them in {CMD}"
+        )
+    relative = [_inside(word, folder) for word in words]
+    given = Spec(competitor.record.name, {**options, CMD: shlex.join(relative), FOLDER: str(folder)})
+    return (
+        f"it finds no {name}, which lies beside it and was not taken along: enter it as "
+        f"{shlex.quote(str(given))}{linked}"
+    )
+
+
+def _folders_with(name: str, options: dict[str, str]) -> Iterator[Path]:
+    """Yield the folders of a command's files that hold a file, a module or a class of this name."""
+    path = name
+    for root in (CONTENT, SCRATCH):
+        path = path.removeprefix(f"{root}/{FOLDER}/").removeprefix(f"{root}/{CMD}/").removeprefix(f"{root}/")
+    tails = [path.removeprefix("./"), path.replace(".", "/"), f"node_modules/{path}"]
+    places = [Path(options[FOLDER])] if FOLDER in options else []
+    places += [Path(word).parent for word in split_command(options[CMD]) if Path(word).is_file()]
+    for place in places:
+        if any((place / f"{tail}{end}").exists() for tail in tails for end in _ENDS):
+            yield place
+
+
+def _inside(word: str, folder: Path) -> str:
+    """Return a word of a command as it is written where words are relative to `folder`."""
+    if not Path(word).is_relative_to(folder):
+        return word
+    return str(Path(word).relative_to(folder))
+
+
+def _view(competitor: Competitor, tier: Tier) -> str:
+    """Say what a program may read: a missing file is the usual cause."""
+    runtime = competitor.runtime
+    runs = f"its runtime ({describe_runtime(runtime)})" if runtime else "the system's libraries"
+    return (
+        f"in tier {tier} it reads only {runs} and its own files; if it needs more, put all of it in a folder "
+        f"and name that with folder=DIR ({_PAGE})"
+    )

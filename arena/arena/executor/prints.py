@@ -1,0 +1,166 @@
+"""Files of what bots print, one for each bot of a tournament, for `arena logs`.
+
+The worker that played a match appends to them itself, with one write of whole lines: the text needs no way
+through the coordinator, which must not wait for it, and appended writes of several workers do not mix.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from arena.executor.logs import log_folder
+from arena.home import home
+from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.output import MAX_BYTES, Output
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from arena.executor.job import Job
+    from arena.match import MatchResult
+    from arena.referee.seats import Seat
+
+MAX_FILE: Final = 16 << 20
+"""Bytes of one bot in one tournament; then its file is closed for good."""
+MAX_TAIL: Final = 20
+"""Lines of a bot's stderr that a command prints when the bot fails its first position or its check."""
+_MAX_LINE: Final = 4000
+"""Characters after which a line goes on in the next one."""
+_MAX_NAME: Final = 80
+_ODD: Final = re.compile(r"[^a-z0-9_.,=-]")
+_TRIALS: Final = "~trials"
+"""The folder of bots that failed before any match; no tournament can be called so."""
+_FULL: Final = "* *| the file is full: {} bytes of a bot are kept in a tournament, later output is not\n"
+
+
+def prints_path(tournament: str, label: str) -> Path:
+    """Return the file of what a bot prints in a tournament, which may not exist."""
+    return log_folder(tournament) / _file_name(label)
+
+
+def _file_name(label: str) -> str:
+    plain = _ODD.sub("_", label)[:_MAX_NAME]
+    # Labels that differ in odd characters only, or in case, are different files, on any file system.
+    return f"{plain}.log" if plain == label else f"{plain}~{sha256(label.encode()).hexdigest()[:8]}.log"
+
+
+def listen(job: Job, seats: Sequence[Seat]) -> None:
+    """Let bots of this process be heard if their prints are wanted; others print into pipes anyway."""
+    for seat in seats:
+        if isinstance(seat, InProcessSeat):
+            seat.output = None if job.bot_output == "none" else Output()
+
+
+def keep_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
+    """Append what the bots printed in a match, where it is due; what cannot be written is lost."""
+    went_wrong = result.fault is not None or result.termination.is_void
+    if job.bot_output == "none" or (job.bot_output == "faults" and not went_wrong):
+        return
+    tournament = job.match.rpartition("/")[0]
+    number = f"{job.number}.{job.attempt}" if job.attempt else f"{job.number}"
+    for seat, competitor in zip(seats, (job.first, job.second), strict=True):
+        output = _output_of(seat)
+        if output is None:
+            continue
+        text = "".join(_lines(number, output))
+        if text:
+            with suppress(OSError):
+                _append(prints_path(tournament, competitor.label), text.encode())
+
+
+def _output_of(seat: Seat) -> Output | None:
+    if isinstance(seat, HostedSeat):
+        return seat.wire.output
+    return seat.output if isinstance(seat, InProcessSeat) else None
+
+
+def _lines(number: str, output: Output) -> Iterator[str]:
+    """Yield `89 17| text` for each line, match and ply, and how much is left out."""
+    num_bytes, num_dropped = 0, output.num_dropped
+    for ply, text in output.lines():
+        for part in _parts(text):
+            line = f"{number} {ply}| {part}\n"
+            # The numbers of a million empty lines are more than the lines.
+            num_bytes += len(line.encode())
+            if num_bytes > MAX_BYTES:
+                num_dropped += len(part.encode()) + 1
+            else:
+                yield line
+    if num_dropped:
+        yield f"{number} *| {num_dropped} more bytes were printed; {MAX_BYTES} of a match are kept\n"
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut a line into cleaned pieces; an empty line is one, too."""
+    for begin in range(0, max(len(text), 1), _MAX_LINE):
+        part = text[begin : begin + _MAX_LINE]
+        # Most lines need no cleaning, which takes a hundred times as long.
+        yield part if part.isascii() and part.isprintable() else clean_text(part, _MAX_LINE)
+
+
+def _append(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size >= MAX_FILE:
+            return
+        if size + len(data) > MAX_FILE:
+            data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
+            # Filled up to the bound, so that nothing comes after the note.
+            data += b"\n" + _FULL.format(MAX_FILE).encode()
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def read_prints(tournament: str, label: str, number: int | None = None) -> Iterator[str]:
+    """Yield the kept lines of a bot in a tournament, or in one of its matches; none where nothing is kept.
+
+    Args:
+        tournament: its name.
+        label: of the bot.
+        number: of the match, all attempts included; None for all matches.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    starts = () if number is None else (f"{number} ", f"{number}.", "* ")
+    with (
+        suppress(FileNotFoundError),
+        prints_path(tournament, label).open(encoding="utf-8", errors="replace") as file,
+    ):
+        for line in file:
+            if number is None or line.startswith(starts):
+                yield line.rstrip("\n")
+
+
+def keep_failure(label: str, stderr: str) -> tuple[list[str], Path | None]:
+    """Keep what a bot wrote before it failed its first position or its check, in place of the time before.
+
+    Args:
+        label: of the bot.
+        stderr: what it wrote, which need not be clean.
+
+    Returns:
+        Its last lines, cleaned, and where all of it lies; None if there is nothing or it cannot be written.
+    """
+    lines = [part for line in stderr[-MAX_BYTES:].splitlines() for part in _parts(line)]
+    if not any(lines):
+        return [], None
+    path = home() / "logs" / _TRIALS / _file_name(label)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        _append(path, "".join(f"{line}\n" for line in lines).encode())
+    except OSError:
+        return lines[-MAX_TAIL:], None
+    return lines[-MAX_TAIL:], path

@@ -1,0 +1,111 @@
+"""What a bot prints in one match, with the ply at which it was read; bounded."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, Final, Self
+
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_BYTES: Final = 1 << 18
+"""Bytes of one bot and match that are kept, the first ones; the end is in the evidence of a fault."""
+
+
+class Output:
+    """The bytes that a bot printed in a match; begun anew with each."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        # Split into lines once the match is over: while a bot thinks, bytes are only put aside.
+        self._chunks: list[tuple[int, bytearray]] = []
+        self._num_bytes = 0
+        self.num_dropped = 0
+        """Bytes beyond the bound."""
+        self.ply = 0
+        """Number of the ply that the bot was asked for last, from 1; 0 before the first."""
+
+    def begin(self) -> None:
+        """Forget the match before."""
+        self._chunks.clear()
+        self._num_bytes = self.num_dropped = self.ply = 0
+
+    def add(self, data: bytes) -> None:
+        """Keep what was printed, as far as there is room."""
+        kept = data[: self._max_bytes - self._num_bytes]
+        self.num_dropped += len(data) - len(kept)
+        if not kept:
+            return
+        self._num_bytes += len(kept)
+        if self._chunks and self._chunks[-1][0] == self.ply:
+            self._chunks[-1][1].extend(kept)
+        else:
+            self._chunks.append((self.ply, bytearray(kept)))
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Return ply and text of each line, not cleaned; a line belongs to the ply in which it began."""
+        lines: list[tuple[int, str]] = []
+        rest, begun = b"", 0
+        for ply, chunk in self._chunks:
+            if not rest:
+                begun = ply
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                lines.append((begun, _text(line)))
+                begun = ply
+        return [*lines, (begun, _text(rest))] if rest else lines
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removesuffix("\r")
+
+
+class _Stream(io.TextIOBase):
+    """Takes the place of `sys.stdout` and `sys.stderr` while bots of this process play."""
+
+    encoding = "utf-8"
+
+    def __init__(self, speaker: Callable[[], Output]) -> None:
+        super().__init__()
+        self._speaker = speaker
+
+    @override
+    def writable(self) -> bool:
+        return True
+
+    @override
+    def write(self, text: str, /) -> int:
+        self._speaker().add(text[:MAX_BYTES].encode("utf-8", "replace"))
+        return len(text)
+
+
+class Capture:
+    """Hands what bots of this process print in a `with` block to the output of the one that plays."""
+
+    def __init__(self, speaker: Callable[[], Output]) -> None:
+        """Prepare it; `speaker` returns the output of the bot that is being asked."""
+        self._stream = _Stream(speaker)
+        self._before = sys.stdout, sys.stderr
+
+    def __enter__(self) -> Self:
+        self._before = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = self._stream
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr = self._before
+
+    def outside(self, function: Callable[[], bool]) -> Callable[[], bool]:
+        """Return a function of the arena that prints where it would print without bots around it."""
+
+        def called() -> bool:
+            self.__exit__()
+            try:
+                return function()
+            finally:
+                self.__enter__()
+
+        return called

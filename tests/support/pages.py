@@ -1,0 +1,107 @@
+"""Pages of the documentation: their fenced blocks, and a reader who follows them in a shell."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from children import run_child
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>[a-z]+)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
+EXACT = re.compile(r"<!-- exact -->\s*\Z")
+FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
+_DEADLINE = 300.0
+_STATE = """
+import json, os, sys
+with open(sys.argv[1], "w") as file:
+    json.dump([os.getcwd(), dict(os.environ)], file)
+"""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    body: str
+    before: str
+    """The page up to the block; its last comment says how to run it."""
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT).as_posix()}:{self.line}"
+
+    @property
+    def is_run(self) -> bool:
+        return not NOT_RUN.search(self.before)
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page from top to bottom."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            page,
+            text.count("\n", 0, found.start()) + 1,
+            found["language"],
+            re.sub(rf"^{found['indent']}", "", found["body"], flags=re.MULTILINE),
+            text[: found.start()],
+        )
+        for found in FENCE.finditer(text)
+    ]
+
+
+def commands(body: str) -> list[tuple[str, str]]:
+    """Return each command after `$ `, lines ended by a backslash joined, with the output below it."""
+    found: list[tuple[str, str]] = []
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, _, output = re.sub(r"\\\n", " ", part).partition("\n")
+        found.append((command, output))
+    return found
+
+
+class Reader:
+    """Follows a page word for word in one shell: variables and the current folder stay."""
+
+    def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
+        """Begin in `folder`, with `python` and its neighbours first on PATH."""
+        self.folder = folder
+        self._python = python
+        self._env = dict(env)
+
+    def follow(self, block: Block) -> None:
+        """Write the file that a block shows, run its Python or its commands, and compare exact output."""
+        if file := FILE.search(block.before):
+            target = self.folder / file["name"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.body, encoding="utf-8")
+        if block.language == "python":
+            words = [self._python, "-W", "error", "-c", block.body]
+            run_child(words, cwd=self.folder, env=self._env, deadline=_DEADLINE)
+        for command, output in commands(block.body) if block.language == "console" else []:
+            done = self._run(command)
+            if EXACT.search(block.before):
+                assert done.stdout.strip() == output.strip(), command
+
+    def _run(self, command: str) -> subprocess.CompletedProcess[str]:
+        state = Path(self._env["ARENA_HOME"]).with_name("shell-state.json")
+        # With the interpreter of the tests, so that it finds nothing of the reader's.
+        script = f"{command}\n'{sys.executable}' -I -c \"$0\" '{state}'"
+        done = run_child(["sh", "-ec", script, _STATE], cwd=self.folder, env=self._env, deadline=_DEADLINE)
+        folder, env = cast("tuple[str, dict[str, str]]", json.loads(state.read_text(encoding="utf-8")))
+        self.folder, self._env = Path(folder), env
+        return done

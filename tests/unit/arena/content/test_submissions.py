@@ -1,0 +1,126 @@
+"""Submissions to Kaggle as content: however they are packed, the same files are one competitor."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from arena.content.store import content_folder, prune
+from arena.entrants import Competitor, resolve
+from arena.errors import OptionError, PluginError, StoreError
+from kaggle_zoo import HELPER, HOSTILE, PLAIN, ZOO, Submission, write_submission
+
+FILES = {"main.py": "from helper import first\nagent = first", "helper.py": HELPER, "data/book": b"\0book"}
+
+
+def one(path: Path | str, more: str = "", *, keep: bool = True) -> Competitor:
+    return resolve([f"kaggle:file={path}{more}"], margin_ms=0, keep=keep)[0]
+
+
+def agents_files(bot: Competitor) -> dict[str, bytes]:
+    folder = Path(bot.place, "agent")
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_folder_and_archives_are_one_competitor(tmp_path: Path) -> None:
+    paths = [
+        write_submission(Submission(FILES, packed), tmp_path, f"team-{number}")
+        for number, packed in enumerate(("folder", ".tar.gz", ".tgz", ".tar", ".zip"))
+    ]
+    bots = [one(path) for path in paths]
+    assert len({bot.record.identity for bot in bots}) == 1
+    assert agents_files(bots[0]) == {
+        path: content.encode() if isinstance(content, str) else content for path, content in FILES.items()
+    }
+    assert [bot.label for bot in bots] == [f"kaggle:file={path.name}" for path in paths]
+    assert one(paths[1], keep=False).record.identity == bots[0].record.identity
+    (paths[0] / "data" / "book").write_bytes(b"\0another")
+    assert one(paths[0]).record.identity != bots[0].record.identity
+
+
+def test_a_file_is_the_main_py_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(PLAIN)
+    alone = one(tmp_path / "agent.py")
+    packed = one(write_submission(Submission({"main.py": PLAIN}, ".zip"), tmp_path))
+    assert alone.record.identity == packed.record.identity
+    assert alone.options_at("/bot") == {"file": "/bot/agent/main.py"}
+    assert alone.label == "kaggle:file=agent.py"
+
+
+def test_litter_is_no_part_of_it(tmp_path: Path) -> None:
+    """Archives of a Mac, and folders that were run, hold more than what was written."""
+    litter = {
+        "__pycache__/helper.cpython-311.pyc": b"x",
+        "__MACOSX/._main.py": b"x",
+        "._main.py": b"x",
+        ".DS_Store": b"x",
+    }
+    clean = one(write_submission(Submission(FILES), tmp_path, "clean"))
+    messy = one(write_submission(Submission({**FILES, **litter}, ".zip"), tmp_path, "messy"))
+    assert clean.record.identity == messy.record.identity
+
+
+def test_a_folder_without_a_slash_and_one_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_submission(Submission(FILES), tmp_path, "team7")
+    monkeypatch.chdir(tmp_path)
+    bots = [one(text) for text in ("team7", "team7/", "./team7", f"{tmp_path}/team7")]
+    assert len({(bot.record.identity, bot.label, bot.spec) for bot in bots}) == 1
+    assert bots[0].spec == f"kaggle:file={tmp_path}/team7"
+
+
+def test_with_a_folder_of_its_own_the_agent_is_a_file_of_it(tmp_path: Path) -> None:
+    folder = write_submission(Submission(FILES), tmp_path)
+    bot = resolve([f"kaggle:folder={folder},file=main.py"], margin_ms=0)[0]
+    assert bot.options_at("/bot") == {"file": "/bot/folder/main.py"}
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"team/main.py": PLAIN, "team/helper.py": ""}, "it is in team; pack what is in that folder"),
+        (
+            {"agent.py": PLAIN, "helper.py": ""},
+            "its modules are agent.py, helper.py; call",
+        ),
+        ({"README": "x"}, "it has no module at all"),
+    ],
+)
+@pytest.mark.parametrize("packed", ["folder", ".tar.gz", ".zip"])
+def test_no_main_py(packed: str, files: dict[str, str], words: str, tmp_path: Path) -> None:
+    path = write_submission(Submission(files, packed), tmp_path)
+    with pytest.raises(PluginError, match=re.escape(f"{path.name} has no main.py at its top: {words}")):
+        one(path)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    for text in (f"{tmp_path}/nothing", "nothing.tar.gz", '""', "x" * 3000, "a\0b"):
+        with pytest.raises(OptionError, match=r"there is no file .*; write kaggle:file=AGENT\.py, a"):
+            one(text)
+
+
+@pytest.mark.parametrize("kind", ["path out of the folder", "symbolic link", "bomb", "no main.py"])
+def test_nothing_is_left_of_a_refused_archive(kind: str, tmp_path: Path) -> None:
+    write, words = HOSTILE[kind]
+    with pytest.raises(PluginError, match=re.escape(words)):
+        one(write(tmp_path))
+    assert list(content_folder().rglob("*")) == []
+    assert not list(tmp_path.rglob("outside.py"))
+
+
+def test_nothing_of_the_work_is_left_behind(tmp_path: Path) -> None:
+    bot = one(write_submission(ZOO["data at Kaggle's path"], tmp_path))
+    names = {path.name for path in content_folder().iterdir()}
+    assert names == {bot.content, f"{bot.content}.json", "entered"}
+    assert prune(unused_s=0.0).num_contents == 1
+
+
+def test_no_room_to_unpack(tmp_path: Path, home: Path) -> None:
+    path = write_submission(Submission(FILES, ".zip"), tmp_path)
+    home.mkdir()
+    (home / "content").write_text("in the way")
+    with pytest.raises(StoreError, match="bots start from there; free some space"):
+        one(path)

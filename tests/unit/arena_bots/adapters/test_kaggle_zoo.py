@@ -1,0 +1,91 @@
+"""Submissions as people have them play in each tier, or say why they cannot."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.entrants import resolve
+from arena.executor.preflight import describe_fault, preflight
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.tier import Tier, tiers_to_try
+from arena_plugins.contract import Termination
+from arena_plugins.manager import load_game
+from kaggle_zoo import FIRST, PLACE, ZOO, Submission, write_submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.match import MatchResult
+
+    Play = Callable[..., list[MatchResult]]
+
+TIERS = [tier for tier in tiers_to_try() if tier > Tier.T0]
+"""Strongest first: that is the default."""
+CASES = [(kind, TIERS[0]) for kind in ZOO] + [
+    (kind, tier) for kind, submission in ZOO.items() for tier in TIERS[1:] if submission.uses_path
+]
+
+
+@pytest.mark.parametrize(("kind", "tier"), CASES)
+def test_it_plays(kind: str, tier: Tier, play: Play, tmp_path: Path) -> None:
+    """Two matches by one process: the second finds what the first left behind."""
+    path = write_submission(ZOO[kind], tmp_path)
+    results = play(f"kaggle:file={path}", "random", tier=tier, matches=2)
+    ends = [(result.termination, result.tier, result.fault) for result in results]
+    assert [end[:2] for end in ends] == [(Termination.RULES, tier.value)] * 2, ends
+
+
+def refusal(path: Path, tier: Tier) -> str:
+    """Return what the preflight says; a match cannot begin without it."""
+    (bot,) = resolve([f"kaggle:file={path}"], margin_ms=0)
+    control = TimeControl(mode="move", move_ms=30_000)
+    fault = preflight(bot, load_game("connect-four"), control, tier=tier, init_s=60)
+    return "" if fault is None else describe_fault(fault)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            "import no_such_framework.nn\ndef agent(obs, conf): return 3",
+            "main.py imports no_such_framework, which is neither installed nor in the submission; run pip",
+        ),
+        (
+            "def agent(obs, conf):\n  import no_such_framework\n  return 3",
+            "bot_error: main.py imports no_such_framework, which is neither installed",
+        ),
+        ("def agent(obs, conf) return 3", "main.py fails: SyntaxError: expected ':' (main.py, line 1)"),
+        ("import sys\nsys.exit(0)", "main.py fails: SystemExit: 0"),
+        ("1 / 0", "main.py fails: ZeroDivisionError: division by zero"),
+        ("size = 4", "main.py defines nothing that can be called; its last function is the agent"),
+    ],
+)
+def test_what_cannot_play_says_why(source: str, words: str, tmp_path: Path) -> None:
+    path = write_submission(Submission({"main.py": source}, ".tar.gz"), tmp_path)
+    assert words in refusal(path, TIERS[0])
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_compiled_code_finds_the_path_in_a_container_alone(*, late: bool, tmp_path: Path) -> None:
+    database = tmp_path / "book.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE book (move INTEGER)")
+    connection.close()
+    opening = f'book = sqlite3.connect("file:{PLACE}/book.db?mode=ro&immutable=1", uri=True)'
+    asking = 'book.execute("SELECT move FROM book")'
+    load, play = ("", f"{opening}; {asking}") if late else (f"{opening}; {asking}", "")
+    source = f"import sqlite3\n{load}\ndef agent(obs, conf):\n  {play}\n  return {FIRST}"
+    path = write_submission(
+        Submission({"main.py": source, "book.db": database.read_bytes()}, ".zip"), tmp_path
+    )
+    told = {tier: refusal(path, tier) for tier in TIERS}
+    for tier, text in told.items():
+        if tier is Tier.T3:
+            assert text == ""
+        else:
+            assert f"compiled code finds {PLACE} in tier T3 alone" in text
+            assert "OperationalError: unable to open database file" in text
