@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book hostile kill-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -56,6 +56,10 @@ kill-trials: $(VENV)/.installed-test
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py
 	$(BIN)/python benchmarks/power_loss.py
+
+# How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
+simulate: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/rating_coverage.py
 
 # An hour: bots with 0.1 s a move on a quiet machine, then beside eight busy processes on two cores.
 time-trials: $(VENV)/.installed-test

@@ -240,6 +240,23 @@ class Tally(NamedTuple):
     """Distinct ones by match hash, who was first and outcome; a repeat counts where it came first."""
 
 
+class PlayedMatch(NamedTuple):
+    """What a rated match tells ratings; a tuple, as there may be hundreds of thousands."""
+
+    id: int
+    tournament: int
+    encounter: int
+    match_no: int
+    """Within the encounter; matches 2k and 2k + 1 are a pair."""
+    first_seat: int
+    second_seat: int
+    outcome: str
+    opening: bytes
+    """The given actions."""
+    match_hash: bytes
+    """32 bytes, equal for equal matches, mirrored and turned ones included."""
+
+
 class PackedMatch(NamedTuple):
     """What training data is made of, as the store keeps it; a million of them are read in seconds."""
 

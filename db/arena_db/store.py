@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         MatchRecord,
         NewTournament,
         PlannedMatch,
+        PlayedMatch,
         Remark,
         Snapshot,
         StoredMatch,
@@ -317,6 +318,16 @@ class Store(BulkReading):
         """
         with self._read() as connection:
             return tallying.list_tallies(connection, where)
+
+    def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
+        """Return what rated matches tell ratings, by id.
+
+        Args:
+            where: which matches.
+            after: only those with a higher id, so that a viewer reads each match once.
+        """
+        with self._read() as connection:
+            return queries.list_played(connection, where, after)
 
     def remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
         """Return what bots said beside values, per action, in those matches where any said such a thing.

@@ -77,9 +77,9 @@ class JsonReporter(Reporter):
 
     @override
     def end(self, ended: Ended, results: Results) -> None:
-        if results.counts is not None:
+        if results.met is not None:
             a, b = self.held.labels
-            self._emit("encounter", encounter_object(a, b, results.counts))
+            self._emit("encounter", encounter_object(a, b, results.met))
         for row in rating_objects(results.tables):
             self._emit("rating", row)
         for bot in self.held.refused:

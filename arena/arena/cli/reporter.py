@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.leaderboard.crosstable import Crosstable
     from arena.leaderboard.encounter import Scores
     from arena.leaderboard.tables import Table
-    from arena.rating.encounter import EncounterCounts
+    from arena.rating.encounter import HeadToHead
     from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.events import Ended, Event
@@ -51,7 +51,7 @@ class Results(NamedTuple):
 
     tables: list[Table]
     cross: Crosstable
-    counts: EncounterCounts | None
+    met: HeadToHead | None
     """Of a match of two bots, as the one named first sees it."""
 
 

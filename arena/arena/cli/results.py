@@ -29,7 +29,7 @@ _MAX_ELO = 100_000.0
     "--bootstrap",
     type=click.IntRange(1),
     metavar="N",
-    help="Intervals from drawing pairs again N times, too; reads every match.",
+    help="Intervals from drawing openings again N times, too.",
 )
 @format_option
 @db_option
@@ -50,6 +50,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.cli.standings import print_standings
     from arena.home import open_store
     from arena.leaderboard import views
+    from arena.leaderboard.book import Book
 
     fixed = parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
@@ -59,12 +60,11 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
             check_names(store, where)
             raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
         game, chosen = views.choose_pool(pools, pool)
-        board = views.Leaderboard(tallies, store.bots(), game, chosen, store.labels())
-        if bootstrap is None:
-            tables = board.tables(fixed)
-        else:
-            drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
-            tables = board.resampled_tables(store, drawn, bootstrap, fixed)
+        drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
+        book = Book(drawn)
+        book.update(store)
+        board = views.Leaderboard(tallies, store.bots(), game, chosen, book, store.labels())
+        tables = board.tables(fixed, num_samples=bootstrap)
     if form == "table":
         mixed = (
             " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""

@@ -21,6 +21,7 @@ from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
+from arena.leaderboard.book import Book
 from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import Scores, count_match
 from arena.leaderboard.tables import widest_error
@@ -189,12 +190,13 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     scores = Scores(plan.matches, labels)
     for match in store.tournament_matches(tournament.id):
         scores.add(match)
+    book = Book(MatchFilter(tournament=tournament.name))
     held = Held(
         tournament,
         plan.config,
         labels,
         scores,
-        lambda: standings(store, tournament),
+        lambda: standings(store, tournament, book=book),
         sitting.quiet,
         plan.left_out,
     )
@@ -232,8 +234,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
 def _results(store: Store, held: Held) -> Results:
     tables = held.rate()
     order = [row.name for table in tables for row in table.rows]
-    counts = count_match(store.tournament_matches(held.record.id)) if held.is_match else None
-    return Results(tables, crosstable(store, held.record, order), counts)
+    met = count_match(store, held.record) if held.is_match else None
+    return Results(tables, crosstable(store, held.record, order), met)
 
 
 def _has_faults(store: Store, tournament: TournamentRecord) -> bool:

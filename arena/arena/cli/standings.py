@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from arena.leaderboard.crosstable import Crosstable
     from arena.leaderboard.tables import Row, Table
-    from arena.rating.encounter import EncounterCounts
+    from arena.rating.encounter import HeadToHead
 
 COLUMNS = {
     "rank": "Rank",
@@ -37,11 +37,12 @@ COLUMNS = {
     "illegal": "Illegal",
     "crash": "Crash",
     "other": "Other",
-    "unique": "Unique",
+    "evidence": "Evidence",
     "tc": "TC",
     "los": "LOS",
+    "against_next": "Score v next",
 }
-_SPARE = ("tc", "draw_ratio", "unique", "score_first", "score_second", "points", "los")
+_SPARE = ("tc", "draw_ratio", "evidence", "score_first", "score_second", "points", "los", "against_next")
 """What a narrow terminal does without, in this order; fault columns that are there always stay."""
 _FAULTS = ("time", "illegal", "crash", "other")
 _NUM_MISFITS = 5
@@ -79,8 +80,10 @@ def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
     ]
 
 
-def encounter_object(a: str, b: str, counts: EncounterCounts) -> dict[str, object]:
-    """Give an encounter as an object, seen by `a`; what is undefined is None."""
+def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
+    """Return an encounter as an object, seen by `a`; what is undefined or unbounded is None."""
+    counts, gap = met.counts, met.gap
+    nelo, nelo_error = counts.normalized
     return {
         "a": a,
         "b": b,
@@ -96,9 +99,20 @@ def encounter_object(a: str, b: str, counts: EncounterCounts) -> dict[str, objec
         "drawn_pairs": counts.drawn_pairs,
         "num_unique": counts.num_unique,
         "num_unique_pairs": counts.num_unique_pairs,
-        **dataclasses.asdict(counts.statistics),
-        "is_separated": counts.statistics.is_separated,
+        "num_openings": counts.num_openings,
+        "elo": gap.elo,
+        "elo_error": _finite(gap.error),
+        "elo_low": _finite(gap.low),
+        "elo_high": _finite(gap.high),
+        "los": gap.los,
+        "nelo": nelo,
+        "nelo_error": nelo_error,
+        "is_separated": gap.is_separated,
     }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
@@ -121,11 +135,17 @@ def _print_notes(tables: Sequence[Table]) -> None:
         f"Elo and its 95 % interval are relative to {scale}; LOS: likelihood of being stronger than the next."
     )
     advantage = f"{tables[0].first_advantage:+.0f} +/- {tables[0].first_advantage_error:.0f}"
-    click.echo(f"Moving first is worth {advantage} Elo.")
+    click.echo(f"A gap of 400 Elo is a score of 0.91. Moving first is worth {advantage} Elo.")
     if any(row.bootstrap_low is not None for table in tables for row in table.rows):
-        click.echo("Bootstrap: where 95 % of the ratings lie when the pairs are drawn again and again.")
+        click.echo("Bootstrap: where 95 % of the ratings lie when the openings are drawn again and again.")
     if any(row.rests_on_prior for table in tables for row in table.rows):
-        click.echo("?: never lost, or never won, against the rest; how far it is away is a guess.")
+        click.echo(
+            "?: unbeaten or winless against the rest; results bound its rating on one side only, the figure "
+            "comes from the prior."
+        )
+    repeated = sum(row.pairs - row.different_pairs for table in tables for row in table.rows) // 2
+    if repeated:
+        click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")
     misfits = tables[0].misfits
     for misfit in misfits[:_NUM_MISFITS]:
         say(f"The ratings do not describe this: {misfit}")
@@ -157,16 +177,24 @@ def _for_people(row: Row) -> dict[str, object]:
     return {
         **values,
         "elo": f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}",
-        "error": f"{row.error:.0f}",
+        "error": None if row.error is None else f"{row.error:.0f}",
         "bootstrap": None if low is None or high is None else f"{low:.0f} to {high:.0f}",
         "points": f"{row.points:.1f}",
         "score": _percent(row.score),
         "score_first": _percent(row.score_first),
         "score_second": _percent(row.score_second),
         "draw_ratio": _percent(row.draw_ratio),
-        "unique": f"{row.unique} of {row.games}",
+        "evidence": f"{row.different_pairs} of {row.pairs} pairs",
         "los": _percent(row.los),
+        "against_next": _against(row),
     }
+
+
+def _against(row: Row) -> str | None:
+    low, high = row.expected_score_low, row.expected_score_high
+    if row.expected_score is None or low is None or high is None:
+        return None
+    return f"{100 * row.expected_score:.0f}% ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def _percent(share: float | None) -> str | None:

@@ -52,11 +52,11 @@ class TextReporter(Reporter):
 
     @override
     def end(self, ended: Ended, results: Results) -> None:
-        if results.counts is not None:
+        if results.met is not None:
             a, b = self.held.labels
-            for line in (*side_lines(a, results.counts), *encounter_lines(a, b, results.counts)):
+            for line in (*side_lines(a, results.met.counts), *encounter_lines(a, b, results.met)):
                 say(line)
-            if results.counts.is_mostly_repeated:
+            if results.met.counts.is_mostly_repeated:
                 self.warn(
                     "most matches repeat earlier ones; more openings (--openings) give more to learn from"
                 )

@@ -12,6 +12,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.leaderboard.book import Book
     from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
     from arena_plugins.contract import Game
@@ -114,8 +115,16 @@ class Names:
         """Rate the bots of a pool by all rated matches of this game, as `arena leaderboard` does."""
         from arena.leaderboard.views import Leaderboard
 
-        board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool)
+        board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool, self._book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
+
+    @cached_property
+    def _book(self) -> Book:
+        from arena.leaderboard.book import Book
+
+        book = Book(MatchFilter(game=self._spec))
+        book.update(self._store)
+        return book
 
     @cached_property
     def _tallies(self) -> list[Tally]:

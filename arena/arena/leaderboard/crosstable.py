@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.leaderboard.sides import POINTS
+from arena.leaderboard.book import Book
+from arena.rating.encounter import counts_of
+from arena.rating.fit import head_to_head
 from arena_db.records import MatchFilter
-from arena_plugins import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.rating.encounter import EncounterCounts
+    from arena.rating.ratings import Gap
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -26,6 +30,22 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     wins: int = 0
     draws: int = 0
     losses: int = 0
+    moving_first: tuple[int, int, int] = (0, 0, 0)
+    """Wins, draws and losses of the matches in which the bot of the row moved first."""
+    pairs: int = 0
+    """Complete pairs."""
+    different_pairs: int = 0
+    """Those that count: one an opening where most matches repeat earlier ones."""
+    openings: int = 0
+    elo: float | None = None
+    """Elo of the row's bot above the column's, by these matches alone; None where they have not met."""
+    error: float | None = None
+    """Half of its 95 % interval, Elo."""
+    elo_low: float | None = None
+    """Lower end of the interval; None where no result bounds it."""
+    elo_high: float | None = None
+    los: float | None = None
+    """Likelihood of being the stronger of the two."""
 
     @property
     def score(self) -> float | None:
@@ -42,19 +62,53 @@ class Crosstable(msgspec.Struct, frozen=True):
     """`[row][column]`; the diagonal is empty."""
 
 
-def crosstable(store: Store, tournament: TournamentRecord, order: Sequence[str]) -> Crosstable:
-    """Give the crosstable of a tournament with its bots in `order`, by label."""
+def crosstable(
+    store: Store, tournament: TournamentRecord, order: Sequence[str], book: Book | None = None
+) -> Crosstable:
+    """Return the crosstable of a tournament with its bots in `order`, by label.
+
+    Args:
+        store: where it is.
+        tournament: whose matches.
+        order: labels of the bots.
+        book: of the tournament's matches, if one was read before.
+    """
     labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
-    points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
-    for tally in store.tallies(MatchFilter(tournament=tournament.name)):
-        first, second = labels[tally.first_seat], labels[tally.second_seat]
-        score = POINTS[Outcome(tally.outcome)]
-        points[first, second][score] += tally.num_matches
-        points[second, first][1 - score] += tally.num_matches
+    if book is None:
+        book = Book(MatchFilter(tournament=tournament.name))
+    book.update(store)
+    encounters = book.encounters({(tournament.id, seat): seat for seat in labels})
+    cells: dict[tuple[str, str], Cell] = {}
+    for place, gap in enumerate(head_to_head(encounters)):
+        one, other = labels[int(encounters.low[place])], labels[int(encounters.high[place])]
+        counts = counts_of(encounters, place)
+        wins, draws, losses = counts.moving_second
+        cells[one, other] = _cell(one, other, counts, gap)
+        seen = replace(counts, wins=counts.losses, losses=counts.wins, moving_first=(losses, draws, wins))
+        cells[other, one] = _cell(other, one, seen, gap.reversed())
     return Crosstable(
-        tuple(order), tuple(tuple(_cell(bot, other, points[bot, other]) for other in order) for bot in order)
+        tuple(order),
+        tuple(
+            tuple(cells.get((bot, other)) or Cell(bot=bot, opponent=other) for other in order)
+            for bot in order
+        ),
     )
 
 
-def _cell(bot: str, opponent: str, points: Counter[float]) -> Cell:
-    return Cell(bot=bot, opponent=opponent, wins=points[1.0], draws=points[0.5], losses=points[0.0])
+def _cell(bot: str, opponent: str, counts: EncounterCounts, gap: Gap) -> Cell:
+    return Cell(
+        bot=bot,
+        opponent=opponent,
+        wins=counts.wins,
+        draws=counts.draws,
+        losses=counts.losses,
+        moving_first=counts.moving_first,
+        pairs=counts.num_pairs,
+        different_pairs=counts.num_unique_pairs,
+        openings=counts.num_openings,
+        elo=gap.elo,
+        error=gap.error,
+        elo_low=gap.low if isfinite(gap.low) else None,
+        elo_high=gap.high if isfinite(gap.high) else None,
+        los=gap.los,
+    )

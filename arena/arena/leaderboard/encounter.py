@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from arena.leaderboard.book import Book
 from arena.leaderboard.sides import POINTS
-from arena.rating.encounter import EncounterCounts, MatchResult, count_encounter
+from arena.rating.encounter import EncounterCounts, HeadToHead, counts_of
+from arena.rating.fit import head_to_head
+from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
+from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena_db.records import MatchRecord, PlannedMatch, StoredMatch
+    from arena_db.records import MatchRecord, PlannedMatch, TournamentRecord
+    from arena_db.store import Store
 
 
 class Scores:
@@ -49,13 +54,11 @@ class Scores:
         return self._labels[one], self._labels[other], counts
 
 
-def count_match(matches: Iterable[StoredMatch]) -> EncounterCounts:
+def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
     """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
-    results: list[MatchResult] = []
-    for match in matches:
-        if match.rated:
-            is_first = match.first_seat < match.second_seat
-            points = POINTS[Outcome(match.outcome)]
-            score = points if is_first else 1 - points
-            results.append(MatchResult(match.match_no // 2, is_first, score, match.match_hash))
-    return count_encounter(results)
+    book = Book(MatchFilter(tournament=tournament.name))
+    book.update(store)
+    encounters = book.encounters({(tournament.id, seat): seat for seat in (0, 1)})
+    if not len(encounters):
+        return HeadToHead(EncounterCounts(), NO_MATCH)
+    return HeadToHead(counts_of(encounters, 0), head_to_head(encounters)[0])

@@ -47,7 +47,6 @@ class Sides:
     def __init__(self, results: tuple[Result, ...]) -> None:
         self.results: dict[tuple[int, int], Counter[float]] = defaultdict(Counter)
         """Points to number of matches, by bot and side (0 first, 1 second)."""
-        self.unique: Counter[int] = Counter()
         self.faults: Counter[tuple[int, str]] = Counter()
         for result in results:
             self._add(result)
@@ -57,8 +56,6 @@ class Sides:
         points = result.points
         self.results[first, 0][points] += tally.num_matches
         self.results[second, 1][1 - points] += tally.num_matches
-        self.unique[first] += tally.num_unique
-        self.unique[second] += tally.num_unique
         ended = Termination(tally.termination)
         if ended.is_fault:
             loser = second if points else first

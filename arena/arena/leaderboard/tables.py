@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from arena.errors import ConfigError
 from arena.leaderboard.sides import Sides
+from arena.rating.bootstrap import bootstrap
 from arena.rating.fit import fit
 from arena.rating.misfit import Residual, cycles, residuals
-from arena.rating.weights import OutcomeCount, weigh
+from arena.rating.sums import encounters
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from arena.leaderboard.sides import Field
-    from arena.rating.model import PairResult
-    from arena.rating.outcomes import PairOutcome
-    from arena.rating.ratings import Ratings
+    from arena.rating.ratings import Gap, Ratings
+    from arena.rating.sums import Matches
 
 _MISFIT = 3.0
 """Standard deviations from which an encounter does not fit its ratings."""
@@ -33,10 +35,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     """SHA-256 of what the bot is: two versions of one bot are two competitors."""
     elo: float
-    error: float
-    """Half of the 95 % interval, Elo."""
+    error: float | None
+    """Half of the 95 % interval, Elo; None without matches."""
+    elo_low: float | None
+    """Lower end of the interval; None where no result bounds the rating from below."""
+    elo_high: float | None
+    """Upper end; None for an unbeaten bot."""
     bootstrap_low: float | None
-    """Lower end of the 95 % interval from resampled pairs, Elo; None where nobody asked for it."""
+    """Lower end of the 95 % interval from resampled openings, Elo; None where nobody asked for it."""
     bootstrap_high: float | None
     rests_on_prior: bool
     """No chain of results bounds this rating on both sides; shown as `?`."""
@@ -58,9 +64,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     other: int
     """Matches forfeited for any other reason."""
     unique: int
-    """Matches that differ in play, side or outcome."""
+    """Matches that differ in play, side or opening."""
+    pairs: int
+    """Complete pairs."""
+    different_pairs: int
+    """Pairs that count: where most matches repeat earlier ones, one an opening."""
     los: float | None
     """Likelihood of being stronger than the next in rank."""
+    expected_score: float | None
+    """Points per match expected against the next in rank."""
+    expected_score_low: float | None
+    """Lower end of its 95 % interval."""
+    expected_score_high: float | None
     tc: str
     """The pool: limit as written, and how bots were run."""
 
@@ -81,49 +96,42 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Cycles and encounters of the whole field that the model does not describe, in words, worst first."""
 
 
-class Resampling(NamedTuple):
-    """What a bootstrap draws from."""
-
-    outcomes: Sequence[PairOutcome]
-    num_samples: int
-
-
-def make_tables(
+def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     field: Field,
+    matches: Matches,
     game: str,
     pool: str,
     *,
     anchor: tuple[str, float] | None = None,
-    resampling: Resampling | None = None,
+    num_samples: int | None = None,
 ) -> list[Table]:
     """Rate a field and count its results; a table for each part that matches connect.
+
+    Args:
+        field: the bots, and counts of their results.
+        matches: their rated matches, by index in the field.
+        game: canonical spec.
+        pool: name of the pool.
+        anchor: a bot and the Elo it is given.
+        num_samples: how often to draw the openings again; None for no such intervals.
 
     Raises:
         ConfigError: the anchor is none of the bots.
     """
-    results = weigh(
-        OutcomeCount(
-            first=first,
-            second=second,
-            score=result.points,
-            num_matches=result.tally.num_matches,
-            num_unique=result.tally.num_unique,
-            tournament=result.tally.tournament,
-        )
-        for result in field.results
-        for first, second in [result[:2]]
-        if first != second
-    )
     index = _anchor_index(field.names, anchor)
-    ratings = fit(results, field.names, anchor=index)
-    make_row = _RowMaker(field, ratings, pool, _intervals(len(field.names), index, resampling))
-    misfits = tuple(_misfits(field.names, results, ratings))
+    ratings = fit(encounters(matches), field.names, anchor=index)
+    drawn = None
+    if num_samples is not None:
+        low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=index).interval()
+        drawn = low.tolist(), high.tolist()
+    make_row = _RowMaker(field, ratings, pool, drawn)
+    misfits = tuple(_misfits(field.names, ratings))
     return [
         Table(
             game=game,
             pool=pool,
             anchor=f"{anchor[0]} = {anchor[1]:g}" if anchor and index and index[0] in bots else "",
-            rows=tuple(make_row(bots, place) for place in range(len(bots))),
+            rows=tuple(make_row(bots)),
             first_advantage=ratings.advantage,
             first_advantage_error=ratings.advantage_error,
             misfits=misfits,
@@ -134,7 +142,8 @@ def make_tables(
 
 def widest_error(tables: Sequence[Table]) -> float:
     """Give the largest half interval of all rows, Elo; infinite where there are none."""
-    return max((row.error for table in tables for row in table.rows), default=float("inf"))
+    errors = [inf if row.error is None else row.error for table in tables for row in table.rows]
+    return max(errors, default=inf)
 
 
 class _RowMaker:
@@ -149,19 +158,31 @@ class _RowMaker:
         self._intervals = intervals
         self._sides = Sides(field.results)
 
-    def __call__(self, bots: Sequence[int], place: int) -> Row:
-        """Make the row of `bots[place]` in the table that holds `bots`, best first."""
-        bot, sides, ratings = bots[place], self._sides, self._ratings
+    def __call__(self, bots: Sequence[int]) -> list[Row]:
+        """Make the rows of the table that holds `bots`, best first."""
+        nexts = self._ratings.gaps(list(pairwise(bots)))
+        return [
+            self._row(bot, place + 1, nexts[place] if place < len(nexts) else None)
+            for place, bot in enumerate(bots)
+        ]
+
+    def _row(self, bot: int, rank: int, gap: Gap | None) -> Row:
+        sides, ratings = self._sides, self._ratings
         results = sides.results[bot, 0] + sides.results[bot, 1]
         games = results.total()
         points = sum(points * number for points, number in results.items())
         low, high = (None, None) if self._intervals is None else (end[bot] for end in self._intervals)
+        error = ratings.error[bot] if ratings.num_matches[bot] else None
+        is_low_open, is_high_open = ratings.open_sides[bot]
+        score = (None, None, None) if gap is None else gap.score
         return Row(
-            rank=place + 1,
+            rank=rank,
             name=self._field.names[bot],
             identity=self._field.identities[bot],
             elo=ratings.elo[bot],
-            error=ratings.error[bot],
+            error=error,
+            elo_low=None if error is None or is_low_open else ratings.elo[bot] - error,
+            elo_high=None if error is None or is_high_open else ratings.elo[bot] + error,
             bootstrap_low=low,
             bootstrap_high=high,
             rests_on_prior=ratings.rests_on_prior[bot],
@@ -178,23 +199,15 @@ class _RowMaker:
             illegal=sides.faults[bot, "illegal"],
             crash=sides.faults[bot, "crash"],
             other=sides.faults[bot, "other"],
-            unique=sides.unique[bot],
-            los=ratings.gap(bot, bots[place + 1]).los if place + 1 < len(bots) else None,
+            unique=ratings.num_different[bot],
+            pairs=ratings.num_pairs[bot],
+            different_pairs=ratings.num_counted[bot],
+            los=None if gap is None else gap.los,
+            expected_score=score[0],
+            expected_score_low=score[1],
+            expected_score_high=score[2],
             tc=self._pool,
         )
-
-
-def _intervals(
-    num_bots: int, anchor: tuple[int, float] | None, resampling: Resampling | None
-) -> tuple[list[float], list[float]] | None:
-    if resampling is None:
-        return None
-    # NumPy is slow to load and takes 12 MB: only who asks for samples has it.
-    from arena.rating.bootstrap import bootstrap
-
-    outcomes, num_samples = resampling
-    low, high = bootstrap(outcomes, num_bots, num_samples=num_samples, anchor=anchor).interval()
-    return low.tolist(), high.tolist()
 
 
 def _anchor_index(names: Sequence[str], anchor: tuple[str, float] | None) -> tuple[int, float] | None:
@@ -207,10 +220,10 @@ def _anchor_index(names: Sequence[str], anchor: tuple[str, float] | None) -> tup
     return names.index(anchor[0]), anchor[1]
 
 
-def _misfits(names: Sequence[str], results: Sequence[PairResult], ratings: Ratings) -> Iterable[str]:
-    for cycle in cycles(results, ratings):
+def _misfits(names: Sequence[str], ratings: Ratings) -> Iterable[str]:
+    for cycle in cycles(ratings):
         yield " > ".join(names[bot] for bot in (*cycle, cycle[0]))
-    for residual in residuals(results, ratings):
+    for residual in residuals(ratings):
         if abs(residual.standardised) > _MISFIT:
             yield _say_residual(names, residual)
 

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.leaderboard.resampling import pair_outcomes_of
+from arena.leaderboard.book import Book
 from arena.leaderboard.sides import Field, Result
-from arena.leaderboard.tables import Resampling, Table, make_tables
+from arena.leaderboard.tables import Table, make_tables
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -22,23 +22,35 @@ ALL = "all"
 
 
 def standings(
-    store: Store, tournament: TournamentRecord, *, anchor: tuple[str, float] | None = None
+    store: Store,
+    tournament: TournamentRecord,
+    *,
+    anchor: tuple[str, float] | None = None,
+    book: Book | None = None,
 ) -> list[Table]:
-    """Give the tables of one tournament; more than one where bots are not connected by matches.
+    """Return the tables of one tournament; more than one where bots are not connected by matches.
+
+    Args:
+        store: where it is.
+        tournament: whose matches.
+        anchor: a bot and the Elo it is given.
+        book: of the tournament's matches, which reads only what is new.
 
     Raises:
         ConfigError: the anchor is none of its bots.
     """
     entrants = store.entrants(tournament.id)
+    where = MatchFilter(tournament=tournament.name)
     field = Field(
         tuple(entrant.label for entrant in entrants),
         tuple(entrant.bot.identity for entrant in entrants),
-        tuple(
-            Result(tally.first_seat, tally.second_seat, tally)
-            for tally in store.tallies(MatchFilter(tournament=tournament.name))
-        ),
+        tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
     )
-    return make_tables(field, tournament.game, tournament.pool, anchor=anchor)
+    if book is None:
+        book = Book(where)
+    book.update(store)
+    matches = book.matches({(tournament.id, entrant.seat): entrant.seat for entrant in entrants})
+    return make_tables(field, matches, tournament.game, tournament.pool, anchor=anchor)
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
@@ -71,12 +83,13 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
 class Leaderboard:
     """The bots of one game and one pool, over all tournaments."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
         self,
         tallies: Sequence[Tally],
         bots: Mapping[str, BotRecord],
         game: str,
         pool: str,
+        book: Book,
         labels: Mapping[str, str] | None = None,
     ) -> None:
         """Take the rated matches of a game and a pool; `all` mixes the pools.
@@ -86,6 +99,7 @@ class Leaderboard:
             bots: all bots by identity.
             game: canonical spec.
             pool: name of a pool, or `all`.
+            book: the same matches.
             labels: what bots were called last, by identity; None where nobody reads the names.
         """
         self._game = game
@@ -96,32 +110,31 @@ class Leaderboard:
             if tally.game == game and pool in (ALL, tally.pool) and tally.first != tally.second
         ]
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
-        self._index = {identity: number for number, identity in enumerate(identities)}
+        index = {identity: number for number, identity in enumerate(identities)}
         self._field = Field(
             names_of([bots[identity] for identity in identities], labels or {}),
             tuple(identities),
-            tuple(Result(self._index[tally.first], self._index[tally.second], tally) for tally in used),
+            tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
         )
+        seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
+        seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
+        self._matches = book.matches(seats)
 
-    def tables(self, anchor: tuple[str, float] | None = None) -> list[Table]:
+    def tables(
+        self, anchor: tuple[str, float] | None = None, *, num_samples: int | None = None
+    ) -> list[Table]:
         """Rate the bots.
 
-        Raises:
-            ConfigError: the anchor is none of them.
-        """
-        return make_tables(self._field, self._game, self._pool, anchor=anchor)
-
-    def resampled_tables(
-        self, store: Store, where: MatchFilter, num_samples: int, anchor: tuple[str, float] | None = None
-    ) -> list[Table]:
-        """Rate the bots, with intervals from drawing pairs again; every match that fits `where` is read.
+        Args:
+            anchor: a bot and the Elo it is given.
+            num_samples: how often to draw the openings again for intervals of another kind; None for none.
 
         Raises:
-            ConfigError: the anchor is none of them.
+            ConfigError: the anchor is none of the bots.
         """
-        outcomes = pair_outcomes_of(store, where, self._index)
-        resampling = Resampling(outcomes, num_samples)
-        return make_tables(self._field, self._game, self._pool, anchor=anchor, resampling=resampling)
+        return make_tables(
+            self._field, self._matches, self._game, self._pool, anchor=anchor, num_samples=num_samples
+        )
 
 
 def names_of(bots: Sequence[BotRecord], labels: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,8 +16,11 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     label: str
     elo: float
-    error: float
-    """Half of the 95 % interval, Elo."""
+    error: float | None
+    """Half of the 95 % interval, Elo; None without matches."""
+    elo_low: float | None = None
+    """Lower end of the interval; None where no result bounds the rating from below."""
+    elo_high: float | None = None
     rests_on_prior: bool = False
     """No chain of results bounds the rating on both sides; shown as `?`."""
     games: int = 0
@@ -58,6 +61,8 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     """Elo difference, row minus column."""
     error: float | None = None
     """Half of its 95 % interval."""
+    is_bounded: bool = True
+    """Whether results bound the difference on both sides; if not it is shown as `?`."""
 
     @property
     def score(self) -> float | None:

@@ -45,9 +45,19 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
     return odds
 
 
+@lru_cache(maxsize=4096)
 def student_quantile(degrees: float, p: float) -> float:
     """Give the quantile of Student's distribution, `p` above one half (Abramowitz and Stegun, 26.7.1)."""
     return math.sqrt(degrees) * math.exp(-beta_log_odds(degrees / 2, 0.5, 2 * (1 - p)) / 2)
+
+
+def student_share(degrees: float, t: float) -> float:
+    """Return the share of Student's distribution below `t`."""
+    if t == 0:
+        return 0.5
+    # Half of the share that lies farther out than t on both sides (Abramowitz and Stegun, 26.7.1).
+    beyond = _below(degrees / 2, 0.5, math.log(degrees) - 2 * math.log(abs(t))) / 2
+    return 1 - beyond if t > 0 else beyond
 
 
 def _below(a: float, b: float, odds: float) -> float:

@@ -1,29 +1,26 @@
-"""Intervals of ratings by drawing pairs again: they see what matches of one pair have in common."""
+"""Intervals of ratings by drawing openings again: an independent check of the errors of the fit."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arena.errors import ConfigError
-from arena.rating import graph
-from arena.rating.dense import maximise
-from arena.rating.fit import DEFAULT_PRIOR, hang
-from arena.rating.likelihood import Counts, FloatArray, Posterior, arrays_of
-from arena.rating.model import LOGITS_PER_ELO, Prior, count
+from arena.rating.fit import fit
+from arena.rating.sums import FEWEST_OPENINGS, MASK, Matches, encounters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from arena.rating.sums import FloatArray, IntArray
 
-    from arena.rating.outcomes import PairOutcome
+_STEP = 0x4F1BBCDCBFA53E0B
+"""Odd and large, so that keys of different draws stay apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bootstrap:
-    """Ratings refitted to drawn pairs."""
+    """Ratings refitted to drawn openings."""
 
     elo: FloatArray
     """Shown ratings, `[num_samples, num_bots]`."""
@@ -33,60 +30,61 @@ class Bootstrap:
         low, high = np.quantile(self.elo, [(1 - share) / 2, (1 + share) / 2], axis=0)
         return low, high
 
-    def gap_interval(self, i: int, j: int, share: float = 0.95) -> tuple[float, float]:
-        """The same for Elo of bot `i` minus Elo of bot `j`."""
-        gaps = self.elo[:, i] - self.elo[:, j]
-        low, high = np.quantile(gaps, [(1 - share) / 2, (1 + share) / 2]).tolist()
-        return low, high
 
-
-def bootstrap(  # noqa: PLR0913 (four of them are keywords with defaults)
-    outcomes: Iterable[PairOutcome],
+def bootstrap(
+    matches: Matches,
     num_bots: int,
     *,
     num_samples: int = 1000,
     seed: int = 0,
-    prior: Prior = DEFAULT_PRIOR,
     anchor: tuple[int, float] | None = None,
 ) -> Bootstrap:
-    """Draws as many pairs as there are from each encounter, with replacement, and fits again.
+    """Draw as many openings as there are from each encounter, with replacement, and fit again.
 
-    Where all pairs of a bot ended alike (100-0) nothing varies: trust the interval of `fit` there.
+    Where few openings were played the pairs are drawn. Where all of them ended alike (100-0) nothing varies:
+    trust the interval of `fit` there.
 
     Raises:
-        ConfigError: no samples, or what `arena.rating.fit.fit` refuses.
+        ConfigError: no samples.
     """
     if num_samples < 1:
         raise ConfigError(f"{num_samples} bootstrap samples give no interval; draw 200 or more")
-    outcomes = [outcome for outcome in outcomes if outcome.count > 0]
-    rows = count((result for outcome in outcomes for result in outcome.results(outcome.count)), num_bots)
-    counts, table = arrays_of(rows), graph.components(rows, num_bots)
-    best = maximise(Posterior(counts, num_bots, prior))
+    rng = np.random.default_rng(seed)
+    clusters = _Clusters(matches)
     elo = np.empty((num_samples, num_bots))
-    for row, sample in enumerate(_draw(outcomes, counts, num_samples, np.random.default_rng(seed))):
-        drawn = Posterior(Counts(counts.first, counts.second, sample), num_bots, prior)
-        strength = maximise(drawn, best)[:num_bots] / LOGITS_PER_ELO
-        elo[row] = hang(strength.tolist(), table, anchor)
+    for row in range(num_samples):
+        elo[row] = fit(encounters(clusters.draw(rng)), num_bots, anchor=anchor).elo
     return Bootstrap(elo)
 
 
-def _draw(
-    outcomes: list[PairOutcome], counts: Counts, num_samples: int, rng: np.random.Generator
-) -> FloatArray:
-    """Outcomes of every ordered pair in every sample, `[num_samples, rows, 3]`."""
-    rows = {
-        pair: row for row, pair in enumerate(zip(counts.first.tolist(), counts.second.tolist(), strict=True))
-    }
-    encounters: dict[tuple[int, int], list[PairOutcome]] = defaultdict(list)
-    for outcome in outcomes:
-        encounters[min(outcome.i, outcome.j), max(outcome.i, outcome.j)].append(outcome)
-    drawn = np.zeros((num_samples, *counts.outcomes.shape))
-    for kinds in encounters.values():
-        weights = np.array([kind.count for kind in kinds])
-        total = max(1, round(float(weights.sum())))
-        times = rng.multinomial(total, weights / weights.sum(), size=num_samples)
-        for column, kind in enumerate(kinds):
-            for result in kind.results(1.0):
-                unit = np.array([result.wins, result.draws, result.losses])
-                drawn[:, rows[result.first, result.second]] += np.outer(times[:, column], unit)
-    return drawn
+class _Clusters:
+    """Matches by the cluster they belong to."""
+
+    def __init__(self, matches: Matches) -> None:
+        rows = matches.rows
+        sums = encounters(matches)
+        keys = np.stack([rows[:, :2].min(axis=1), rows[:, :2].max(axis=1)], axis=1)
+        of = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        # As the fit counts evidence: by opening, or by pair where openings are few and matches differ.
+        by_pair = ((sums.openings.num < FEWEST_OPENINGS) & ~sums.repeats)[of]
+        key = np.where(by_pair, rows[:, 3], rows[:, 4])
+        order = np.lexsort((key, of))
+        is_new = np.ones(len(order), dtype=bool)
+        is_new[1:] = (of[order][1:] != of[order][:-1]) | (key[order][1:] != key[order][:-1])
+        self._rows = rows[order]
+        self._starts = np.flatnonzero(is_new)
+        self._sizes = np.diff(np.append(self._starts, len(order)))
+        owner = of[order][self._starts]
+        self._first = np.searchsorted(owner, owner)
+        self._num = np.bincount(owner)[owner] if len(owner) else owner
+
+    def draw(self, rng: np.random.Generator) -> Matches:
+        """Draw clusters within each encounter; every draw is an opening and pairs of its own."""
+        chosen = self._first + (rng.random(len(self._num)) * self._num).astype(np.int64)
+        sizes = self._sizes[chosen]
+        draw = np.repeat(np.arange(len(chosen)), sizes)
+        place = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows: IntArray = self._rows[self._starts[chosen][draw] + place].copy()
+        rows[:, 3] = (rows[:, 3] * _STEP + draw) & MASK
+        rows[:, 4] = (rows[:, 4] * _STEP + draw) & MASK
+        return Matches.of(rows)

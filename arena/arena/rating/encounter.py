@@ -1,33 +1,21 @@
-"""Counts the matches of two bots: results, pairs, and how many of both are unique."""
+"""An encounter of two bots in numbers: results, pairs, how many of them count, and the gap."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from arena.rating.pairs import NUM_PAIR_CELLS, TwoBotStats, statistics
+from arena.rating.pairs import normalized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from arena.rating.ratings import Gap
+    from arena.rating.sums import Encounters
 
 _PtnmlCells: TypeAlias = "tuple[int, int, int, int, int]"
 _Results: TypeAlias = "tuple[int, int, int]"
 """Wins, draws, losses."""
-
-
-@dataclass(frozen=True, slots=True)
-class MatchResult:
-    """One match of an encounter, seen by the bot named first."""
-
-    pair: int
-    """Number of the MatchPair it belongs to."""
-    is_first: bool
-    """Whether the bot named first moved first."""
-    score: float
-    """Its points: 1, 0.5 or 0."""
-    match_hash: str
-    """Equal for equal matches, symmetries included."""
+_FEW_OPENINGS = 8
+"""With fewer the evidence line says how many there were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +28,11 @@ class EncounterCounts:
     ptnml: _PtnmlCells = (0, 0, 0, 0, 0)
     """Complete pairs by points: LL, LD, DD + WL, WD, WW."""
     num_unique: int = 0
-    """Matches that differ in hash, side or outcome."""
+    """Matches that differ in side, opening or moves."""
     num_unique_pairs: int = 0
-    """Pairs that differ in one of their matches."""
+    """Pairs that count: all, or one an opening where most matches repeat earlier ones."""
+    num_openings: int = 0
+    """Different openings."""
     moving_first: _Results = (0, 0, 0)
     """Wins, draws and losses of the matches in which it moved first."""
     moving_second: _Results = (0, 0, 0)
@@ -80,61 +70,63 @@ class EncounterCounts:
 
     @property
     def is_mostly_repeated(self) -> bool:
-        """Whether under half of the pairs (of the matches where there are no pairs) are unique."""
-        if self.num_pairs:
-            return self.num_unique_pairs < self.num_pairs / 2
-        return self.num_unique < self.num_matches / 2
+        """Whether under half of the pairs count."""
+        return self.num_unique_pairs < self.num_pairs / 2
 
     @property
-    def statistics(self) -> TwoBotStats:
-        """Elo, LOS and nElo: from the pairs if there are any, else from the matches."""
+    def normalized(self) -> tuple[float, float]:
+        """Normalized Elo and half of its 95 % interval, of pairs or else of matches."""
         if self.num_pairs:
-            return statistics(self.ptnml, unique=self.num_unique_pairs / self.num_pairs)
-        unique = self.num_unique / self.num_matches if self.num_matches else 1.0
-        return statistics((self.losses, self.draws, self.wins), unique=unique)
+            return normalized(self.ptnml, unique=self.num_unique_pairs / self.num_pairs)
+        return normalized((self.losses, self.draws, self.wins))
+
+    @property
+    def evidence(self) -> str:
+        """What the figures rest on, in words."""
+        told = say_pairs(self.num_unique_pairs, self.num_pairs)
+        alone = self.num_matches - 2 * self.num_pairs
+        if alone:
+            singles = f"{alone} single match{'es' * (alone > 1)}"
+            told = f"{told}, {singles}" if self.num_pairs else singles
+        if 0 < self.num_openings < _FEW_OPENINGS and self.num_matches > 2 * self.num_openings:
+            told += f", from {self.num_openings} opening{'s' * (self.num_openings > 1)} only"
+        return told
 
 
-def count_encounter(results: Iterable[MatchResult]) -> EncounterCounts:
-    """Counts the matches of one encounter; their order does not matter.
+def say_pairs(counted: int, num_pairs: int) -> str:
+    """Say how many pairs count: `25 of 25 pairs`, or that others repeat them."""
+    if counted == num_pairs:
+        return f"{counted} of {num_pairs} pairs"
+    more = num_pairs - counted
+    repeat = (
+        "the other one repeats an earlier one and counts"
+        if more == 1
+        else (f"the other {more} repeat earlier ones and count")
+    )
+    return f"{counted} different pair{'s' * (counted != 1)} in {num_pairs}; {repeat} once"
 
-    Two matches of one number with sides swapped are a pair. A match without its counterpart, and matches with
-    the same side to move first, count as matches only.
-    """
-    results = list(results)
-    wins, losses = (sum(result.score == score for result in results) for score in (1, 0))
-    pairs = [pair for pair in split_pairs(results) if len(pair) > 1]
-    cells = [0] * NUM_PAIR_CELLS
-    for pair in pairs:
-        cells[round(2 * sum(match.score for match in pair))] += 1
+
+@dataclass(frozen=True, slots=True)
+class HeadToHead:
+    """Two bots, what they played, and how far the one named first is above the other by that alone."""
+
+    counts: EncounterCounts
+    gap: Gap
+
+
+def counts_of(encounters: Encounters, place: int) -> EncounterCounts:
+    """Return one of many encounters, seen by its lower bot."""
+    first, second = encounters.results[place].astype(int).tolist()
+    losses, draws, wins = (one + other for one, other in zip(first, second, strict=True))
+    cells = encounters.ptnml[place].astype(int).tolist()
     return EncounterCounts(
         wins=wins,
-        draws=len(results) - wins - losses,
+        draws=draws,
         losses=losses,
         ptnml=(cells[0], cells[1], cells[2], cells[3], cells[4]),
-        num_unique=len({_key(result) for result in results}),
-        num_unique_pairs=len({frozenset(_key(match) for match in pair) for pair in pairs}),
-        moving_first=_results(result.score for result in results if result.is_first),
-        moving_second=_results(result.score for result in results if not result.is_first),
+        num_unique=int(encounters.num_different[place]),
+        num_unique_pairs=int(encounters.num_counted[place]),
+        num_openings=int(encounters.num_openings[place]),
+        moving_first=(first[2], first[1], first[0]),
+        moving_second=(second[2], second[1], second[0]),
     )
-
-
-def _results(scores: Iterable[float]) -> _Results:
-    found = list(scores)
-    return found.count(1), found.count(0.5), found.count(0)
-
-
-def split_pairs(results: Iterable[MatchResult]) -> list[list[MatchResult]]:
-    """Complete pairs as lists of two, all other matches as lists of one."""
-    by_pair: dict[int, list[MatchResult]] = defaultdict(list)
-    for result in results:
-        by_pair[result.pair].append(result)
-    split: list[list[MatchResult]] = []
-    for matches in by_pair.values():
-        is_pair = sorted(match.is_first for match in matches) == [False, True]
-        split += [matches] if is_pair else [[match] for match in matches]
-    return split
-
-
-def _key(result: MatchResult) -> tuple[str, bool, float]:
-    """What makes a match unique within its encounter."""
-    return result.match_hash, result.is_first, result.score

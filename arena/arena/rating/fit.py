@@ -1,137 +1,116 @@
-"""Fits the model to counted results by Newton's method."""
+"""Rates the bots of a field, or two bots by their own matches alone."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from arena.errors import ConfigError
-from arena.rating import few, graph
-from arena.rating.model import LOGITS_PER_ELO, MEAN_ELO, PairResult, Prior, count
-from arena.rating.ratings import Z95, Ratings
+from arena.rating import graph
+from arena.rating.beta import student_quantile
+from arena.rating.model import LEVEL, LOGITS_PER_ELO, MEAN_ELO
+from arena.rating.newton import solve
+from arena.rating.profile import Gaps
+from arena.rating.ratings import SPARE_DEGREES, Ratings, gaps_of, took
+from arena.rating.sums import sum_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from arena.rating.maximum import Maximum
-    from arena.rating.model import Row
-
-_FEW = 24
-"""Bots up to which plain numbers are quick enough: 10 ms of 24 that all met, 1 ms of 6; arrays 2 and 0.7."""
-
-DEFAULT_PRIOR = Prior()
+    from arena.rating.ratings import Gap
+    from arena.rating.sums import Encounters, FloatArray
 
 
 def fit(
-    results: Iterable[PairResult],
-    bots: Sequence[str] | int,
-    *,
-    prior: Prior = DEFAULT_PRIOR,
-    anchor: tuple[int, float] | None = None,
+    encounters: Encounters, bots: Sequence[str] | int, *, anchor: tuple[int, float] | None = None
 ) -> Ratings:
-    """Rates bots from all their results at once; the order of results does not matter.
+    """Rate bots by all their matches at once.
 
     Args:
-        results: counts per ordered pair; the same pair may come several times.
+        encounters: sums of their matches.
         bots: their names, or how many there are.
-        prior: what is believed before the first match.
         anchor: index of a bot and the Elo it is given; its table hangs on it.
 
     Raises:
-        ConfigError: results or an anchor that name no bot, or counts that are negative or infinite.
+        ConfigError: matches or an anchor that name no bot.
+        ArenaError: the ratings do not converge.
     """
     names = tuple(str(bot) for bot in range(bots)) if isinstance(bots, int) else tuple(bots)
-    if anchor is not None and not 0 <= anchor[0] < len(names):
-        raise ConfigError(f"the anchor is bot {anchor[0]}, but there are only {len(names)}, counted from 0")
-    rows = count(results, len(names))
-    return _describe(names, rows, _maximum(rows, len(names), prior), anchor)
+    num = len(names)
+    if anchor is not None and not 0 <= anchor[0] < num:
+        raise ConfigError(f"the anchor is bot {anchor[0]}, but there are only {num}, counted from 0")
+    if len(encounters) and not (encounters.low.min() >= 0 and encounters.high.max() < num):
+        raise ConfigError(f"a match names a bot outside 0 … {num - 1}")
+    table = graph.components(zip(encounters.low.tolist(), encounters.high.tolist(), strict=True), num)
+    group = np.zeros(len(encounters), dtype=np.int64)
+    solution = solve(encounters, group, (1, num), _parts(table))
+    matches = encounters.num_matches
+    own = sum_by(encounters.low, matches, num) + sum_by(encounters.high, matches, num)
+    ratings = Ratings(
+        names=names,
+        elo=hang((solution.strength[0] / LOGITS_PER_ELO).tolist(), table, anchor),
+        error=(),
+        num_matches=tuple(own.tolist()),
+        table=table,
+        strong=graph.strong_components(took(encounters), num),
+        encounters=encounters,
+        solution=solution,
+    )
+    object.__setattr__(ratings, "error", tuple(_errors(ratings, anchor)))
+    return ratings
+
+
+def head_to_head(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
+    """Return how far the lower bot of each encounter is above the other, by the matches of these two alone.
+
+    It is what `fit` gives for each encounter by itself, of many at once.
+    """
+    num = len(encounters)
+    each = np.arange(num)
+    alone = encounters.alone()
+    solution = solve(alone, each, (max(num, 1), 2), np.full((2, 2), 0.5))
+    gaps = Gaps(each, alone.low, alone.high)
+    points = encounters.results.sum(axis=1)
+    open_sides = [(wins + draws == 0, losses + draws == 0) for losses, draws, wins in points.tolist()]
+    return gaps_of(solution, gaps, solution.informative + SPARE_DEGREES, open_sides, level)
 
 
 def hang(
     strength: Sequence[float], table: Sequence[int], anchor: tuple[int, float] | None
 ) -> tuple[float, ...]:
-    """Elo as shown, `[num_bots]`, of Elo above the origin of the prior, `[num_bots]`.
-
-    Each table hangs on its mean, the anchor's on the anchor, and a bot that met nobody stays where the
-    prior has it.
+    """Elo as shown, `[num_bots]`: each table hangs on its mean, the anchor's on the anchor.
 
     Args:
-        strength: Elo above the origin.
-        table: number of each bot's table.
+        strength: Elo above the mean of the table, `[num_bots]`.
+        table: number of each bot's table, `[num_bots]`.
         anchor: index of a bot and the Elo it is given.
     """
     shown = [MEAN_ELO + elo for elo in strength]
-    for members in _members(table):
-        if anchor is not None and anchor[0] in members:
-            base, origin = anchor[1], strength[anchor[0]]
-        elif len(members) > 1:
-            base, origin = MEAN_ELO, sum(strength[bot] for bot in members) / len(members)
-        else:
-            continue
-        for bot in members:
-            shown[bot] = base + (strength[bot] - origin)
+    if anchor is not None:
+        bot, elo = anchor
+        for other, number in enumerate(table):
+            if number == table[bot]:
+                shown[other] = elo + strength[other] - strength[bot]
     return tuple(shown)
 
 
-def _maximum(rows: Sequence[Row], num_bots: int, prior: Prior) -> Maximum:
-    if num_bots <= _FEW:
-        return few.maximum(rows, num_bots, prior)
-    # NumPy is slow to load and takes 12 MB: who shows few bots need not have it.
-    from arena.rating import dense
-
-    return dense.maximum(rows, num_bots, prior)
-
-
-def _describe(
-    names: tuple[str, ...], rows: Sequence[Row], best: Maximum, anchor: tuple[int, float] | None
-) -> Ratings:
-    """The maximum in Elo, with the errors that its curvature gives."""
-    n = len(names)
-    strength = tuple(value / LOGITS_PER_ELO for value in best.point[:n])
-    covariance = tuple(tuple(value / LOGITS_PER_ELO**2 for value in row[:n]) for row in best.covariance[:n])
-    advantage_se, log_draw_se = (math.sqrt(max(best.covariance[place][place], 0.0)) for place in (n, n + 1))
-    num_matches = [0.0] * n
-    for row in rows:
-        num_matches[row.first] += row.weight
-        num_matches[row.second] += row.weight
-    table = graph.components(rows, n)
-    return Ratings(
-        names=names,
-        elo=hang(strength, table, anchor),
-        error=tuple(Z95 * math.sqrt(max(value, 0.0)) for value in _variances(covariance, table, anchor)),
-        num_matches=tuple(num_matches),
-        table=table,
-        strong=graph.strong_components(rows, n),
-        strength=strength,
-        covariance=covariance,
-        advantage=best.point[n] / LOGITS_PER_ELO,
-        advantage_error=Z95 * advantage_se / LOGITS_PER_ELO,
-        log_draw=best.point[n + 1],
-        log_draw_error=Z95 * log_draw_se,
-    )
+def _errors(ratings: Ratings, anchor: tuple[int, float] | None) -> list[float]:
+    """Half intervals of the shown ratings, `[num_bots]`: of the bot against what its table hangs on."""
+    covariance: FloatArray = ratings.covariance
+    variance = covariance.diagonal().copy()
+    if anchor is not None:
+        bot = anchor[0]
+        is_here = np.array(ratings.table) == ratings.table[bot]
+        away = variance + variance[bot] - 2 * covariance[bot]
+        variance = np.where(is_here, away, variance)
+    quantile = np.array([student_quantile(each, 1 - LEVEL / 2) for each in ratings.degrees.tolist()])
+    error = quantile * np.sqrt(np.maximum(variance, 0.0))
+    return np.where(np.array(ratings.num_matches) > 0, error, np.inf).tolist()
 
 
-def _variances(
-    covariance: Sequence[Sequence[float]], table: Sequence[int], anchor: tuple[int, float] | None
-) -> list[float]:
-    """Variance of each shown rating, `[num_bots]`: that of the bot minus what its table hangs on."""
-    found = [row[bot] for bot, row in enumerate(covariance)]
-    for members in _members(table):
-        if anchor is not None and anchor[0] in members:
-            origin = (anchor[0],)
-        elif len(members) > 1:
-            origin = members
-        else:
-            continue
-        shared = {bot: sum(covariance[bot][other] for other in origin) / len(origin) for bot in members}
-        own = sum(shared[bot] for bot in origin) / len(origin)
-        for bot in members:
-            found[bot] += own - 2 * shared[bot]
-    return found
-
-
-def _members(table: Sequence[int]) -> list[tuple[int, ...]]:
-    """The bots of each table."""
-    return [
-        tuple(bot for bot, number in enumerate(table) if number == wanted) for wanted in sorted(set(table))
-    ]
+def _parts(table: Sequence[int]) -> FloatArray:
+    """Return 1 / size where two bots are in one table, else 0, `[num_bots, num_bots]`."""
+    label = np.array(table, dtype=np.int64)
+    is_same = label[:, None] == label[None, :]
+    return is_same / np.maximum(is_same.sum(axis=1, keepdims=True), 1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from arena.rating.model import Row
+    Edges = Iterable[tuple[int, int]]
 
 
-def components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
+def components(met: Edges, num_bots: int) -> tuple[int, ...]:
     """Label of each bot's connected part, numbered by its first bot, `[num_bots]`."""
-    edges = [(row.first, row.second) for row in rows]
+    edges = list(met)
     neighbours = _adjacency(num_bots, edges + [(b, a) for a, b in edges])
     labels = [-1] * num_bots
     seen: set[int] = set()
@@ -22,17 +22,15 @@ def components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
     return _renumber(labels)
 
 
-def strong_components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
+def strong_components(took: Edges, num_bots: int) -> tuple[int, ...]:
     """Label of each bot's strongly connected part, numbered by its first bot, `[num_bots]`.
 
-    An edge leads from a bot to each that it took a point or half a point from: inside a part, chains of
-    such results lead from each bot to each other one, so the gap rests on matches and not on the prior.
+    Args:
+        took: a bot, and one that it took a point or half a point from. Inside a part, chains of such results
+            lead from each bot to each other one, so results bound the gap from both sides.
+        num_bots: how many bots there are.
     """
-    edges: list[tuple[int, int]] = []
-    for row in rows:
-        wins, draws, losses = row.outcomes
-        edges += [(row.first, row.second)] * (wins + draws > 0)
-        edges += [(row.second, row.first)] * (losses + draws > 0)
+    edges = list(took)
     forward = _adjacency(num_bots, edges)
     backward = _adjacency(num_bots, [(b, a) for a, b in edges])
     # Kosaraju: by decreasing finishing time, what leads back to a bot is in its part.
@@ -46,6 +44,12 @@ def strong_components(rows: Sequence[Row], num_bots: int) -> tuple[int, ...]:
         for member in _reach(backward, bot, seen):
             labels[member] = bot
     return _renumber(labels)
+
+
+def reachable(took: Edges, num_parts: int) -> tuple[frozenset[int], ...]:
+    """Return the parts that chains of results lead to from each part, itself included, `[num_parts]`."""
+    neighbours = _adjacency(num_parts, list(took))
+    return tuple(frozenset(_reach(neighbours, part, set())) for part in range(num_parts))
 
 
 def _adjacency(num_bots: int, edges: list[tuple[int, int]]) -> list[list[int]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from arena.rating.shares import wilson
 
 if TYPE_CHECKING:
-    from arena.rating.encounter import EncounterCounts
+    from arena.rating.encounter import EncounterCounts, HeadToHead
+    from arena.rating.ratings import Gap
 
 
 def score_line(a: str, b: str, counts: EncounterCounts) -> str:
@@ -16,48 +18,52 @@ def score_line(a: str, b: str, counts: EncounterCounts) -> str:
     return f"Score of {a} vs {b}: {results}  [{_number(counts.score, 3)}] {counts.num_matches}"
 
 
-def elo_line(counts: EncounterCounts) -> str:
-    """`Elo difference: 46.6 +/- 78.7, LOS: 88.3 %, DrawRatio: 20.0 %`."""
-    stats = counts.statistics
-    elo = f"{_number(stats.elo, 1)} +/- {_number(stats.elo_error, 1)}"
-    return f"Elo difference: {elo}, LOS: {_percent(stats.los)}, DrawRatio: {_percent(counts.draw_ratio)}"
+def elo_line(met: HeadToHead) -> str:
+    """`Elo difference: 51.8 +/- 84.9, LOS: 89.3 %, DrawRatio: 20.0 %`."""
+    elo = f"{_number(met.gap.elo, 1)} +/- {_number(met.gap.error, 1)}"
+    return (
+        f"Elo difference: {elo}, LOS: {_percent(met.gap.los)}, DrawRatio: {_percent(met.counts.draw_ratio)}"
+    )
 
 
 def ptnml_line(counts: EncounterCounts) -> str:
     """`Ptnml(0-2): [1, 2, 10, 4, 3], nElo: 61.7 +/- 101.5, PairsRatio: 2.33, DrawnPairs: 50.0 %`."""
-    stats = counts.statistics
-    nelo = f"{_number(stats.nelo, 1)} +/- {_number(stats.nelo_error, 1)}"
+    nelo, error = (_number(value, 1) for value in counts.normalized)
     ratios = f"PairsRatio: {_number(counts.pairs_ratio, 2)}, DrawnPairs: {_percent(counts.drawn_pairs)}"
-    return f"Ptnml(0-2): {list(counts.ptnml)}, nElo: {nelo}, {ratios}"
+    return f"Ptnml(0-2): {list(counts.ptnml)}, nElo: {nelo} +/- {error}, {ratios}"
 
 
-def unique_line(counts: EncounterCounts) -> str:
-    """`Unique: 40 of 40 games, 20 of 20 pairs`."""
-    games = f"{counts.num_unique} of {counts.num_matches} games"
-    return f"Unique: {games}, {counts.num_unique_pairs} of {counts.num_pairs} pairs"
-
-
-def verdict_line(a: str, b: str, counts: EncounterCounts) -> str:
+def verdict_line(a: str, b: str, gap: Gap) -> str:
     """`A is stronger than B by 101 Elo (95 %: 58 to 150)`, the stronger bot first, or that neither is."""
-    stats = counts.statistics
-    elo, low, high = stats.elo, stats.elo_low, stats.elo_high
-    if stats.is_separated and elo < 0:
-        a, b, elo, low, high = b, a, -elo, -high, -low
-    gap = f"{_number(elo, 0)} Elo (95 %: {_number(low, 0)} to {_number(high, 0)})"
-    if stats.is_separated:
-        return f"{a} is stronger than {b} by {gap}"
-    return f"{a} and {b} are not separated: {a} - {b} = {gap}"
+    if gap.is_separated and gap.high < 0:
+        a, b, gap = b, a, gap.reversed()
+    if gap.is_separated:
+        return f"{a} is stronger than {b} by {say_gap(gap)}"
+    return f"{a} and {b} are not separated: {a} - {b} = {say_gap(gap)}"
 
 
-def encounter_lines(a: str, b: str, counts: EncounterCounts) -> list[str]:
+def say_gap(gap: Gap) -> str:
+    """`101 Elo (95 %: 58 to 150)`, or `at least +399 Elo (95 %)` where no result bounds the other side."""
+    share = f"{100 * (1 - gap.level):.3g} %"
+    if gap.is_bounded:
+        return f"{_number(gap.elo, 0)} Elo ({share}: {_number(gap.low, 0)} to {_number(gap.high, 0)})"
+    if gap.low > -inf:
+        return f"at least {gap.low:+z.0f} Elo ({share})"
+    if gap.high < inf:
+        return f"at most {gap.high:+z.0f} Elo ({share})"
+    return "unknown"
+
+
+def encounter_lines(a: str, b: str, met: HeadToHead) -> list[str]:
     """All lines about an encounter in their order; without complete pairs there is no `Ptnml` line."""
+    counts = met.counts
     ptnml = [ptnml_line(counts)] if counts.num_pairs else []
     return [
         score_line(a, b, counts),
-        elo_line(counts),
+        elo_line(met),
         *ptnml,
-        unique_line(counts),
-        verdict_line(a, b, counts),
+        f"Evidence: {counts.evidence}",
+        verdict_line(a, b, met.gap),
     ]
 
 
@@ -77,8 +83,8 @@ def side_lines(a: str, counts: EncounterCounts) -> list[str]:
 
 
 def _number(value: float | None, digits: int) -> str:
-    """A number without negative zero; `-` where it is undefined."""
-    return "-" if value is None else f"{value:z.{digits}f}"
+    """A number without negative zero; `-` where it is undefined or nothing bounds it."""
+    return "-" if value is None or not isfinite(value) else f"{value:z.{digits}f}"
 
 
 def _percent(share: float | None) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arena.rating.model import LOGITS_PER_ELO, chances, count, moments
+import numpy as np
+
+from arena.rating.newton import sigmoid
+from arena.rating.sums import sum_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from arena.rating.model import PairResult, Row
+    from arena.rating.newton import Solution
     from arena.rating.ratings import Ratings
+    from arena.rating.sums import FloatArray
 
 BEATS = 1.645
 """Standard errors above an even score from which one bot beats another: 95 %, one-sided."""
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +28,31 @@ class Residual:
     """The bot with the lower index; the score is its."""
     j: int
     num_matches: float
-    """Weighted."""
+    """Those that count."""
     score: float
-    """Points it took."""
+    """Points it took in them."""
     expected: float
     """Points the ratings give it, sides as played."""
     standardised: float
     """(score - expected) / its standard deviation under the model; beyond 3 the encounter does not fit."""
 
 
-def residuals(results: Iterable[PairResult], ratings: Ratings) -> tuple[Residual, ...]:
+def residuals(ratings: Ratings) -> tuple[Residual, ...]:
     """One residual per encounter, the worst fit first (Pearson residuals)."""
-    rows = count(results, len(ratings.names))
-    gaps = [ratings.strength[row.first] - ratings.strength[row.second] + ratings.advantage for row in rows]
-    found = _encounters(rows, gaps, ratings.log_draw)
+    found = _encounters(ratings, ratings.solution.mean)
     return tuple(sorted(found, key=lambda residual: -abs(residual.standardised)))
 
 
-def cycles(
-    results: Iterable[PairResult], ratings: Ratings, *, beats: float = BEATS
-) -> tuple[tuple[int, int, int], ...]:
+def cycles(ratings: Ratings, *, beats: float = BEATS) -> tuple[tuple[int, int, int], ...]:
     """Bots a, b, c with a > b > c > a, lowest index first.
 
     `x > y` says that x took more points from y than equals would, given who moved first, by `beats` standard
     errors, so that cycles made by luck alone stay rare.
     """
-    rows = count(results, len(ratings.names))
+    solution: Solution = ratings.solution
+    even = sigmoid(solution.rows.side * solution.advantage[0])
     beaten: list[set[int]] = [set() for _ in ratings.names]
-    for encounter in _encounters(rows, [ratings.advantage] * len(rows), ratings.log_draw):
+    for encounter in _encounters(ratings, even):
         if abs(encounter.standardised) >= beats:
             better, worse = (encounter.i, encounter.j)[:: 1 if encounter.standardised > 0 else -1]
             beaten[better].add(worse)
@@ -67,19 +66,19 @@ def cycles(
     )
 
 
-def _encounters(rows: Sequence[Row], gaps: Sequence[float], log_draw: float) -> list[Residual]:
-    """Adds up both sides of each encounter; `gaps` are Elo of the first player above the other, `[rows]`."""
-    sums: dict[tuple[int, int], list[float]] = {}
-    for row, gap in zip(rows, gaps, strict=True):
-        mean, variance = moments(chances(gap * LOGITS_PER_ELO, log_draw))
-        weight, (wins, draws, _) = row.weight, row.outcomes
-        score, expected = wins + draws / 2, weight * mean
-        if row.first > row.second:
-            score, expected = weight - score, weight - expected
-        found = sums.setdefault((min(row.first, row.second), max(row.first, row.second)), [0.0] * 4)
-        for place, add in enumerate((weight, score, expected, weight * variance)):
-            found[place] += add
+def _encounters(ratings: Ratings, mean: FloatArray) -> list[Residual]:
+    """Add up pairs and singles of each encounter; `mean` is the expected score, `[rows]`."""
+    encounters, solution = ratings.encounters, ratings.solution
+    rows, num = solution.rows, len(encounters)
+
+    def total(values: FloatArray) -> FloatArray:
+        return sum_by(rows.encounter, values, num)
+
+    matches, score = total(rows.matches), total(rows.points)
+    expected = total(rows.matches * mean)
+    spread = np.sqrt(np.maximum(solution.phi * total(rows.matches * mean * (1 - mean)), _TINY))
+    columns = (encounters.low, encounters.high, matches, score, expected, (score - expected) / spread)
     return [
-        Residual(i, j, weight, score, expected, (score - expected) / math.sqrt(spread))
-        for (i, j), (weight, score, expected, spread) in sums.items()
+        Residual(i, j, *values)
+        for i, j, *values in zip(*(column.tolist() for column in columns), strict=True)
     ]

@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 from arena.errors import ConfigError
-from arena.rating.beta import beta_log_odds, student_quantile
+from arena.rating.beta import student_quantile
 
 Cells: TypeAlias = Sequence[float]
 """Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
@@ -17,12 +17,10 @@ NELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo per standard deviation of one match."""
 NUM_PAIR_CELLS = 5
 _Z95 = NormalDist().inv_cdf(0.975)
+_FARTHEST = 100_000.0
+"""Elo below which a score is 0: the power would overflow."""
 _ADDED = 0.5
 """Added to each cell, so that no figure is infinite and no interval without width."""
-
-
-_NORMAL_FROM = 1e8
-"""Parameters of a Beta distribution from which its log-odds are taken as normal: logarithms lose digits."""
 
 
 def expected_elo(score: float) -> float:
@@ -39,8 +37,8 @@ def expected_elo(score: float) -> float:
 
 
 def expected_score(elo: float) -> float:
-    """Points per match expected at an Elo difference."""
-    return 1 / (1 + 10 ** (-elo / 400))
+    """Points per match expected at an Elo difference, which may be infinite."""
+    return 1 / (1 + 10 ** (-elo / 400)) if elo > -_FARTHEST else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,74 +100,20 @@ def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float
     return low, expected_elo(trials.mean), high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoBotStats:
-    """What two bots' matches say about their difference, seen by one of them; always finite."""
+def normalized(cells: Cells, *, unique: float = 1.0) -> tuple[float, float]:
+    """Return normalized Elo and half of its 95 % interval; always finite.
 
-    elo: float
-    """Logistic Elo difference."""
-    elo_low: float
-    """Lower end of its 95 % interval."""
-    elo_high: float
-    """Upper end."""
-    los: float
-    """Likelihood of superiority, 0 … 1."""
-    nelo: float
-    """Normalized Elo."""
-    nelo_error: float
-    """Half of its 95 % interval."""
-
-    @property
-    def elo_error(self) -> float:
-        """Half the width of the Elo interval, the figure after `+/-`."""
-        return (self.elo_high - self.elo_low) / 2
-
-    @property
-    def is_separated(self) -> bool:
-        """Whether 0 lies outside the Elo interval."""
-        return self.elo_low > 0 or self.elo_high < 0
-
-
-def statistics(cells: Cells, *, unique: float = 1.0) -> TwoBotStats:
-    """Difference of two bots with its errors.
-
-    The cells are scaled to the unique trials and one half is added to each. The interval of the Elo
-    difference comes from the Beta distribution that has the mean and the variance of the mean score, so it
-    is finite after wins only and never without width.
+    The cells are scaled to the trials that count, and one half is added to each.
 
     Args:
         cells: three or five counts, seen by the first named bot; all may be 0.
-        unique: unique trials / trials, 0 … 1.
+        unique: trials that count / trials, 0 … 1.
     """
     trials = moments([cell * unique + _ADDED for cell in cells])
-    low, high = _beta_interval(trials)
-    return TwoBotStats(
-        elo=400 * math.log10(trials.mean / trials.lost),
-        elo_low=low,
-        elo_high=high,
-        los=likelihood_of_superiority(trials),
-        nelo=normalized_elo(trials),
-        nelo_error=_Z95 * NELO_PER_SIGMA / (trials.per_match * math.sqrt(trials.num_trials)),
-    )
-
-
-def likelihood_of_superiority(trials: Moments) -> float:
-    """Chance that the mean is above one half, by the normal approximation (fishtest `stat_util.py`)."""
-    return NormalDist().cdf((trials.mean - 0.5) / trials.se)
+    error = _Z95 * NELO_PER_SIGMA / (trials.per_match * math.sqrt(trials.num_trials))
+    return normalized_elo(trials), error
 
 
 def normalized_elo(trials: Moments) -> float:
     """Excess of the mean in deviations of a match (Van den Bergh, "Normalized Elo for practitioners")."""
     return (trials.mean - 0.5) / (trials.per_match * math.sqrt(trials.variance)) * NELO_PER_SIGMA
-
-
-def _beta_interval(trials: Moments) -> tuple[float, float]:
-    """Elo at the 2.5 and 97.5 % quantiles of the Beta distribution with these moments."""
-    size = trials.mean * trials.lost / trials.se**2 - 1
-    wins, losses = size * trials.mean, size * trials.lost
-    if min(wins, losses) > _NORMAL_FROM:
-        middle = math.log10(trials.mean / trials.lost)
-        half = _Z95 * trials.se / (trials.mean * trials.lost * math.log(10))
-        return 400 * (middle - half), 400 * (middle + half)
-    low, high = (beta_log_odds(wins, losses, p) * 400 / math.log(10) for p in (0.025, 0.975))
-    return low, high

@@ -6,13 +6,27 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from arena.errors import ConfigError
-from arena.rating.model import LOGITS_PER_ELO, chances, moments
+from arena.rating import graph
+from arena.rating.beta import student_quantile, student_share
+from arena.rating.model import LEVEL, LOGITS_PER_ELO
+from arena.rating.pairs import expected_score
+from arena.rating.profile import Gaps, curves, follow, variances
+from arena.rating.refine import MOST_BOTS, refine
+from arena.rating.sums import sum_by
 
-Z95 = NormalDist().inv_cdf(0.975)
-"""Half width of a 95 % interval in standard errors."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.rating.newton import Solution
+    from arena.rating.sums import Encounters, FloatArray
+
+SPARE_DEGREES = 4.0
+"""Degrees of freedom beside the informative clusters: the design effect leans on the field and on 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +35,74 @@ class Gap:
 
     elo: float
     """Elo of the first named minus Elo of the second."""
-    se: float
-    """Standard error of it, Elo, from the covariance of both."""
+    error: float
+    """Half of the 95 % interval by the covariance, Elo: the figure after `+/-`; infinite without matches."""
+    low: float
+    """Lower end of the 95 % interval by the likelihood, Elo; minus infinity where no result bounds it."""
+    high: float
+    """Upper end, Elo; infinite where no result bounds it."""
     los: float
-    """Likelihood of superiority: the chance that the first named is the stronger one."""
-    rests_on_prior: bool
-    """True where no chain of results bounds the gap on both sides; shown as `?`."""
+    """Likelihood of superiority, 0 … 1; above 0.975 exactly when the interval lies above 0."""
+    level: float = LEVEL
+    """Share of such intervals that may miss the truth."""
 
     @property
-    def error(self) -> float:
-        """Half of the 95 % interval, Elo."""
-        return Z95 * self.se
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedScore:
-    """Points per match (win 1, draw one half) one bot is expected to take from another."""
-
-    first: float
-    """Moving first."""
-    second: float
-    """Moving second."""
+    def is_separated(self) -> bool:
+        """Whether 0 lies outside the interval."""
+        return self.low > 0 or self.high < 0
 
     @property
-    def average(self) -> float:
-        """With sides swapped equally often."""
-        return (self.first + self.second) / 2
+    def is_bounded(self) -> bool:
+        """Whether results bound the gap on both sides; if not it is shown as `?`."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def score(self) -> tuple[float, float, float]:
+        """Points per match expected against the other bot, sides swapped, with the ends of its interval."""
+        return expected_score(self.elo), expected_score(self.low), expected_score(self.high)
+
+    def reversed(self) -> Gap:
+        """Return the gap seen by the other bot."""
+        return Gap(-self.elo, self.error, -self.high, -self.low, 1 - self.los, self.level)
+
+
+NO_MATCH = Gap(0.0, math.inf, -math.inf, math.inf, 0.5)
+"""Of two bots that have not met."""
+
+
+def gaps_of(
+    solution: Solution, gaps: Gaps, degrees: FloatArray, unbounded: Sequence[tuple[bool, bool]], level: float
+) -> list[Gap]:
+    """Return gaps with their ends.
+
+    Args:
+        solution: the ratings.
+        gaps: which ones.
+        degrees: of freedom, `[gaps]`.
+        unbounded: whether results leave the lower and the upper side open, `[gaps]`.
+        level: share of intervals that may miss the truth.
+    """
+    if not len(gaps.group):
+        return []
+    elo = solution.strength[gaps.group, gaps.low] - solution.strength[gaps.group, gaps.high]
+    curve, phi = curves(solution, gaps)
+    quantile = np.array([student_quantile(each, 1 - level / 2) for each in degrees.tolist()])
+    profile = follow(curve, elo, phi, quantile)
+    if 2 < solution.strength.shape[1] <= MOST_BOTS and not solution.is_fitted:  # noqa: PLR2004 # of two it is exact
+        profile = refine(solution, gaps, phi, quantile, profile)
+    error = quantile * np.sqrt(variances(solution, gaps)) / LOGITS_PER_ELO
+    elo, low, high = elo / LOGITS_PER_ELO, profile.low / LOGITS_PER_ELO, profile.high / LOGITS_PER_ELO
+    return [
+        Gap(
+            elo=float(elo[place]),
+            error=float(error[place]),
+            low=-math.inf if is_low_open else float(low[place]),
+            high=math.inf if is_high_open else float(high[place]),
+            los=student_share(float(degrees[place]), float(profile.root[place])),
+            level=level,
+        )
+        for place, (is_low_open, is_high_open) in enumerate(unbounded)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,86 +113,119 @@ class Ratings:
     elo: tuple[float, ...]
     """Shown rating: the mean of a table is 1500, or the anchor has the value it was given, `[num_bots]`."""
     error: tuple[float, ...]
-    """Half of the 95 % interval, Elo, `[num_bots]`.
+    """Half of the 95 % interval, Elo, `[num_bots]`, relative to the mean of the table or to the anchor.
 
-    It is relative to what the table hangs on, its mean or the anchor; of a bot without matches, to the prior.
+    Infinite for a bot without matches.
     """
     num_matches: tuple[float, ...]
-    """Matches of each bot, weighted, `[num_bots]`."""
+    """Matches of each bot, `[num_bots]`."""
     table: tuple[int, ...]
     """Number of each bot's table, `[num_bots]`."""
     strong: tuple[int, ...]
     """Number of each bot's strongly connected part, `[num_bots]`."""
-    strength: tuple[float, ...]
-    """Elo above the origin of the prior, `[num_bots]`."""
-    covariance: tuple[tuple[float, ...], ...]
-    """Covariance of `strength`, Elo squared, `[num_bots, num_bots]`."""
-    advantage: float
-    """What moving first is worth, Elo."""
-    advantage_error: float
-    """Half of its 95 % interval, Elo."""
-    log_draw: float
-    """ln nu."""
-    log_draw_error: float
-    """Half of its 95 % interval."""
+    encounters: Encounters
+    """What was rated."""
+    solution: Solution
+    """The fit, in natural units; the field is its only group."""
 
     @property
-    def draw(self) -> float:
-        """The draw parameter nu: equal bots draw nu / (nu + 2) of their matches, advantage aside."""
-        return math.exp(self.log_draw)
+    def strength(self) -> FloatArray:
+        """Elo above the mean of the table, `[num_bots]`."""
+        return self.solution.strength[0] / LOGITS_PER_ELO
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of `strength`, Elo squared, `[num_bots, num_bots]`."""
+        return self.solution.covariance[0] / LOGITS_PER_ELO**2
+
+    @property
+    def advantage(self) -> float:
+        """What moving first is worth near equality, Elo."""
+        return float(self.solution.advantage[0]) / LOGITS_PER_ELO
+
+    @property
+    def advantage_error(self) -> float:
+        """Half of its 95 % interval, Elo."""
+        return 1.96 * math.sqrt(float(self.solution.advantage_variance[0])) / LOGITS_PER_ELO
+
+    @cached_property
+    def num_pairs(self) -> tuple[int, ...]:
+        """Complete pairs of each bot, `[num_bots]`."""
+        return self._by_bot(self.encounters.num_pairs)
+
+    @cached_property
+    def num_counted(self) -> tuple[int, ...]:
+        """Those of them that count, `[num_bots]`."""
+        return self._by_bot(self.encounters.num_counted)
+
+    @cached_property
+    def num_different(self) -> tuple[int, ...]:
+        """Matches of each bot that differ in side, opening or moves, `[num_bots]`."""
+        return self._by_bot(self.encounters.num_different)
+
+    def _by_bot(self, values: FloatArray) -> tuple[int, ...]:
+        num = len(self.names)
+        own = sum_by(self.encounters.low, values, num) + sum_by(self.encounters.high, values, num)
+        return tuple(round(value) for value in own.tolist())
+
+    @cached_property
+    def degrees(self) -> FloatArray:
+        """Degrees of freedom: informative clusters of each bot's table, plus 4, `[num_bots]`."""
+        table = np.array(self.table, dtype=np.int64)
+        informative = sum_by(table[self.encounters.low], self.solution.informative, len(self.names))
+        return informative[table] + SPARE_DEGREES
 
     @cached_property
     def rests_on_prior(self) -> tuple[bool, ...]:
-        """True where the rating is marked `?`, `[num_bots]`.
+        """True where results leave a side of the rating open, so that it is marked `?`, `[num_bots]`.
 
         Unmarked is the largest strongly connected part of each table, if it has two bots and no rival of its
-        size; between it and the others only the prior bounds the gap.
+        size; between it and the others results bound the gap on one side at most.
         """
-        sizes = Counter(self.strong)
-        bounded: set[int] = set()
-        for table in set(self.table):
-            parts = {part for part, number in zip(self.strong, self.table, strict=True) if number == table}
-            largest = max(sizes[part] for part in parts)
-            found = [part for part in parts if sizes[part] == largest]
-            if largest > 1 and len(found) == 1:
-                bounded.update(found)
-        return tuple(part not in bounded for part in self.strong)
+        return tuple(part not in self._cores.values() for part in self.strong)
 
-    def gap(self, i: int, j: int) -> Gap:
-        """How far bot `i` is above bot `j`, with the error of the gap itself.
+    @cached_property
+    def open_sides(self) -> tuple[tuple[bool, bool], ...]:
+        """Whether results leave the rating open below and above, against the unmarked bots, `[num_bots]`.
+
+        Where a table has no unmarked bots, against all others of the table.
+        """
+        found: list[tuple[bool, bool]] = []
+        for bot, part in enumerate(self.strong):
+            if not self.rests_on_prior[bot]:
+                found.append((False, False))
+                continue
+            core = self._cores.get(self.table[bot])
+            others = [other for other in self._parts[self.table[bot]] if other != part]
+            against = others if core is None else [core]
+            is_below = any(other in self._reach[part] for other in against)
+            is_above = any(part in self._reach[other] for other in against)
+            found.append((not is_below, not is_above))
+        return tuple(found)
+
+    def gap(self, i: int, j: int, level: float = LEVEL) -> Gap:
+        """Return how far bot `i` is above bot `j`.
 
         Raises:
             ConfigError: the bots are in different tables.
         """
-        self._check_comparable(i, j)
-        variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
-        elo, se = self.strength[i] - self.strength[j], math.sqrt(max(variance, 0.0))
-        los = NormalDist().cdf(elo / se) if se else 0.5
-        return Gap(elo, se, los, rests_on_prior=self.strong[i] != self.strong[j])
+        return self.gaps([(i, j)], level)[0]
 
-    def expected_score(self, i: int, j: int) -> ExpectedScore:
-        """Points per match bot `i` is expected to take from bot `j`.
+    def gaps(self, pairs: Sequence[tuple[int, int]], level: float = LEVEL) -> list[Gap]:
+        """Return how far the first of each two bots is above the second.
 
         Raises:
-            ConfigError: the bots are in different tables.
+            ConfigError: two bots are in different tables.
         """
-        self._check_comparable(i, j)
-        gap = self.strength[i] - self.strength[j]
-        as_first, of_opponent = (
-            moments(chances((away + self.advantage) * LOGITS_PER_ELO, self.log_draw))[0]
-            for away in (gap, -gap)
-        )
-        return ExpectedScore(as_first, 1.0 - of_opponent)
-
-    def score_against_table(self, i: int) -> float | None:
-        """Points per match expected against the others of the table, each met equally often on both sides.
-
-        None where bot `i` is alone in its table.
-        """
-        others = [j for j, table in enumerate(self.table) if table == self.table[i] and j != i]
-        if not others:
-            return None
-        return sum(self.expected_score(i, j).average for j in others) / len(others)
+        for i, j in pairs:
+            self._check_comparable(i, j)
+        low, high = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        is_other = low != high
+        asked = Gaps(np.zeros(int(is_other.sum()), dtype=np.int64), low[is_other], high[is_other])
+        degrees = self.degrees[asked.low]
+        unbounded = [self._open(i, j) for i, j in pairs if i != j]
+        found = iter(gaps_of(self.solution, asked, degrees, unbounded, level))
+        return [Gap(0.0, 0.0, 0.0, 0.0, 0.5, level) if i == j else next(found) for i, j in pairs]
 
     def ranking(self) -> tuple[tuple[int, ...], ...]:
         """Bots of each table from the highest rating down, the table with most matches first."""
@@ -144,10 +233,53 @@ class Ratings:
         tables = [tuple(bot for bot in bots if self.table[bot] == table) for table in sorted(set(self.table))]
         return tuple(sorted(tables, key=lambda table: -sum(self.num_matches[bot] for bot in table)))
 
+    @cached_property
+    def _parts(self) -> dict[int, list[int]]:
+        """Strongly connected parts of each table."""
+        found: dict[int, set[int]] = {}
+        for part, table in zip(self.strong, self.table, strict=True):
+            found.setdefault(table, set()).add(part)
+        return {table: sorted(parts) for table, parts in found.items()}
+
+    @cached_property
+    def _cores(self) -> dict[int, int]:
+        """The part of each table that is not marked."""
+        sizes = Counter(self.strong)
+        cores: dict[int, int] = {}
+        for table, parts in self._parts.items():
+            largest = max(sizes[part] for part in parts)
+            found = [part for part in parts if sizes[part] == largest]
+            if largest > 1 and len(found) == 1:
+                cores[table] = found[0]
+        return cores
+
+    @cached_property
+    def _reach(self) -> tuple[frozenset[int], ...]:
+        """Parts that chains of results lead to from each part."""
+        links = {(self.strong[i], self.strong[j]) for i, j in took(self.encounters)}
+        return graph.reachable(links, max(self.strong, default=-1) + 1)
+
+    def _open(self, i: int, j: int) -> tuple[bool, bool]:
+        """Whether no chain of results bounds the gap of `i` above `j` from below, and from above."""
+        one, other = self.strong[i], self.strong[j]
+        if one == other:
+            return False, False
+        return other not in self._reach[one], one not in self._reach[other]
+
     def _check_comparable(self, i: int, j: int) -> None:
-        """Refuses two bots without a chain of matches between them."""
+        """Refuse two bots without a chain of matches between them."""
         if self.table[i] != self.table[j]:
             raise ConfigError(
                 f"no chain of matches connects {self.names[i]} and {self.names[j]}; "
                 "let them, or opponents of theirs, meet"
             )
+
+
+def took(encounters: Encounters) -> list[tuple[int, int]]:
+    """Return each bot with each other one that it took a point or half a point from."""
+    results = encounters.results.sum(axis=1)
+    low, high = encounters.low.tolist(), encounters.high.tolist()
+    edges: list[tuple[int, int]] = []
+    for i, j, (losses, draws, wins) in zip(low, high, results.tolist(), strict=True):
+        edges += [(i, j)] * (wins + draws > 0) + [(j, i)] * (losses + draws > 0)
+    return edges

@@ -11,8 +11,8 @@ from arena.errors import ConfigError
 from arena.rating.pairs import NELO_PER_SIGMA, NUM_PAIR_CELLS, expected_score, moments
 
 if TYPE_CHECKING:
-    from arena.rating.likelihood import FloatArray
     from arena.rating.pairs import Cells
+    from arena.rating.sums import FloatArray
 
 EloModel: TypeAlias = Literal["logistic", "normalized"]
 Decision: TypeAlias = Literal["H0", "H1"]

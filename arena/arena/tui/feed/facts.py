@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from arena.leaderboard.sides import POINTS
 from arena.live.labels import short_labels, show_name
 from arena.live.tables import MatrixCell, MatrixView, Point, Series, StandingRow, StandingsView
 from arena_db.records import MatchFilter
-from arena_plugins import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena.leaderboard.crosstable import Cell
     from arena.leaderboard.tables import Row, Table
-    from arena_db.records import Tally, TournamentRecord
+    from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 _MAX_POOLS = 12
@@ -28,9 +26,14 @@ class Facts:
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Take the tournament that is watched."""
         # Ratings need numpy, which takes long to load: not before the first paint.
+        from arena.leaderboard.book import Book
         from arena.leaderboard.history import History
 
         self._history = History(store, tournament)
+        self._book = Book(MatchFilter(tournament=tournament.name))
+        self._all = Book(MatchFilter())
+        self._boards: dict[tuple[str, str, int], StandingsView] = {}
+        self._called: Mapping[str, str] = {}
         self._names = [entrant.label for entrant in store.entrants(tournament.id)]
         self._labels = dict(zip(self._names, short_labels(self._names), strict=True))
 
@@ -40,10 +43,10 @@ class Facts:
 
         self._history.update(store)
         trend = self._history.points
-        tables = standings(store, tournament)
+        tables = standings(store, tournament, book=self._book)
         trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in self._names}
         rows = standing_rows(tables, self._labels, trends)
-        boards = _leaderboards(store, tournament)
+        boards = self._leaderboards(store, tournament)
         return {
             "standings": StandingsView(title=show_name(tournament.name), rows=rows),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
@@ -59,16 +62,46 @@ class Facts:
         }
 
     def _matrix(self, store: Store, tournament: TournamentRecord, order: Sequence[str]) -> MatrixView:
-        counts = _points_by_first(store.tallies(MatchFilter(tournament=tournament.name)), self._names)
+        from arena.leaderboard.crosstable import crosstable
+
+        cells = crosstable(store, tournament, order, self._book).cells
+        places = range(len(order))
         return MatrixView(
             names=tuple(order),
             labels=tuple(self._labels[name] for name in order),
             cells=tuple(
-                tuple(None if row == column else _cell(counts, row, column) for column in order)
-                for row in order
+                tuple(
+                    None if row == column else _cell(cells[row][column], cells[column][row])
+                    for column in places
+                )
+                for row in places
             ),
             title=show_name(tournament.name),
         )
+
+    def _leaderboards(self, store: Store, tournament: TournamentRecord) -> tuple[StandingsView, ...]:
+        """Return a leaderboard for each game and pool, that of the tournament first."""
+        from arena.leaderboard.views import Leaderboard, pools
+
+        tallies = store.tallies(MatchFilter())
+        bots, called = store.bots(), store.labels()
+        if called != self._called:
+            self._boards, self._called = {}, called
+        self._all.update(store)
+        own = (tournament.game, tournament.pool)
+        found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
+        views: dict[tuple[str, str, int], StandingsView] = {}
+        for game, pool, num in found:
+            # Most pools do not change while a tournament runs.
+            view = self._boards.get((game, pool, num))
+            if view is None:
+                tables = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
+                names = [row.name for table in tables for row in table.rows]
+                labels = dict(zip(names, short_labels(names), strict=True))
+                view = StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {}))
+            views[game, pool, num] = view
+        self._boards = views
+        return tuple(views.values())
 
 
 def standing_rows(
@@ -89,6 +122,8 @@ def _standing_row(row: Row, rank: int, label: str, trend: tuple[float, ...]) -> 
         label=label,
         elo=row.elo,
         error=row.error,
+        elo_low=row.elo_low,
+        elo_high=row.elo_high,
         rests_on_prior=row.rests_on_prior,
         games=row.games,
         wins=row.wins,
@@ -103,53 +138,23 @@ def _standing_row(row: Row, rank: int, label: str, trend: tuple[float, ...]) -> 
     )
 
 
-def _leaderboards(store: Store, tournament: TournamentRecord) -> tuple[StandingsView, ...]:
-    """Give a leaderboard for each game and pool, that of the tournament first."""
-    from arena.leaderboard.views import Leaderboard, pools
-
-    tallies = store.tallies(MatchFilter())
-    bots, called = store.bots(), store.labels()
-    own = (tournament.game, tournament.pool)
-    found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
-    views: list[StandingsView] = []
-    for game, pool, _ in found:
-        tables = Leaderboard(tallies, bots, game, pool, called).tables()
-        names = [row.name for table in tables for row in table.rows]
-        labels = dict(zip(names, short_labels(names), strict=True))
-        views.append(StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {})))
-    return tuple(views)
-
-
-def _points_by_first(
-    tallies: Sequence[Tally], names: Sequence[str]
-) -> Mapping[tuple[str, str], Counter[float]]:
-    """Count the points of who moved first, by that bot and the other one."""
-    counts: defaultdict[tuple[str, str], Counter[float]] = defaultdict(Counter)
-    for tally in tallies:
-        key = (names[tally.first_seat], names[tally.second_seat])
-        counts[key][POINTS[Outcome(tally.outcome)]] += tally.num_matches
-    return counts
-
-
-def _cell(counts: Mapping[tuple[str, str], Counter[float]], row: str, column: str) -> MatrixCell:
-    from arena.rating.encounter import EncounterCounts
-
-    first, second = counts.get((row, column), Counter()), counts.get((column, row), Counter())
-    wins, draws, losses = first[1.0] + second[0.0], first[0.5] + second[0.5], first[0.0] + second[1.0]
-    games = wins + draws + losses
-    counted = EncounterCounts(wins=wins, draws=draws, losses=losses, num_unique=games).statistics
+def _cell(cell: Cell, back: Cell) -> MatrixCell:
+    """Make a cell; `back` is that of the column's bot against the row's."""
+    share = _share(back.moving_first)
     return MatrixCell(
-        games=games,
-        wins=wins,
-        draws=draws,
-        losses=losses,
-        first_score=_share(first),
-        second_score=None if not second else 1 - (_share(second) or 0.0),
-        elo=counted.elo if games else None,
-        error=counted.elo_error if games else None,
+        games=cell.wins + cell.draws + cell.losses,
+        wins=cell.wins,
+        draws=cell.draws,
+        losses=cell.losses,
+        first_score=_share(cell.moving_first),
+        second_score=None if share is None else 1 - share,
+        elo=cell.elo,
+        error=cell.error,
+        is_bounded=cell.elo_low is not None and cell.elo_high is not None,
     )
 
 
-def _share(points: Counter[float]) -> float | None:
-    games = points.total()
-    return sum(score * number for score, number in points.items()) / games if games else None
+def _share(results: tuple[int, int, int]) -> float | None:
+    wins, draws, losses = results
+    games = wins + draws + losses
+    return (wins + draws / 2) / games if games else None

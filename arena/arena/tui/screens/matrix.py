@@ -123,7 +123,10 @@ def _cell_lines(cell: MatrixCell) -> list[Line]:
     ]
     score = f" {100 * cell.score:.0f}% of {cell.games}, {cell.wins}-{cell.draws}-{cell.losses}"
     result = "   ".join([score, *sides])
+    mark = "" if cell.is_bounded else "?"
     elo = (
-        "" if cell.elo is None or cell.error is None else f" Elo {cell.elo:+.0f} +/- {cell.error:.0f} (95 %)"
+        ""
+        if cell.elo is None or cell.error is None
+        else f" Elo {cell.elo:+.0f}{mark} +/- {cell.error:.0f} (95 %)"
     )
     return [((result, ""),), ((elo, ""),)]

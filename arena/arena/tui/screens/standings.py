@@ -145,8 +145,8 @@ class StandingsScreen(ArenaScreen):
 
 
 def _details(row: StandingRow) -> list[Line]:
-    low, high = row.elo - row.error, row.elo + row.error
-    prior = "   rests on the prior alone" if row.rests_on_prior else ""
+    low, high = (_end(end) for end in (row.elo_low, row.elo_high))
+    prior = "   unbeaten or winless: the figure comes from the prior" if row.rests_on_prior else ""
     sides = [
         f"{name} {100 * score:.0f}%"
         for name, score in (("first", row.score_first), ("second", row.score_second))
@@ -156,5 +156,9 @@ def _details(row: StandingRow) -> list[Line]:
     faults = f"   faults {row.faults}"
     return [
         ((f" {row.rank} {row.name}", "title"),),
-        ((f"   {row.elo:.0f} ({low:.0f} to {high:.0f}){prior}   {' '.join(sides)}{los}{faults}", ""),),
+        ((f"   {row.elo:.0f} ({low} to {high}){prior}   {' '.join(sides)}{los}{faults}", ""),),
     ]
+
+
+def _end(elo: float | None) -> str:
+    return "?" if elo is None else f"{elo:.0f}"

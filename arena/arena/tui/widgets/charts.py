@@ -241,8 +241,8 @@ class RatingPlot(Panel, can_focus=True):
         plot = width - _NAMED
         if not rows or plot < _LABEL:
             return []
-        low = min(row.elo - row.error for row in rows)
-        high = max(row.elo + row.error for row in rows)
+        low = min(row.elo - (row.error or 0.0) for row in rows)
+        high = max(row.elo + (row.error or 0.0) for row in rows)
         lines = [self._interval(row, low, high, plot) for row in rows]
         gap = max(1, plot - len(f"{low:.0f}") - len(f"{high:.0f}"))
         return [*lines, ((f"{'':{_NAMED}}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
@@ -251,7 +251,8 @@ class RatingPlot(Panel, can_focus=True):
         def place(elo: float) -> int:
             return round((elo - low) / (high - low) * (width - 1)) if high > low else 0
 
-        begin, middle, end = place(row.elo - row.error), place(row.elo), place(row.elo + row.error)
+        error = row.error or 0.0
+        begin, middle, end = place(row.elo - error), place(row.elo), place(row.elo + error)
         opening, line, centre, closing = self.glyphs.interval
         cells = [" "] * width
         cells[begin : end + 1] = [line] * (end - begin + 1)

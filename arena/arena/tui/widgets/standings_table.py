@@ -35,7 +35,7 @@ _COLUMNS: dict[str, _Column] = {
     "n": _Column("n", 5, lambda row, _: str(row.games)),
     "points": _Column("pts", 5, lambda row, _: f"{row.points:.1f}"),
     "elo": _Column("Elo", 5, lambda row, _: f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"),
-    "error": _Column("+/-", 3, lambda row, _: f"{row.error:.0f}"),
+    "error": _Column("+/-", 3, lambda row, _: "-" if row.error is None else f"{row.error:.0f}"),
     "los": _Column("LOS", 5, lambda row, _: _percent(row.los)),
     "wdl": _Column("W-D-L", 13, lambda row, _: f"{row.wins}-{row.draws}-{row.losses}"),
     "first": _Column("1st", 5, lambda row, _: _percent(row.score_first)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.standings import print_standings
+from arena.leaderboard.book import Book
 from arena.leaderboard.views import Leaderboard
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -99,7 +100,9 @@ def test_of_many_surprises_the_worst_are_told(
     capsys: pytest.CaptureFixture[str], played: CommandLine
 ) -> None:
     with Store.open(played.db, read_only=True) as store:
-        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "tic-tac-toe", "all")
+        book = Book(MatchFilter())
+        book.update(store)
+        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "tic-tac-toe", "all", book)
     (table,) = board.tables()
     print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
     lines = capsys.readouterr().out.splitlines()

@@ -42,11 +42,11 @@ def test_a_match_prints_the_lines_that_programs_parse(arena: CommandLine) -> Non
     assert f"Finished game 1 ({a} vs {b}): 1-0 {{{a} wins by three in a row}}" in lines
     assert any(line.startswith(f"Finished game 2 ({b} vs {a}): ") for line in lines)
     assert f"Score of {a} vs {b}: 1 - 0 - 0  [1.000] 1" in lines
-    score, elo, ptnml, unique, verdict = lines[-5:]
+    score, elo, ptnml, evidence, verdict = lines[-5:]
     assert re.fullmatch(rf"Score of {a} vs {b}: \d - \d - \d  \[\d\.\d{{3}}\] 2", score)
     assert re.fullmatch(r"Elo difference: .+ \+/- .+, LOS: .+ %, DrawRatio: .+ %", elo)
     assert re.fullmatch(r"Ptnml\(0-2\): \[.+\], nElo: .+ \+/- .+, PairsRatio: .+, DrawnPairs: .+ %", ptnml)
-    assert unique == "Unique: 2 of 2 games, 1 of 1 pairs"
+    assert evidence == "Evidence: 1 of 1 pairs"
     assert verdict.startswith(f"{a} and {b} are not separated: {a} - {b} = ")
     assert result.stderr.startswith("cup-7: 2 matches of tic-tac-toe, 5/move in-process, seed 3\n")
 
@@ -318,7 +318,8 @@ def test_warnings_go_to_stderr_and_are_counted(arena: CommandLine) -> None:
 def test_a_match_that_repeats_itself_is_told(arena: CommandLine) -> None:
     result = arena("match", "strange", "strange", *FAST, "--openings", "none", "--rounds", 4)
     assert "warning: most matches repeat earlier ones; more openings (--openings)" in result.stderr
-    assert "Unique: 2 of 8 games, 1 of 4 pairs" in result.stdout
+    evidence = "1 different pair in 4; the other 3 repeat earlier ones and count once, from 1 opening only"
+    assert f"Evidence: {evidence}" in result.stdout
 
 
 def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: CommandLine) -> None:

@@ -108,11 +108,14 @@ def _same(found: float, wanted: float | None) -> None:
 
 
 def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_path: Path) -> None:
+    from arena.leaderboard.book import Book
     from arena.leaderboard.views import Leaderboard
 
     _, data = _export(filled[0], tmp_path / "out")
     with Store.open(filled[0], read_only=True) as store:
-        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "connect-four", "5/move hosted")
+        book = Book(MatchFilter())
+        book.update(store)
+        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "connect-four", "5/move hosted", book)
     elos = {row.identity: row.elo for table in board.tables() for row in table.rows}
     columns = data.columns("train", ["bot", "bot_elo", "opponent", "opponent_elo"])
     for bot, elo in zip(columns["bot"], columns["bot_elo"], strict=True):

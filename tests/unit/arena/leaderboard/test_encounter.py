@@ -27,7 +27,7 @@ def test_running_scores_are_those_of_the_end(tmp_path: Path, outcomes: list[str]
             for number, outcome in enumerate(outcomes, 1)
         ]
         store.save(records)
-        counts = count_match(store.tournament_matches(cup.record.id))
+        counts = count_match(store, cup.record).counts
     scores = Scores(cup.plan, ["a", "b"])
     for record in records:
         scores.add(record)
@@ -42,6 +42,6 @@ def test_the_viewpoint_is_that_of_the_lower_seat(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b")
         store.save([cup.match(1, outcome="first"), cup.match(2, outcome="second")])
-        counts = count_match(store.tournament_matches(cup.record.id))
+        counts = count_match(store, cup.record).counts
     assert (counts.wins, counts.losses) == (2, 0)
     assert counts.ptnml == (0, 0, 0, 0, 1)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 
 from arena.errors import ConfigError
+from arena.leaderboard.book import Book
 from arena.leaderboard.crosstable import crosstable
+from arena.leaderboard.encounter import count_match
 from arena.leaderboard.tables import widest_error
 from arena.leaderboard.views import Leaderboard, choose_pool, names_of, pools, standings
-from arena_db.records import MatchFilter, Tally
+from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
 from stores import add_cup, bot, digest, entrants, new_tournament
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from arena.leaderboard.tables import Table
+    from arena.rating.encounter import HeadToHead
     from arena_db.records import BotRecord
 
 GAME, POOL = "connect-four", "5/move hosted"
@@ -48,6 +53,32 @@ def _tally(first: str, second: str, **changes: object) -> Tally:
     return Tally(**{**fields, **changes})  # pyright: ignore[reportArgumentType] - a field each
 
 
+class _Stored:
+    """The matches behind tallies."""
+
+    def __init__(self, tallies: list[Tally]) -> None:
+        self._tallies = tallies
+
+    def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
+        assert where == MatchFilter()
+        found = [tally for tally in self._tallies for _ in range(tally.num_matches)]
+        return [
+            PlayedMatch(
+                number, tally.tournament, 0, number, tally.first_seat, tally.second_seat, "draw", b"", b""
+            )
+            for number, tally in enumerate(found, 1)
+            if number > after
+        ]
+
+
+def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) -> Leaderboard:
+    """Give a leaderboard; each tally is of a tournament of its own."""
+    apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
+    book = Book(MatchFilter())
+    book.update(cast("Store", _Stored(apart)))
+    return Leaderboard(apart, known, GAME, pool, book)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "names"),
     [
@@ -68,7 +99,7 @@ def _tally(first: str, second: str, **changes: object) -> Tally:
 def test_competitors_are_told_apart(one: BotRecord, other: BotRecord, names: set[str]) -> None:
     known = {found.identity: found for found in (one, other)}
     first, second = known
-    (table,) = Leaderboard([_tally(first, second)], known, GAME, POOL).tables()
+    (table,) = _board([_tally(first, second)], known).tables()
     assert {row.name for row in table.rows} == names
     assert {row.identity for row in table.rows} == {first, second}
 
@@ -112,9 +143,9 @@ def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> No
         _tally(a.identity, c.identity, pool="1/move hosted", num_matches=3),
         _tally(a.identity, c.identity, game="gomoku", num_matches=40),
     ]
-    (table,) = Leaderboard(tallies, known, GAME, POOL).tables()
+    (table,) = _board(tallies, known).tables()
     assert [(row.name, row.games) for row in table.rows] == [("a:playouts=100", 2), ("b:playouts=100", 2)]
-    (mixed,) = Leaderboard(tallies, known, GAME, "all").tables()
+    (mixed,) = _board(tallies, known, pool="all").tables()
     assert sum(row.games for row in mixed.rows) == 10
 
 
@@ -147,7 +178,7 @@ def test_standings_count_results_sides_and_forfeits(store: Store) -> None:
     assert (a.score_first, a.score_second) == (0.75, 0.5)
     assert (b.crash, b.other, a.time, a.illegal, b.time) == (1, 1, 1, 0, 0)
     assert a.draw_ratio == 0.25
-    assert widest_error([table]) == max(a.error, b.error)
+    assert [a.error, b.error] == pytest.approx([widest_error([table])] * 2)
 
 
 def test_twins_stand_beside_each_other(store: Store) -> None:
@@ -167,7 +198,8 @@ def test_before_the_first_match_nothing_is_known(store: Store) -> None:
     rows = [row for table in tables for row in table.rows]
     assert {row.name for row in rows} == {"a", "b", "c"}
     assert all(row.score is row.draw_ratio is row.score_first is None for row in rows)
-    assert widest_error([]) == float("inf")
+    assert all(row.error is row.elo_low is row.elo_high is None for row in rows)
+    assert widest_error(tables) == widest_error([]) == float("inf")
 
 
 def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
@@ -181,16 +213,91 @@ def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
     )
     twins = add_cup(store, "a", "a/a_2")
     store.save([twins.match(1), twins.void(2)])
-    where = MatchFilter(rated_only=False)
-    board = Leaderboard(store.tallies(MatchFilter()), store.bots(), GAME, POOL)
-    (table,) = board.resampled_tables(store, where, 60)
+
+    def rated(where: MatchFilter, anchor: tuple[str, float] | None = None) -> Table:
+        book = Book(where)
+        book.update(store)
+        board = Leaderboard(store.tallies(where), store.bots(), GAME, POOL, book)
+        (table,) = board.tables(anchor, num_samples=60)
+        return table
+
+    table = rated(MatchFilter())
     for row in table.rows:
         assert row.bootstrap_low is not None
         assert row.bootstrap_high is not None
         assert row.bootstrap_low <= row.elo <= row.bootstrap_high
-    half = MatchFilter(bot="a", vs="b")
-    (narrow,) = board.resampled_tables(store, half, 60)
-    assert [row.bootstrap_low for row in narrow.rows] != [row.bootstrap_low for row in table.rows]
-    (anchored,) = board.resampled_tables(store, where, 20, ("a:playouts=100", 1000.0))
+    narrow = rated(MatchFilter(bot="a", vs="b"))
+    assert {row.name for row in narrow.rows} == {"a:playouts=100", "b:playouts=100"}
+    anchored = rated(MatchFilter(), ("a:playouts=100", 1000.0))
     fixed = next(row for row in anchored.rows if row.name == "a:playouts=100")
-    assert (fixed.bootstrap_low, fixed.elo, fixed.bootstrap_high) == (1000.0, 1000.0, 1000.0)
+    assert (fixed.bootstrap_low, fixed.elo, fixed.bootstrap_high) == pytest.approx((1000.0, 1000.0, 1000.0))
+
+
+@pytest.mark.parametrize("outcomes", ["mixed", "swept"])
+def test_match_line_table_and_crosstable_give_one_number(store: Store, outcomes: str) -> None:
+    cup = add_cup(store, "a", "b", num=60)
+    rng = np.random.default_rng(3)
+    book = Book(MatchFilter(tournament=cup.record.name))
+    for start in (1, 25, 41):
+        played = [
+            cup.match(
+                number,
+                outcome=str(rng.choice(["first", "second", "draw"]))
+                if outcomes == "mixed"
+                else ("second", "first")[number % 2],
+                actions=(number % 24 // 2 % 7, number % 3, 3, 3),
+                match_hash=digest(str(number)),
+            )
+            for number in range(start, min(start + 24, 61) if start != 25 else 41)
+        ]
+        store.save(played)
+        assert standings(store, cup.record, book=book) == standings(store, cup.record), "read in parts"
+    met = count_match(store, cup.record)
+    (table,) = standings(store, cup.record)
+    cell = crosstable(store, cup.record, ["a", "b"]).cells[0][1]
+    rows = {row.name: row for row in table.rows}
+    assert rows["a"].elo - rows["b"].elo == pytest.approx(met.gap.elo, rel=1e-9)
+    assert widest_error([table]) * 2 == pytest.approx(met.gap.error, rel=1e-9)
+    first = table.rows[0]
+    gap = met.gap if first.name == "a" else met.gap.reversed()
+    assert first.los == pytest.approx(gap.los)
+    assert first.expected_score == pytest.approx(gap.score[0])
+    assert (cell.elo, cell.error, cell.los) == pytest.approx((met.gap.elo, met.gap.error, met.gap.los))
+    assert (cell.elo_low is None) == (met.gap.low == -np.inf)
+    assert (cell.elo_high is None) == (met.gap.high == np.inf) == (outcomes == "swept" and first.name == "a")
+    assert cell.pairs == met.counts.num_pairs == first.pairs
+    back = crosstable(store, cup.record, ["a", "b"]).cells[1][0]
+    assert (back.wins, back.losses, back.moving_first) == (cell.losses, cell.wins, _turned(met))
+
+
+def _turned(met: HeadToHead) -> tuple[int, int, int]:
+    wins, draws, losses = met.counts.moving_second
+    return losses, draws, wins
+
+
+def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderboard(store: Store) -> None:
+    boards: list[list[Table]] = []
+    for _ in range(3):
+        cup = add_cup(store, "a", "b", num=24)
+        store.save(
+            [
+                cup.match(
+                    number,
+                    outcome=("first", "first", "draw", "second")[number % 4],
+                    actions=((number - 1) // 2 % 7, (number - 1) // 14, number % 2, 3),
+                    match_hash=digest(f"{number}"),
+                )
+                for number in range(1, 25)
+            ]
+        )
+        book = Book(MatchFilter())
+        book.update(store)
+        boards.append(Leaderboard(store.tallies(MatchFilter()), store.bots(), GAME, POOL, book).tables())
+    for (table,) in boards[1:]:
+        ((once,),) = ([first] for first in boards[0])
+        for row, expected in zip(table.rows, once.rows, strict=True):
+            assert (row.elo, row.error, row.los) == pytest.approx(
+                (expected.elo, expected.error, expected.los)
+            )
+            assert row.different_pairs == expected.pairs == 12
+    assert boards[2][0].rows[0].pairs == 36

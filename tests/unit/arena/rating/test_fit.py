@@ -1,169 +1,340 @@
+"""The estimator against the same by other means, and what must leave it as it is."""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
-import choix
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
 
-from arena.errors import ConfigError
-from arena.rating import dense, few
-from arena.rating.dense import maximise
-from arena.rating.fit import fit
-from arena.rating.likelihood import FloatArray, Posterior, arrays_of
-from arena.rating.model import LOGITS_PER_ELO, PairResult, Prior, count
+from arena.errors import ArenaError, ConfigError
+from arena.rating import newton
+from arena.rating.fit import fit, head_to_head
+from arena.rating.model import LOGITS_PER_ELO
+from arena.rating.pairs import expected_score
+from arena.rating.sums import Matches, Played, encounters
+from rated import pairs, rate, repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from arena.rating.ratings import Ratings
+    from arena.rating.sums import FloatArray
 
-    Simulate = Callable[[FloatArray, int, int], list[PairResult]]
-
-BRADLEY_TERRY = Prior(games=1e-6, advantage_sd=1e-5, log_draw_mean=-40, log_draw_sd=1e-5)
-
-
-def test_without_draws_advantage_and_prior_it_is_bradley_terry() -> None:
-    rng = np.random.default_rng(11)
-    wins = rng.integers(1, 40, (8, 8)) * (1 - np.eye(8, dtype=np.int64))
-    oracle = choix.ilsr_pairwise_dense(wins.astype(np.float64), tol=1e-13, max_iter=1000)
-    results = [PairResult(i, j, float(wins[i, j]), 0, 0) for i in range(8) for j in range(8) if i != j]
-    ratings = fit(results, 8, prior=BRADLEY_TERRY)
-    assert np.array(ratings.elo) - 1500 == pytest.approx((oracle - oracle.mean()) / LOGITS_PER_ELO, abs=0.01)
+POINTS = (0.0, 0.5, 1.0)
+solver: Any = optimize
 
 
-@pytest.mark.parametrize("first_wins", [True, False])
-def test_bradley_terry_does_not_ask_who_moved_first(first_wins: bool) -> None:  # noqa: FBT001 (a parameter)
-    data = [(0, 1)] * 5 + [(1, 0)] * 2 + [(1, 2)] * 7 + [(2, 1)] * 4 + [(2, 0)] * 3 + [(0, 2)] * 6
-    oracle = choix.opt_pairwise(3, data, alpha=1e-9, tol=1e-12)
-    results = [PairResult(w, v, 1, 0, 0) if first_wins else PairResult(v, w, 0, 0, 1) for w, v in data]
-    ratings = fit(results, 3, prior=BRADLEY_TERRY)
-    assert np.array(ratings.elo) - 1500 == pytest.approx((oracle - oracle.mean()) / LOGITS_PER_ELO, abs=0.01)
+def _field(
+    num_bots: int, num_pairs: int, seed: int, *, spread: float = 0.8, openings: int | None = None
+) -> list[Played]:
+    """Give a round robin with draws."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0, spread, num_bots)
+    found: list[Played] = []
+    for i, j in combinations(range(num_bots), 2):
+        mean = 1 / (1 + math.exp(strength[j] - strength[i]))
+        law = [0.8 * (1 - mean), 0.2, 0.8 * mean]
+        results = rng.choice(POINTS, size=(num_pairs, 2), p=law).tolist()
+        found += pairs(i, j, results, openings=openings)
+    return found
 
 
-def test_many_matches_give_the_parameters_back(simulate: Simulate) -> None:
-    strength = np.array([-300.0, -100.0, 0.0, 150.0, 250.0])
-    ratings = fit(simulate(strength, 200_000, 1), 5)
-    assert np.array(ratings.elo) - 1500 == pytest.approx(strength, abs=2)
-    assert ratings.advantage == pytest.approx(40, abs=1)
-    assert ratings.draw == pytest.approx(np.exp(-1), abs=0.01)
+def _log_score(point: FloatArray, ratings: Ratings) -> FloatArray:
+    """Give the log-likelihood of every encounter of complete pairs, `[encounters]`."""
+    sums = ratings.encounters.cluster_sums()
+    gap = point[ratings.encounters.low] - point[ratings.encounters.high]
+    return sums.s * -np.logaddexp(0, -gap) + (sums.m - sums.s) * -np.logaddexp(0, gap)
 
 
-def test_the_gradient_vanishes_at_the_fit(simulate: Simulate) -> None:
-    posterior = Posterior(arrays_of(count(simulate(np.linspace(-400, 400, 6), 30, 2), 6)), 6, Prior())
-    point = maximise(posterior)
-    assert np.abs(posterior.derivatives(point)[0]).max() < 1e-9
-    assert maximise(posterior, point) == pytest.approx(point, abs=1e-9)
+@pytest.mark.parametrize(
+    "results",
+    [[(1, 1)] * 20, [(1, 0), (0.5, 0.5), (1, 0.5)] * 5, [(0, 0), (0.5, 0)], [(1, 1)] * 30 + [(0, 1)]],
+    ids=["sweep", "close", "short", "nearly a sweep"],
+)
+def test_two_bots_maximise_the_likelihood_times_jeffreys_prior(results: list[tuple[float, float]]) -> None:
+    ratings = rate(pairs(0, 1, results), 2)
+    (phi,) = ratings.solution.phi.tolist()
+    points, matches = sum(map(sum, results)), 2 * len(results)
+
+    def penalised(gap: float) -> float:
+        mean = 1 / (1 + math.exp(-gap))
+        information = matches * mean * (1 - mean)
+        return -(
+            points * math.log(mean)
+            + (matches - points) * math.log(1 - mean)
+            + phi / 2 * math.log(information)
+        )
+
+    best = solver.minimize_scalar(penalised, bounds=(-15, 15), method="bounded", options={"xatol": 1e-10}).x
+    assert ratings.gap(0, 1).elo * LOGITS_PER_ELO == pytest.approx(best, abs=1e-6)
 
 
-def test_the_prior_is_a_virtual_win_and_loss_against_the_origin() -> None:
-    # Bots at +x and -x after one win: it pulls with sigmoid(-2x), the virtual matches with tanh(x / 2).
-    results = [PairResult(0, 1, 0.5, 0, 0), PairResult(1, 0, 0, 0, 0.5)]
-    x = fit(results, 2, prior=Prior(log_draw_mean=-40, log_draw_sd=1e-6)).strength[0] * LOGITS_PER_ELO
-    assert np.tanh(x / 2) == pytest.approx(1 / (1 + np.exp(2 * x)), abs=1e-9)
+def test_a_field_maximises_the_likelihood_with_phi_times_leverage_virtual_matches() -> None:
+    ratings = rate(_field(6, 5, 1), 6)
+    low, high = ratings.encounters.low, ratings.encounters.high
+    solution = ratings.solution
+    strength = solution.strength[0]
+    contrast = np.eye(6)[low] - np.eye(6)[high]
+    mean = 1 / (1 + np.exp(-(contrast @ strength)))
+    information = ratings.encounters.cluster_sums().m * mean * (1 - mean)
+    pinv: Any = np.linalg.pinv
+    inverse: FloatArray = pinv(contrast.T @ (information[:, None] * contrast))
+    leverage = information * np.einsum("ei,ij,ej->e", contrast, inverse, contrast)
+    assert leverage.sum() == pytest.approx(5), "bots - 1: nothing pulls to an origin"
+    virtual = solution.phi * leverage
+
+    def penalised(free: FloatArray) -> float:
+        point = np.append(free, -free.sum())
+        gap = contrast @ point
+        prior = virtual / 2 * (-np.logaddexp(0, -gap) - np.logaddexp(0, gap))
+        return -float((_log_score(point, ratings) + prior).sum())
+
+    found = solver.minimize(penalised, np.zeros(5), method="BFGS", options={"gtol": 1e-9}).x
+    assert np.append(found, -found.sum()) == pytest.approx(strength, abs=1e-6)
+    meat = contrast.T @ ((solution.phi * information)[:, None] * contrast)
+    assert solution.covariance[0] == pytest.approx(inverse @ meat @ inverse, abs=1e-9)
 
 
-def _equal(one: Ratings, two: Ratings) -> None:
-    for name in ("elo", "error", "strength", "covariance", "table", "strong", "num_matches"):
-        found, expected = np.array(getattr(one, name)), np.array(getattr(two, name))
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-6), name
-    assert one.advantage == pytest.approx(two.advantage, abs=1e-6)
-    assert one.log_draw_error == pytest.approx(two.log_draw_error, abs=1e-6)
+@pytest.mark.parametrize("openings", [None, 3, 9], ids=["own openings", "few openings", "shared openings"])
+def test_the_design_effect_is_that_of_the_clusters(openings: int | None) -> None:
+    matches = _field(4, 18, 2, openings=openings)
+    ratings = rate(matches, 4)
+    solution = ratings.solution
+    strength, inverse = solution.strength[0], solution.inverse[0]
+    sums: dict[str, list[tuple[float, float]]] = {"pairs": [], "clusters": []}
+    for i, j in combinations(range(4), 2):
+        own = [match for match in matches if {match.first, match.second} == {i, j}]
+        mean = 1 / (1 + math.exp(strength[j] - strength[i]))
+        leverage = len(own) * mean * (1 - mean) * (inverse[i, i] + inverse[j, j] - 2 * inverse[i, j])
+        for name, key in (("pairs", "pair"), ("clusters", "opening" if openings == 9 else "pair")):
+            by_key: dict[object, list[float]] = {}
+            for match in own:
+                points = match.points if match.first == i else 1 - match.points
+                by_key.setdefault(getattr(match, key), []).append(points - mean)
+            squares = sum(sum(cluster) ** 2 for cluster in by_key.values()) / (len(own) * mean * (1 - mean))
+            informative = len(by_key) * 4 * mean * (1 - mean)
+            sums[name].append((informative * squares, informative * (1 - leverage / len(by_key))))
+    of_pairs = (sum(one for one, _ in sums["pairs"]) + 4) / (sum(other for _, other in sums["pairs"]) + 4)
+    total = [sum(values) for values in zip(*sums["clusters"], strict=True)]
+    of_field = (total[0] + 4 * of_pairs) / (total[1] + 4)
+    expected = [(one + 8 * of_field) / (other + 8) for one, other in sums["clusters"]]
+    assert solution.phi == pytest.approx(expected, abs=1e-9)
 
 
-def test_neither_order_nor_splitting_of_results_matters(simulate: Simulate) -> None:
-    results = simulate(np.linspace(-200, 200, 5), 10, 3)
-    halves = [PairResult(r.first, r.second, r.wins / 2, r.draws / 2, r.losses / 2) for r in results]
-    _equal(fit(results, 5), fit(halves[::-1] + halves, 5))
+def test_many_encounters_alone_are_each_a_field_of_two() -> None:
+    matches = _field(5, 4, 3) + pairs(0, 5, [(1, 1)] * 3) + [Played(1, 5, 0.5, "single", 0, 0)]
+    found = encounters(Matches(matches))
+    for gap, i, j in zip(head_to_head(found), found.low.tolist(), found.high.tolist(), strict=True):
+        own = [match for match in matches if {match.first, match.second} == {i, j}]
+        seats: list[Played] = [
+            match._replace(first=int(match.first == j), second=int(match.second == j)) for match in own
+        ]
+        alone = rate(seats, 2).gap(0, 1)
+        for name in ("elo", "error", "low", "high", "los"):
+            assert getattr(gap, name) == pytest.approx(getattr(alone, name), rel=1e-9), name
 
 
-def test_a_permutation_of_bots_permutes_the_ratings(simulate: Simulate) -> None:
-    results, order = simulate(np.linspace(-200, 200, 5), 10, 4), np.array([3, 0, 4, 1, 2])
+def _equal(one: Ratings, two: Ratings, tolerance: float = 1e-9) -> None:
+    for name in ("elo", "error"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=tolerance), name
+    bots = range(len(one.names))
+    for gap, other in zip(one.gaps([(0, i) for i in bots]), two.gaps([(0, i) for i in bots]), strict=True):
+        assert (gap.los, gap.elo) == pytest.approx((other.los, other.elo), rel=tolerance, abs=1e-7)
+
+
+def test_neither_order_nor_tournaments_nor_seats_matter() -> None:
+    matches = _field(5, 12, 4, openings=6)
+    expected = rate(matches, 5)
+    rng = np.random.default_rng(5)
+    order: list[int] = rng.permutation(len(matches)).tolist()
+    _equal(rate([matches[place] for place in order], 5), expected)
+    split = [match._replace(pair=(index // 30, match.pair)) for index, match in enumerate(matches)]
+    _equal(rate(split, 5), expected)
+    seats = np.array([3, 0, 4, 1, 2])
     moved = [
-        PairResult(int(order[r.first]), int(order[r.second]), r.wins, r.draws, r.losses) for r in results
+        match._replace(first=int(seats[match.first]), second=int(seats[match.second])) for match in matches
     ]
-    one, two = fit(results, 5), fit(moved, 5)
-    assert np.array(two.elo)[order] == pytest.approx(one.elo)
-    assert np.array(two.error)[order] == pytest.approx(one.error)
+    found = rate(moved, 5)
+    assert np.array(found.elo)[seats] == pytest.approx(expected.elo, rel=1e-9)
+    assert np.array(found.error)[seats] == pytest.approx(expected.error, rel=1e-9)
 
 
-def test_an_anchor_shifts_its_table_and_leaves_gaps(simulate: Simulate) -> None:
-    results = simulate(np.linspace(-200, 200, 4), 10, 5)
-    plain, anchored = fit(results, 5), fit(results, 5, anchor=(2, 1200.0))
+@pytest.mark.parametrize("times", [2, 4, 10])
+@pytest.mark.parametrize("num", [6, 25])
+def test_a_repeated_tournament_of_deterministic_bots_counts_once(times: int, num: int) -> None:
+    rng = np.random.default_rng(6)
+    results: dict[tuple[int, int], list[tuple[float, float]]] = {
+        met: rng.choice(POINTS, size=(num, 2)).tolist() for met in combinations(range(3), 2)
+    }
+
+    def stored(times: int) -> Ratings:
+        played = [
+            repeated(*met, rows, event=event) for event in range(times) for met, rows in results.items()
+        ]
+        return rate([match for one in played for match in one], 3)
+
+    once, again = stored(1), stored(times)
+    _equal(once, again, 1e-6)
+    gap, same = once.gap(0, 1), again.gap(0, 1)
+    assert (same.low, same.high, same.error) == pytest.approx((gap.low, gap.high, gap.error), rel=1e-6)
+    assert sum(again.num_counted) == 2 * 3 * num
+
+
+def test_stochastic_bots_whose_short_games_are_often_equal_are_not_copies() -> None:
+    rng = np.random.default_rng(7)
+    results = rng.choice(POINTS, size=(400, 2), p=(0.3, 0.3, 0.4)).tolist()
+    matches = [match._replace(moves=match.points) for match in pairs(0, 1, results, openings=25)]
+    ratings = rate(matches, 2)
+    assert ratings.num_counted == (400, 400)
+    assert ratings.gap(0, 1).error < 30
+
+
+@pytest.mark.parametrize("draws", [0.05, 0.2, 0.4, 0.6])
+def test_a_gap_of_400_is_a_score_of_ten_elevenths_at_any_draw_rate(draws: float) -> None:
+    num = 22_000
+    share = 10 / 11
+    drawn = round(num * draws * (1 - share) * 2)
+    lost = round(num * (1 - share) - drawn / 2)
+    results = [0.5] * drawn + [0.0] * lost + [1.0] * (num - drawn - lost)
+    gap = rate(pairs(0, 1, zip(results[::2], results[1::2], strict=True)), 2).gap(0, 1)
+    assert gap.elo == pytest.approx(400, abs=0.3)
+    assert gap.score[0] == pytest.approx(0.909, abs=0.0005)
+    assert expected_score(-math.inf) == 0.0
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(POINTS), st.sampled_from(POINTS)), min_size=1, max_size=12),
+    st.lists(st.tuples(st.sampled_from(POINTS), st.sampled_from(POINTS)), max_size=6),
+)
+def test_los_is_above_the_quantile_exactly_when_0_lies_outside(
+    one: list[tuple[float, float]], other: list[tuple[float, float]]
+) -> None:
+    for ratings in (rate(pairs(0, 1, one), 2), rate(pairs(0, 1, one) + pairs(1, 2, [*other, (0.5, 1)]), 3)):
+        gap = ratings.gap(0, 1)
+        assert (gap.los > 0.975) == (gap.low > 0)
+        assert (gap.los < 0.025) == (gap.high < 0)
+        assert gap.low < gap.elo < gap.high
+        back = ratings.gap(1, 0)
+        assert (back.low, back.high) == pytest.approx((-gap.high, -gap.low), abs=1e-3)
+        assert back.los == pytest.approx(1 - gap.los, abs=1e-6)
+
+
+def test_an_unbeaten_bot_has_no_upper_end() -> None:
+    ratings = rate(pairs(0, 1, [(1, 1)] * 20) + pairs(1, 2, [(1, 0)] * 10), 3)
+    gap = ratings.gap(0, 2)
+    assert gap.high == math.inf
+    assert 200 < gap.low < gap.elo < 2000
+    assert not gap.is_bounded
+    assert gap.is_separated
+    assert ratings.rests_on_prior == (True, False, False)
+    assert ratings.open_sides == ((False, True), (False, False), (False, False))
+    assert ratings.gap(1, 2).is_bounded
+    swept = rate(pairs(0, 1, [(1, 1)] * 20), 2)
+    assert swept.open_sides == ((False, True), (True, False))
+    assert swept.gap(1, 0).low == -math.inf
+
+
+def test_the_ends_of_a_gap_are_those_of_the_refitted_field() -> None:
+    """The rest of the field is refitted at each end by another method."""
+    ratings = rate(_field(4, 2, 8, spread=1.5), 4)
+    gap = ratings.gap(0, 3)
+    contrast = np.array([1.0, 0, 0, -1.0])
+    free = np.linalg.svd(contrast[None, :])[2][1:]
+
+    def fall(start: FloatArray, directions: FloatArray) -> float:
+        """Give the least negative log-likelihood within reach of `start`."""
+
+        def negative(step: FloatArray) -> float:
+            point = start + step @ directions
+            gaps = point[ratings.encounters.low] - point[ratings.encounters.high]
+            prior = ratings.solution.virtual / 2 * (-np.logaddexp(0, -gaps) - np.logaddexp(0, gaps))
+            return -float((_log_score(point, ratings) + prior).sum())
+
+        return float(solver.minimize(negative, np.zeros(len(directions)), method="BFGS").fun)
+
+    robust = float(contrast @ ratings.solution.covariance[0] @ contrast)
+    plain = float(contrast @ ratings.solution.inverse[0][:4, :4] @ contrast)
+    best = fall(np.zeros(4), np.eye(4))
+    starts = [contrast * end * LOGITS_PER_ELO / 2 for end in (gap.low, gap.high)]
+    falls = [2 * (fall(start, free) - best) * plain / robust for start in starts]
+    quantile = gap.error / math.sqrt(robust) * LOGITS_PER_ELO
+    assert falls == pytest.approx([quantile**2] * 2, rel=1e-4)
+
+
+def test_singles_are_freed_of_the_first_players_advantage() -> None:
+    rng = np.random.default_rng(9)
+    # Equal bots, and the first player takes 70 %; bot 0 moves first in all single matches.
+    results = [
+        (float(one), 1 - float(other)) for one, other in rng.choice(2, size=(200, 2), p=(0.3, 0.7)).tolist()
+    ]
+    singles = [Played(0, 1, float(rng.random() < 0.7), ("single", n), n, n) for n in range(100)]
+    ratings = rate(pairs(0, 1, results) + singles, 2)
+    assert ratings.advantage == pytest.approx(147, abs=40)
+    gap = ratings.gap(0, 1)
+    assert abs(gap.elo) < gap.error
+    assert rate(singles, 2).gap(0, 1).error > 2 * gap.error, "without pairs strength and advantage are one"
+
+
+def test_a_fitted_advantage_stays_within_its_bound() -> None:
+    singles = [
+        Played(*seats, 1.0, ("single", n, seats), n, (n, seats))
+        for n in range(400)
+        for seats in ((0, 1), (1, 0))
+    ]
+    ratings = rate(singles, 2)
+    assert ratings.advantage == pytest.approx(400)
+    assert ratings.gap(0, 1).elo == pytest.approx(0, abs=1e-6)
+
+
+def test_an_anchor_shifts_its_table_and_leaves_gaps() -> None:
+    matches = _field(4, 10, 10)
+    plain, anchored = rate(matches, 5), rate(matches, 5, anchor=(2, 1200.0))
     assert (anchored.elo[2], anchored.error[2]) == (1200.0, 0.0)
     assert np.diff(anchored.elo[:4]) == pytest.approx(np.diff(plain.elo[:4]))
     assert anchored.error[0] == pytest.approx(plain.gap(0, 2).error)
-    assert (anchored.elo[4], anchored.error[4]) == pytest.approx((plain.elo[4], plain.error[4]))
-    assert fit(results, 5, anchor=(2, 1300.0)).elo[:4] == pytest.approx(
-        [elo + 100 for elo in anchored.elo[:4]]
+    assert anchored.elo[4] == 1500
+    assert anchored.error[4] == math.inf
+
+
+def test_tables_and_their_order() -> None:
+    matches = pairs(1, 0, [(1, 0.5)]) + pairs(4, 3, [(1, 0.5)] * 20) + pairs(3, 2, [(0.5, 0.5)] * 20)
+    ratings = rate(matches, 6)
+    assert ratings.table == (0, 0, 1, 1, 1, 2)
+    assert [np.mean([ratings.elo[bot] for bot in bots]) for bots in ratings.ranking()] == pytest.approx(
+        [1500] * 3
     )
-
-
-def test_the_mean_of_each_table_is_1500(simulate: Simulate) -> None:
-    one = simulate(np.linspace(-200, 300, 4), 10, 6)
-    other = [PairResult(r.first + 4, r.second + 4, r.wins, r.draws, r.losses) for r in one]
-    ratings = fit(one + other, 9)
-    assert ratings.table == (0, 0, 0, 0, 1, 1, 1, 1, 2)
-    assert np.mean(ratings.elo[:4]) == pytest.approx(1500)
-    assert ratings.elo[4:8] == pytest.approx(ratings.elo[:4])
-    assert ratings.elo[8] == 1500
-    assert ratings.error[8] == pytest.approx(1.96 * 2**0.5 / LOGITS_PER_ELO, rel=1e-4)
-
-
-def test_names_are_kept_and_made_up_for_a_number() -> None:
-    assert fit([], ["a", "b"]).names == ("a", "b")
-    assert fit([], 2).names == ("0", "1")
-    assert fit([], []).elo == ()
+    assert ratings.ranking()[0][0] == 4
+    assert ratings.ranking()[1:] == ((1, 0), (5,))
+    with pytest.raises(ConfigError, match="connects 0 and 2"):
+        ratings.gap(0, 2)
+    assert ratings.gap(1, 1).elo == 0
+    assert fit(encounters(Matches()), ["z", "y"]).ranking() == ((0,), (1,))
 
 
 @pytest.mark.parametrize("bot", [-1, 2])
-def test_the_anchor_must_be_a_bot(bot: int) -> None:
-    with pytest.raises(ConfigError, match="anchor"):
-        fit([], 2, anchor=(bot, 1200.0))
+def test_bots_and_anchors_outside_the_field_are_refused(bot: int) -> None:
+    with pytest.raises(ConfigError, match="the anchor is bot"):
+        fit(encounters(Matches()), 2, anchor=(bot, 1200.0))
+    with pytest.raises(ConfigError, match="outside 0 … 1"):
+        rate([Played(0, bot, 1.0, 0, 0, 0)], 2)
 
 
-amount = st.one_of(st.just(0.0), st.floats(0, 1e7), st.integers(0, 3))
-seats = st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda pair: pair[0] != pair[1])
-
-
-@given(st.lists(st.tuples(seats, amount, amount, amount), max_size=8))
-def test_every_figure_is_always_finite(rows: list[tuple[tuple[int, int], float, float, float]]) -> None:
-    ratings = fit([PairResult(*pair, *counts) for pair, *counts in rows], 5)
-    for name in ("elo", "error", "covariance", "num_matches"):
-        assert np.isfinite(getattr(ratings, name)).all()
-    assert min(ratings.error) > 0
-    assert np.isfinite([ratings.advantage_error, ratings.log_draw_error, ratings.draw]).all()
-
-
-@pytest.mark.parametrize("wins", [1.0, 100.0, 1e6, 1e9, 1e12])
-def test_wins_only_and_draws_only_are_finite(wins: float) -> None:
-    ratings = fit([PairResult(0, 1, wins, 0, 0), PairResult(1, 2, 0, wins, 0)], 3)
+@pytest.mark.parametrize("num", [1, 1000, 100_000])
+def test_hopeless_gaps_are_finite(num: int) -> None:
+    swept = [(1.0, 1.0)] * num
+    ratings = rate(pairs(0, 1, swept) + pairs(1, 2, swept) + pairs(0, 3, [(1, 1)]), 4)
     assert np.isfinite(ratings.elo).all()
-    assert ratings.elo[0] > ratings.elo[1]
     assert np.isfinite(ratings.error).all()
+    assert ratings.elo[0] > ratings.elo[1] > ratings.elo[2]
 
 
-@pytest.mark.parametrize("num_bots", [2, 5, 17])
-def test_plain_numbers_and_arrays_find_the_same_maximum(simulate: Simulate, num_bots: int) -> None:
-    rows = count(simulate(np.linspace(-500, 300, num_bots), 7, num_bots), num_bots)
-    plain, arrays = few.maximum(rows, num_bots, Prior()), dense.maximum(rows, num_bots, Prior())
-    assert plain.point == pytest.approx(arrays.point, abs=1e-7)
-    assert np.array(plain.covariance) == pytest.approx(np.array(arrays.covariance), rel=1e-6, abs=1e-8)
-
-
-@given(st.lists(st.tuples(seats, amount, amount, amount), max_size=8))
-def test_they_do_so_for_whatever_results(rows: list[tuple[tuple[int, int], float, float, float]]) -> None:
-    counted = count([PairResult(*pair, *counts) for pair, *counts in rows], 5)
-    plain, arrays = few.maximum(counted, 5, Prior()), dense.maximum(counted, 5, Prior())
-    errors = np.sqrt(np.diag(np.array(arrays.covariance)))
-    assert np.abs(np.array(plain.point) - np.array(arrays.point)).max() < 1e-3 * errors.max()
-    assert np.sqrt(np.diag(np.array(plain.covariance))) == pytest.approx(errors, rel=1e-3)
-
-
-def test_a_field_is_rated_alike_on_either_side_of_the_bound(simulate: Simulate) -> None:
-    results = simulate(np.linspace(-300, 300, 24), 20, 7)
-    few_bots, many = fit(results, 24), fit(results, 25)
-    assert many.elo[:24] == pytest.approx(few_bots.elo, abs=1e-6)
-    assert many.error[:24] == pytest.approx(few_bots.error, abs=1e-6)
+def test_a_fit_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newton, "MAX_STEPS", 2)
+    with pytest.raises(
+        ArenaError, match="do not converge in 2 steps; the widest gap is that of bots 0 and 1"
+    ):
+        rate(pairs(0, 1, [(1, 1)] * 9), 2)

@@ -1,20 +1,34 @@
+"""Lines that other programs parse, and what they say where results bound nothing."""
+
 from __future__ import annotations
 
-from arena.rating.encounter import EncounterCounts
-from arena.rating.lines import encounter_lines, ptnml_line, side_lines, verdict_line
+import math
 
-EXAMPLE = EncounterCounts(
-    wins=19, draws=8, losses=13, ptnml=(1, 2, 10, 4, 3), num_unique=40, num_unique_pairs=20
-)
+import pytest
+
+from arena.rating.encounter import EncounterCounts, HeadToHead, counts_of, say_pairs
+from arena.rating.fit import head_to_head
+from arena.rating.lines import encounter_lines, ptnml_line, say_gap, side_lines, verdict_line
+from arena.rating.model import look_level
+from arena.rating.ratings import NO_MATCH, Gap
+from arena.rating.sums import Matches, Played, encounters
+from rated import pairs, repeated
+
+WORST_FIRST = [(0, 0), *[(0, 0.5)] * 2, *[(0.5, 0.5)] * 8, *[(1, 0)] * 2, *[(1, 0.5)] * 4, *[(1, 1)] * 3]
+
+
+def _met(matches: list[Played]) -> HeadToHead:
+    found = encounters(Matches(matches))
+    return HeadToHead(counts_of(found, 0), head_to_head(found)[0])
 
 
 def test_the_example_of_the_conventions_byte_by_byte() -> None:
-    assert encounter_lines("A", "B", EXAMPLE) == [
-        "Score of A vs B: 19 - 13 - 8  [0.575] 40",
-        "Elo difference: 46.6 +/- 78.7, LOS: 88.3 %, DrawRatio: 20.0 %",
+    assert encounter_lines("A", "B", _met(pairs(0, 1, WORST_FIRST))) == [
+        "Score of A vs B: 12 - 6 - 22  [0.575] 40",
+        "Elo difference: 51.8 +/- 84.9, LOS: 89.3 %, DrawRatio: 55.0 %",
         "Ptnml(0-2): [1, 2, 10, 4, 3], nElo: 61.7 +/- 101.5, PairsRatio: 2.33, DrawnPairs: 50.0 %",
-        "Unique: 40 of 40 games, 20 of 20 pairs",
-        "A and B are not separated: A - B = 47 Elo (95 %: -31 to 127)",
+        "Evidence: 20 of 20 pairs",
+        "A and B are not separated: A - B = 52 Elo (95 %: -32 to 138)",
     ]
 
 
@@ -27,27 +41,71 @@ def test_each_side_has_its_line() -> None:
     assert side_lines("A", EncounterCounts()) == []
 
 
-def test_without_pairs_and_without_matches() -> None:
-    assert encounter_lines("A", "B", EncounterCounts()) == [
+def test_without_matches_nothing_is_known() -> None:
+    assert encounter_lines("A", "B", HeadToHead(EncounterCounts(), NO_MATCH)) == [
         "Score of A vs B: 0 - 0 - 0  [-] 0",
-        "Elo difference: 0.0 +/- 927.4, LOS: 50.0 %, DrawRatio: -",
-        "Unique: 0 of 0 games, 0 of 0 pairs",
-        "A and B are not separated: A - B = 0 Elo (95 %: -927 to 927)",
+        "Elo difference: 0.0 +/- -, LOS: 50.0 %, DrawRatio: -",
+        "Evidence: 0 of 0 pairs",
+        "A and B are not separated: A - B = unknown",
     ]
 
 
 def test_the_stronger_bot_is_named_first() -> None:
-    counts = EncounterCounts(wins=60, losses=40, ptnml=(0, 0, 40, 0, 10), num_unique=100, num_unique_pairs=50)
-    line = verdict_line("A", "B", counts)
-    assert line.startswith("A is stronger than B by 67 Elo (95 %: ")
-    mirror = EncounterCounts(wins=40, losses=60, ptnml=(10, 0, 40, 0, 0), num_unique=100, num_unique_pairs=50)
-    assert verdict_line("B", "A", mirror) == line
+    results = [(1, 1)] * 12 + [(1, 0)] * 40
+    line = verdict_line("A", "B", _met(pairs(0, 1, results)).gap)
+    assert line.startswith("A is stronger than B by 8")
+    mirror = _met(pairs(0, 1, [(1 - one, 1 - other) for one, other in results]))
+    assert verdict_line("B", "A", mirror.gap) == line
 
 
-def test_no_lost_pair_has_no_ratio_and_zero_has_no_sign() -> None:
-    counts = EncounterCounts(wins=2, ptnml=(0, 0, 0, 0, 1), num_unique=2, num_unique_pairs=1)
-    assert "PairsRatio: -, DrawnPairs: 0.0 %" in ptnml_line(counts)
-    hair = EncounterCounts(
-        wins=10**6, losses=10**6 + 1, ptnml=(1, 0, 10**6, 0, 0), num_unique=2 * 10**6, num_unique_pairs=10**6
+def test_an_unbeaten_bot_is_at_least_so_strong() -> None:
+    met = _met(pairs(0, 1, [(1, 1)] * 20))
+    assert met.gap.high == math.inf
+    assert (
+        verdict_line("A", "B", met.gap) == f"A is stronger than B by at least {met.gap.low:+.0f} Elo (95 %)"
     )
-    assert not any("-0 " in line or "-0.0 " in line for line in encounter_lines("A", "B", hair))
+    assert say_gap(met.gap.reversed()) == f"at most {-met.gap.low:+.0f} Elo (95 %)"
+    assert "PairsRatio: -, DrawnPairs: 0.0 %" in ptnml_line(met.counts)
+
+
+def test_zero_has_no_sign() -> None:
+    met = _met(pairs(0, 1, [(0.5, 0.5)] * 500 + [(0, 0.5), (0.5, 1)]))
+    assert not any("-0 " in line or "-0.0 " in line for line in encounter_lines("A", "B", met))
+
+
+@pytest.mark.parametrize(
+    ("matches", "words"),
+    [
+        (pairs(0, 1, [(1, 0)] * 20, openings=3), "20 of 20 pairs, from 3 openings only"),
+        (
+            [match for event in range(4) for match in repeated(0, 1, [(1, 0)] * 50, event=event)],
+            "50 different pairs in 200; the other 150 repeat earlier ones and count once",
+        ),
+        ([*pairs(0, 1, [(1, 0)] * 9), Played(0, 1, 1.0, "x", 9, 9)], "9 of 9 pairs, 1 single match"),
+        ([Played(0, 1, 1.0, n, n, n) for n in range(9)], "9 single matches"),
+    ],
+    ids=["few openings", "copies", "a single", "only singles"],
+)
+def test_evidence_says_what_counts(matches: list[Played], words: str) -> None:
+    met = _met(matches)
+    assert met.counts.evidence == words
+    assert met.counts.is_mostly_repeated == ("different" in words)
+
+
+def test_one_pair_that_repeats_another() -> None:
+    assert say_pairs(1, 2) == "1 different pair in 2; the other one repeats an earlier one and counts once"
+
+
+def test_counts_are_those_of_the_lower_bot() -> None:
+    counts = _met(pairs(1, 0, [(1, 1), (1, 0.5), (0, 1)])).counts
+    assert (counts.wins, counts.draws, counts.losses) == (1, 1, 4)
+    assert (counts.moving_first, counts.moving_second) == ((0, 1, 2), (1, 0, 2))
+    assert counts.ptnml == (1, 1, 1, 0, 0)
+    assert (counts.num_unique, counts.num_openings) == (6, 3)
+
+
+def test_looks_at_results_that_grow_share_one_level() -> None:
+    assert look_level(1) == 0.05
+    assert sum(look_level(look) for look in range(2, 2000)) < 0.025
+    gap = Gap(40, 30, 3, 80, 0.99, look_level(3))
+    assert say_gap(gap) == "40 Elo (99.6 %: 3 to 80)"

@@ -1,73 +1,66 @@
-from __future__ import annotations
+"""Where one number per bot does not describe the results."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from arena.rating.fit import fit
 from arena.rating.misfit import cycles, residuals
-from arena.rating.model import PairResult
+from arena.rating.sums import Played
+from rated import pairs, rate
+from rating_designs import BY_NAME
+from rating_worlds import fields
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from arena.rating.likelihood import FloatArray
-
-    Simulate = Callable[[FloatArray, int, int], list[PairResult]]
-
-ROCK_PAPER_SCISSORS = [PairResult(i, j, 30, 0, 10) for i, j in ((0, 1), (1, 2), (2, 0))] + [
-    PairResult(j, i, 10, 0, 30) for i, j in ((0, 1), (1, 2), (2, 0))
+AROUND = ((0, 1), (1, 2), (2, 0))
+ROCK_PAPER_SCISSORS = [
+    match for met in AROUND for match in pairs(*met, [(1, 1)] * 20 + [(1, 0)] * 10 + [(0, 0)] * 5)
 ]
 
 
-def test_residuals_of_the_model_itself_are_standard_normal(simulate: Simulate) -> None:
-    results = simulate(np.linspace(-300, 300, 30), 20, 1)
-    found = np.array([residual.standardised for residual in residuals(results, fit(results, 30))])
-    assert len(found) == 30 * 29 / 2
+def test_residuals_of_the_model_itself_are_standard_normal() -> None:
+    ((_, ratings),) = fields(BY_NAME["40 bots, 1 pair"], 1, 3)
+    found = np.array([residual.standardised for residual in residuals(ratings)])
+    assert len(found) == 40 * 39 / 2
     assert abs(found.mean()) < 0.15
-    assert 0.85 < found.std() < 1.1
+    assert 0.85 < found.std() < 1.15
     assert np.all(np.diff(np.abs(found)) <= 0)
 
 
-def test_a_residual_adds_up_both_sides() -> None:
-    results = [PairResult(0, 1, 8, 2, 0), PairResult(1, 0, 1, 4, 5)]
-    ratings = fit(results, 2)
-    (residual,) = residuals(results, ratings)
-    assert (residual.i, residual.j, residual.num_matches, residual.score) == (0, 1, 20, 16)
-    expected = ratings.expected_score(0, 1)
-    assert residual.expected == pytest.approx(10 * expected.first + 10 * expected.second)
+def test_a_residual_adds_up_pairs_and_singles() -> None:
+    matches = [*pairs(0, 1, [(1, 0.5)] * 4 + [(0, 1)] * 4), Played(1, 0, 1.0, "single", 9, 9)]
+    ratings = rate(matches, 2)
+    (residual,) = residuals(ratings)
+    assert (residual.i, residual.j, residual.num_matches, residual.score) == (0, 1, 17, 10)
+    assert 8 < residual.expected < 12
     assert residual.standardised * (residual.score - residual.expected) >= 0
 
 
 def test_an_encounter_against_the_ratings_stands_out() -> None:
-    results = ROCK_PAPER_SCISSORS
-    ratings = fit(results, 3)
-    assert all(abs(residual.standardised) > 3 for residual in residuals(results, ratings))
+    ratings = rate(ROCK_PAPER_SCISSORS, 3)
+    assert ratings.elo == pytest.approx([1500] * 3)
+    found = residuals(ratings)
+    assert all(abs(residual.standardised) > 2 for residual in found)
+    assert found[0].score - found[0].expected == pytest.approx(15)
 
 
 def test_a_residual_at_a_hopeless_gap_is_finite() -> None:
-    results = [PairResult(i, i + 1, 1e6, 0, 0) for i in range(12)] + [PairResult(0, 12, 1, 0, 0)]
-    results += [PairResult(i + 1, i, 0, 0, 1e6) for i in range(12)]
-    ratings = fit(results, 13)
-    assert ratings.gap(0, 12).elo > 8000
-    assert all(np.isfinite(residual.standardised) for residual in residuals(results, ratings))
+    chain = [match for i in range(12) for match in pairs(i, i + 1, [(1, 1)] * 1000)]
+    ratings = rate([*chain, Played(0, 12, 1.0, "single", 0, 0)], 13)
+    assert ratings.elo[0] - ratings.elo[12] > 8000
+    assert all(np.isfinite(residual.standardised) for residual in residuals(ratings))
 
 
 def test_a_cycle_is_listed_once_from_its_lowest_bot() -> None:
-    ratings = fit(ROCK_PAPER_SCISSORS, 4)
-    assert cycles(ROCK_PAPER_SCISSORS, ratings) == ((0, 1, 2),)
-    backwards = [PairResult(r.first, r.second, r.losses, r.draws, r.wins) for r in ROCK_PAPER_SCISSORS]
-    assert cycles(backwards, fit(backwards, 4)) == ((0, 2, 1),)
-    assert cycles(ROCK_PAPER_SCISSORS, ratings, beats=8) == ()
-
-
-def test_an_order_has_no_cycle(simulate: Simulate) -> None:
-    results = simulate(np.linspace(-300, 300, 5), 200, 2)
-    assert cycles(results, fit(results, 5)) == ()
+    ratings = rate(ROCK_PAPER_SCISSORS, 4)
+    assert cycles(ratings) == ((0, 1, 2),)
+    backwards = [match._replace(points=1 - match.points) for match in ROCK_PAPER_SCISSORS]
+    assert cycles(rate(backwards, 4)) == ((0, 2, 1),)
+    assert cycles(ratings, beats=8) == ()
 
 
 def test_the_advantage_of_moving_first_is_no_victory() -> None:
-    around = [PairResult(i, j, 30, 0, 10) for i, j in ((0, 1), (1, 2), (2, 0))]
-    level = [PairResult(i, j, 3000, 0, 1000) for i, j in ((0, 3), (3, 0))]
-    assert cycles(around, fit(around + level, 4)) == ()
+    level = [
+        match for met in ((0, 3), (1, 3), (2, 3)) for match in pairs(*met, [(1, 0)] * 200 + [(0, 1)] * 60)
+    ]
+    around = [Played(i, j, float(n < 30), ("single", i, n), n, (i, n)) for i, j in AROUND for n in range(40)]
+    assert cycles(rate(level + around, 4)) == ()

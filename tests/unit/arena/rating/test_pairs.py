@@ -1,22 +1,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
 
 from arena.errors import ConfigError
 from arena.rating.pairs import (
     expected_elo,
     expected_score,
     moments,
+    normalized,
     normalized_elo,
     plain_interval,
-    statistics,
 )
 
 cells = st.one_of(
@@ -45,42 +43,18 @@ def test_elo_with_student_interval_is_that_of_openbench(
 def test_normalized_elo_of_the_fixture() -> None:
     trials = moments((50, 287, 610, 387, 73))
     assert normalized_elo(trials) == pytest.approx(28.19, abs=0.005)
-    error = statistics((50, 287, 610, 387, 73)).nelo_error
+    error = normalized((50, 287, 610, 387, 73))[1]
     assert error == pytest.approx(12.84 * math.sqrt(1407 / 1409.5), abs=0.005)
 
 
 def test_the_printed_example() -> None:
-    found = statistics((1, 2, 10, 4, 3))
-    assert (found.elo, found.elo_error) == pytest.approx((46.6, 78.7), abs=0.05)
-    assert (found.elo_low, found.elo_high) == pytest.approx((-31, 127), abs=0.5)
-    assert found.los == pytest.approx(0.883, abs=0.0005)
-    assert (found.nelo, found.nelo_error) == pytest.approx((61.7, 101.5), abs=0.05)
-    assert not found.is_separated
-
-
-def test_the_interval_is_that_of_the_beta_distribution_with_the_same_moments() -> None:
-    trials = moments((3.5, 8.5, 20.5))
-    found = statistics((3, 8, 20))
-    size = trials.mean * (1 - trials.mean) / trials.se**2 - 1
-    beta: Any = stats.beta(size * trials.mean, size * (1 - trials.mean))
-    assert (beta.mean(), beta.std()) == pytest.approx((trials.mean, trials.se))
-    ends = [expected_elo(end) for end in beta.ppf([0.025, 0.975]).tolist()]
-    assert (found.elo_low, found.elo_high) == pytest.approx(ends)
-    assert found.is_separated
-
-
-def test_the_interval_does_not_jump_where_the_normal_one_takes_over() -> None:
-    # Sizes on both sides of the switch: the half width times the root of the size stays what it was.
-    small, large = (statistics((10**n, 2 * 10**n, 4 * 10**n)) for n in (7, 8))
-    assert small.elo_error == pytest.approx(large.elo_error * math.sqrt(10), rel=1e-4)
-    assert (small.elo_low + small.elo_high) / 2 == pytest.approx(
-        (large.elo_low + large.elo_high) / 2, abs=1e-3
-    )
+    assert normalized((1, 2, 10, 4, 3)) == pytest.approx((61.7, 101.5), abs=0.05)
 
 
 def test_single_matches_have_the_error_of_a_match() -> None:
-    found = statistics((99.5, 0, 99.5))
-    assert found.nelo_error == pytest.approx(1.96 * 800 / math.log(10) / math.sqrt(200.5), rel=1e-4)
+    assert normalized((99.5, 0, 99.5))[1] == pytest.approx(
+        1.96 * 800 / math.log(10) / math.sqrt(200.5), rel=1e-4
+    )
 
 
 def test_moments_are_those_of_the_repeated_points() -> None:
@@ -90,30 +64,15 @@ def test_moments_are_those_of_the_repeated_points() -> None:
 
 
 @given(cells)
-@example([1, 545735348, 0])
-def test_statistics_are_finite_ordered_and_never_without_width(counts: list[int]) -> None:
-    found = statistics(counts)
-    values = (found.elo, found.elo_low, found.elo_high, found.los, found.nelo, found.nelo_error)
-    assert all(math.isfinite(value) for value in values)
-    assert found.elo_low < found.elo < found.elo_high
-    assert found.elo_error > 0
-    assert found.nelo_error > 0
+def test_normalized_elo_is_finite_and_of_the_other_view_the_mirror(counts: list[int]) -> None:
+    (elo, error), (mirrored, same) = normalized(counts), normalized(counts[::-1])
+    assert math.isfinite(elo)
+    assert 0 < error < math.inf
+    assert (mirrored, same) == pytest.approx((-elo, error), abs=1e-6)
 
 
-@given(cells)
-@example([0, 0, 150388481])
-def test_the_other_view_is_the_mirror(counts: list[int]) -> None:
-    one, other = statistics(counts), statistics(counts[::-1])
-    assert other.elo == pytest.approx(-one.elo, abs=1e-6)
-    assert (other.elo_low, other.elo_high) == pytest.approx((-one.elo_high, -one.elo_low), rel=1e-6, abs=1e-6)
-    assert other.los == pytest.approx(1 - one.los, abs=1e-9)
-    assert other.nelo == pytest.approx(-one.nelo, abs=1e-6)
-
-
-def test_repeated_trials_widen_the_interval() -> None:
-    repeated = statistics((0, 0, 0, 0, 100), unique=0.01)
-    assert repeated == statistics((0, 0, 0, 0, 1))
-    assert repeated.elo_error > statistics((0, 0, 0, 0, 100)).elo_error
+def test_trials_that_repeat_earlier_ones_do_not_count() -> None:
+    assert normalized((0, 0, 0, 0, 100), unique=0.01) == normalized((0, 0, 0, 0, 1))
 
 
 @given(st.floats(-3000, 3000))

@@ -14,7 +14,7 @@ from arena.rating.pairs import NELO_PER_SIGMA, expected_score
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
 
 if TYPE_CHECKING:
-    from arena.rating.likelihood import FloatArray
+    from arena.rating.sums import FloatArray
 
 MODELS: tuple[EloModel, ...] = ("logistic", "normalized")
 

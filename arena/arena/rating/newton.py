@@ -1,0 +1,329 @@
+"""Solves the estimating equations of ratings, for one field or for many small ones at once.
+
+The expected score of a pair is the logistic function of the gap. The prior is Jeffreys' (Firth's correction)
+times the design effect phi: an encounter gets phi * h virtual matches, half of them won, h its leverage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.errors import ArenaError
+from arena.rating.model import LOGITS_PER_ELO
+from arena.rating.sums import join, sum_by
+
+if TYPE_CHECKING:
+    from arena.rating.sums import ClusterSums, Encounters, FloatArray, IntArray
+
+MAX_STEPS = 50
+"""Of Newton's method; simulated fields take 6 to 15, a million wins without loss about 20."""
+_TOLERANCE = 1e-10
+"""Of the widest rating, and of 1: a step that moves nothing by more is the last."""
+_DAMPED = 0.6
+"""Share of a step that is taken once steps turn back: with few matches phi and ratings chase each other."""
+_LONGEST = 5.0
+"""Natural log-odds that a rating moves in one step at most."""
+_TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
+"""Informative clusters that the next coarser design effect counts for."""
+_DRAWS = 4.0
+"""Drawn matches that are added to the pairs before the first player's advantage is read from them."""
+_MOST = 400 * LOGITS_PER_ELO
+"""Bound of a fitted advantage."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Results with one expected score: pairs of an encounter, or its singles from one side; all `[rows]`."""
+
+    encounter: IntArray
+    group: IntArray
+    """The field it belongs to."""
+    low: IntArray
+    high: IntArray
+    side: FloatArray
+    """What the first player's advantage is multiplied by: 0, 1 or -1."""
+    clusters: ClusterSums
+    pairs: ClusterSums
+
+    @property
+    def matches(self) -> FloatArray:
+        """Matches that count."""
+        return self.clusters.m
+
+    @property
+    def points(self) -> FloatArray:
+        """Points of the lower bot in them."""
+        return self.clusters.s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Ratings of one or many fields, in natural log-odds."""
+
+    rows: Rows
+    strength: FloatArray
+    """`[groups, bots]`, the mean of each connected part 0."""
+    advantage: FloatArray
+    """Of the first player, `[groups]`."""
+    advantage_variance: FloatArray
+    """`[groups]`."""
+    slope: FloatArray
+    """What gaps are multiplied by, `[rows]`: 1 but for singles where the advantage is fitted."""
+    mean: FloatArray
+    """Expected score, `[rows]`."""
+    phi: FloatArray
+    """Design effect, `[encounters]`."""
+    virtual: FloatArray
+    """Virtual matches of the prior, half of them won, `[rows]`."""
+    inverse: FloatArray
+    """Inverse of the information, last the advantage, `[groups, bots + 1, bots + 1]`."""
+    covariance: FloatArray
+    """Sandwich covariance of the strengths, `[groups, bots, bots]`."""
+    informative: FloatArray
+    """Informative clusters, `[encounters]`."""
+    parts: FloatArray
+    """1 / size where two bots are in one connected part, else 0, `[bots, bots]`."""
+    is_fitted: bool
+    """Whether a first player's advantage was fitted in any field."""
+
+    @property
+    def matches(self) -> FloatArray:
+        """Matches that count, and virtual ones, `[rows]`."""
+        return self.rows.matches + self.virtual
+
+    @property
+    def points(self) -> FloatArray:
+        """Points of the lower bot in them, `[rows]`."""
+        return self.rows.points + self.virtual / 2
+
+
+def solve(encounters: Encounters, group: IntArray, shape: tuple[int, int], parts: FloatArray) -> Solution:
+    """Solve all fields.
+
+    Args:
+        encounters: of all fields.
+        group: the field of each encounter, `[encounters]`.
+        shape: number of fields, and of bots in each.
+        parts: 1 / size where two bots are in one connected part, else 0, `[bots, bots]`.
+
+    Raises:
+        ArenaError: a field does not converge.
+    """
+    solver = _Solver(encounters, group, shape, parts)
+    for _ in range(MAX_STEPS):
+        if solver.step() < _TOLERANCE * solver.width:
+            return solver.solution()
+    raise ArenaError(solver.complaint())
+
+
+def sigmoid(logits: FloatArray) -> FloatArray:
+    """Return the logistic function, without overflow."""
+    return np.exp(-np.logaddexp(0.0, -logits))
+
+
+def design(rows: Rows, mean: FloatArray, leverage: FloatArray, size: tuple[int, int]) -> FloatArray:
+    """Return the design effect of each encounter at these expected scores, `[encounters]`.
+
+    That of the clusters of an encounter is shrunk to that of the field, this to that of the field's
+    pairs, this to 1. All count by information, so that a sweep, which varies little by chance, says little.
+
+    Args:
+        rows: the results.
+        mean: expected scores, `[rows]`.
+        leverage: `[rows]`.
+        size: number of encounters, and of fields.
+    """
+    num, num_groups = size
+    spread = mean * (1 - mean)
+    decisive = sum_by(rows.encounter, rows.matches * spread, num)
+    used = sum_by(rows.encounter, leverage, num)
+    group = np.zeros(num, dtype=np.int64)
+    group[rows.encounter] = rows.group
+    found: list[tuple[FloatArray, FloatArray]] = []
+    for sums in (rows.pairs, rows.clusters):
+        squares = sum_by(rows.encounter, sums.squares(mean), num)
+        clusters = sum_by(rows.encounter, sums.num, num)
+        informative = sum_by(rows.encounter, 4 * spread * sums.num, num)
+        # Times clusters / (clusters - leverage), which enters as less weight: some leave nothing over.
+        weight = informative * np.maximum(1 - used / np.maximum(clusters, 1e-300), 0)
+        found.append((informative * squares / np.maximum(decisive, 1e-300), weight))
+    (pair_sum, pair_weight), (sum_, weight) = found
+    of_pairs = (sum_by(group, pair_sum, num_groups) + _TO_ONE) / (
+        sum_by(group, pair_weight, num_groups) + _TO_ONE
+    )
+    of_field = (sum_by(group, sum_, num_groups) + _TO_PAIRS * of_pairs) / (
+        sum_by(group, weight, num_groups) + _TO_PAIRS
+    )
+    return (sum_ + _TO_POOL * of_field[group]) / (weight + _TO_POOL)
+
+
+def make_rows(encounters: Encounters, group: IntArray, low: IntArray, high: IntArray) -> Rows:
+    """Put pairs and singles below each other; encounters without the one or the other have no row of it."""
+    alone = [encounters.single_sums(side) for side in (0, 1)]
+    clusters = [encounters.cluster_sums(), *alone]
+    in_pairs = [encounters.pair_sums(), *alone]
+    there = [np.flatnonzero(sums.num) for sums in clusters]
+    each = np.concatenate(there)
+    return Rows(
+        encounter=each,
+        group=group[each],
+        low=low[each],
+        high=high[each],
+        side=np.repeat([0.0, 1.0, -1.0], [len(found) for found in there]),
+        clusters=join([sums.take(found) for sums, found in zip(clusters, there, strict=True)]),
+        pairs=join([sums.take(found) for sums, found in zip(in_pairs, there, strict=True)]),
+    )
+
+
+class _Solver:
+    """Newton's method; leverage and design effect are those of the present point."""
+
+    def __init__(
+        self, encounters: Encounters, group: IntArray, shape: tuple[int, int], parts: FloatArray
+    ) -> None:
+        groups, bots = shape
+        self._rows = rows = make_rows(encounters, group, encounters.low, encounters.high)
+        self._num_groups, self._num_bots, self._num = groups, bots, len(encounters)
+        self._parts = np.zeros((bots + 1, bots + 1))
+        self._parts[:bots, :bots] = parts
+        points, matches = encounters.first_points()
+        self._first_points = sum_by(group, points, groups) + _DRAWS / 2
+        self._first_matches = sum_by(group, matches, groups) + _DRAWS
+        singles = sum_by(rows.group, np.where(rows.side == 0, 0, rows.matches), groups)
+        paired = sum_by(rows.group, np.where(rows.side == 0, rows.matches, 0), groups)
+        self._is_fitted = singles > paired
+        share = self._first_points / self._first_matches
+        self._advantage = np.where(self._is_fitted, 0.0, np.log(share / (1 - share)))
+        self._strength = np.zeros((groups, bots))
+        self._phi = np.ones(self._num)
+        self._group = group
+        self._share = np.ones(groups)
+        self._last = np.zeros((groups, bots + 1))
+
+    def step(self) -> float:
+        """Take a step; return how far it moved anything."""
+        rows = self._rows
+        self._look()
+        leverage = self._leverage()
+        phi = design(rows, self._mean, leverage, (self._num, self._num_groups))
+        virtual = phi[rows.encounter] * leverage
+        score = rows.points - rows.matches * self._mean + virtual * (0.5 - self._mean)
+        step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score))
+        longest = np.abs(step).max(axis=1, initial=0.0)
+        step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
+        self._share[np.einsum("gi,gi->g", step, self._last) < 0] = _DAMPED
+        self._last = step
+        share = self._share[:, None]
+        self._strength = self._strength + share * step[:, :-1]
+        moved = self._share * np.where(self._is_free, step[:, -1], 0.0)
+        self._advantage = np.clip(self._advantage + moved, -_MOST, _MOST)
+        change = phi - self._phi
+        self._phi = self._phi + self._share[self._group] * change
+        return float(max(longest.max(initial=0.0), np.abs(change).max(initial=0.0)))
+
+    @property
+    def width(self) -> float:
+        """How far apart the ratings are, 1 at least."""
+        return float(np.abs(self._strength).max(initial=1.0))
+
+    def solution(self) -> Solution:
+        """Return where the steps ended, with the errors there."""
+        self._look()
+        rows, bots = self._rows, self._num_bots
+        meat = self._matrix(self._phi[rows.encounter] * self._information)
+        free = np.where(self._is_free, self._first_information(), 0.0)
+        meat[:, bots, bots] += free
+        sandwich = self._inverse @ meat @ self._inverse
+        own = 1 / np.maximum(self._first_information(), 1e-300)
+        variance = np.where(self._is_fitted, sandwich[:, bots, bots], own)
+        spread = self._mean * (1 - self._mean)
+        return Solution(
+            rows=rows,
+            strength=self._strength,
+            advantage=self._advantage,
+            advantage_variance=variance,
+            slope=self._slope,
+            mean=self._mean,
+            phi=self._phi,
+            virtual=self._phi[rows.encounter] * self._leverage(),
+            inverse=self._inverse,
+            covariance=sandwich[:, :bots, :bots],
+            informative=sum_by(rows.encounter, 4 * spread * rows.clusters.num, self._num),
+            parts=self._parts[:bots, :bots],
+            is_fitted=bool(self._is_fitted.any()),
+        )
+
+    def complaint(self) -> str:
+        """Say which encounter keeps the field from converging."""
+        rows = self._rows
+        gaps = np.abs(self._strength[rows.group, rows.low] - self._strength[rows.group, rows.high])
+        worst = int(np.argmax(gaps))
+        return (
+            f"the ratings do not converge in {MAX_STEPS} steps; the widest gap is that of bots "
+            f"{rows.low[worst]} and {rows.high[worst]}, counted from 0"
+        )
+
+    def _look(self) -> None:
+        """Expected scores, information and its inverse at the present point."""
+        rows, bots = self._rows, self._num_bots
+        advantage = self._advantage[rows.group]
+        steep = 1 / (4 * sigmoid(advantage) * sigmoid(-advantage))
+        self._slope = np.where((rows.side != 0) & self._is_fitted[rows.group], steep, 1.0)
+        gap = self._strength[rows.group, rows.low] - self._strength[rows.group, rows.high]
+        self._mean = sigmoid(self._slope * gap + rows.side * advantage)
+        self._information = rows.matches * self._mean * (1 - self._mean)
+        # An advantage at its bound that would go beyond is no longer free.
+        pull = self._advantage_score(rows.points - rows.matches * self._mean)
+        is_stuck = (np.abs(self._advantage) >= _MOST) & (pull * self._advantage > 0)
+        self._is_free = self._is_fitted & ~is_stuck
+        matrix: FloatArray = self._matrix(self._information)
+        size = np.maximum(np.trace(matrix[:, :bots, :bots], axis1=1, axis2=2) / max(bots, 1), 1e-9)
+        matrix += size[:, None, None] * self._parts
+        matrix[:, bots, bots] += np.where(self._is_free, self._first_information(), 1.0)
+        self._inverse: FloatArray = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+    def _first_information(self) -> FloatArray:
+        share = sigmoid(self._advantage)
+        return self._first_matches * share * (1 - share)
+
+    def _advantage_score(self, score: FloatArray) -> FloatArray:
+        own = self._first_points - self._first_matches * sigmoid(self._advantage)
+        return own + sum_by(self._rows.group, self._rows.side * score, self._num_groups)
+
+    def _gradient(self, score: FloatArray) -> FloatArray:
+        """Of ratings and advantage, `[groups, bots + 1]`."""
+        rows, bots = self._rows, self._num_bots
+        gradient = np.zeros((self._num_groups, bots + 1))
+        np.add.at(gradient, (rows.group, rows.low), self._slope * score)
+        np.subtract.at(gradient, (rows.group, rows.high), self._slope * score)
+        gradient[:, bots] = np.where(self._is_free, self._advantage_score(score), 0.0)
+        return gradient
+
+    def _matrix(self, weight: FloatArray) -> FloatArray:
+        """Sum of weight * z z', z the gradient of a row's log-odds, `[groups, bots + 1, bots + 1]`."""
+        rows, size = self._rows, self._num_bots + 1
+        last = np.full(len(weight), size - 1)
+        parts = (
+            (rows.low, self._slope),
+            (rows.high, -self._slope),
+            (last, np.where(self._is_free[rows.group], rows.side, 0.0)),
+        )
+        flat = np.zeros(self._num_groups * size * size)
+        for row, one in parts:
+            for column, other in parts:
+                place = (rows.group * size + row) * size + column
+                flat += sum_by(place, weight * one * other, len(flat))
+        return flat.reshape(self._num_groups, size, size)
+
+    def _leverage(self) -> FloatArray:
+        """Share of each row in the fitted parameters, `[rows]`; they sum to the number of parameters."""
+        rows, inverse, last = self._rows, self._inverse, self._num_bots
+        group, low, high = rows.group, rows.low, rows.high
+        side = np.where(self._is_free[group], rows.side, 0.0)
+        gap = inverse[group, low, low] + inverse[group, high, high] - 2 * inverse[group, low, high]
+        both = inverse[group, low, last] - inverse[group, high, last]
+        variance = self._slope**2 * gap + 2 * self._slope * side * both + side**2 * inverse[group, last, last]
+        return self._information * variance

@@ -1,0 +1,49 @@
+"""Small lists of matches to rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.rating.fit import fit
+from arena.rating.sums import Matches, Played, encounters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.rating.ratings import Ratings
+
+
+def pairs(
+    i: int, j: int, results: Iterable[tuple[float, float]], *, openings: int | None = None, event: int = 0
+) -> list[Played]:
+    """Give pairs of `i` and `j` by the points of `i` moving first and second; no two matches are equal.
+
+    Args:
+        i: a bot.
+        j: another.
+        results: of each pair.
+        openings: how many there are, in turn; None: each pair has its own.
+        event: tournament.
+    """
+    found: list[Played] = []
+    for number, (first, second) in enumerate(results):
+        opening = number if openings is None else number % openings
+        key = (event, min(i, j), max(i, j), number)
+        found += [
+            Played(i, j, first, key, opening, (*key, 1)),
+            Played(j, i, 1 - second, key, opening, (*key, 2)),
+        ]
+    return found
+
+
+def repeated(i: int, j: int, results: Iterable[tuple[float, float]], *, event: int = 0) -> list[Played]:
+    """Give pairs of two bots that play the same match from an opening each time."""
+    return [
+        played._replace(moves=(i, j, played.opening, played.first))
+        for played in pairs(i, j, results, event=event)
+    ]
+
+
+def rate(matches: Sequence[Played], num_bots: int, anchor: tuple[int, float] | None = None) -> Ratings:
+    """Rate bots by these matches."""
+    return fit(encounters(Matches(matches)), num_bots, anchor=anchor)
