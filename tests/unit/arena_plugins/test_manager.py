@@ -106,7 +106,7 @@ def test_what_a_hook_raises_is_the_cause(write_module: WriteModule) -> None:
 def test_the_reason_of_a_plugin_is_said_as_it_is(write_module: WriteModule) -> None:
     body = "    from arena_plugins import PluginError\n    raise PluginError('b plays 7x6 only')"
     with pytest.raises(PluginError, match=r"^b plays 7x6 only$"):
-        load_entry(BOTS, "b", write_module(HOOK + body)).make({})
+        load_entry(BOTS, "b", write_module(HOOK + body)).make({}, game=None, seed=7)
 
 
 def test_a_hook_that_names_no_options_takes_none(write_module: WriteModule) -> None:
