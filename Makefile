@@ -21,11 +21,13 @@ demo: $(VENV)/.installed-plain
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
 	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md tells how to enter your own bot."
 
+# Two processes, each with whole files: most tests wait for bots and clocks for a part of their time.
+TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile
 # A failed check does not hide the tests: they run in any case, and last, so that their summary is read.
 test: $(VENV)/.installed-test
 	@failed=0; \
 	$(MAKE) -k format lint types contracts || failed=1; \
-	$(BIN)/python -m pytest || failed=1; \
+	$(BIN)/python -m pytest $(TESTS_SIDE_BY_SIDE) || failed=1; \
 	exit $$failed
 
 check: format lint types contracts coverage
