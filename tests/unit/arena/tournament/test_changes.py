@@ -66,7 +66,7 @@ def test_a_bot_of_an_older_store_is_a_new_competitor(begin: Begin, monkeypatch: 
 
     now = strange()
 
-    def found(_config: object) -> list[Competitor]:
+    def found(*_: object) -> list[Competitor]:
         return [before(now), *resolve(["random"], margin_ms=0)]
 
     with monkeypatch.context() as patch:
