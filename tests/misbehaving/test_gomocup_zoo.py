@@ -72,8 +72,14 @@ def test_an_engine_without_board_plays_from_the_empty_board(tmp_path: Path) -> N
     )
 
 
-def test_two_bots_of_a_check_share_one_engine(tmp_path: Path) -> None:
-    # In the sandbox no bot starts a process: both sides of the kit's match are played by the same engine.
+def test_an_engine_passes_the_check(tmp_path: Path) -> None:
     checks = run_kit(spec_of("Plain", tmp_path / "bot"), "gomoku", 0.1)
     assert [check for check in checks if not check.passed] == []
     assert len(checks) == 12
+
+
+def test_an_engine_that_plays_one_match_passes_the_check(tmp_path: Path) -> None:
+    # Each position of the kit that no match would bring next is a new match, for which a seat starts it anew.
+    assert [
+        check for check in run_kit(spec_of("OneMatch", tmp_path / "bot"), "gomoku", 0.1) if not check.passed
+    ] == []

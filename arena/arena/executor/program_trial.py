@@ -1,8 +1,10 @@
-"""The conformance kit for programs that speak arena-bot/1: each bot of the kit is a seat of a match."""
+"""The conformance kit for bots that are programs, or have one beside them: each bot of the kit is a seat."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from arena.executor.preflight import describe_fault, is_refused_option
 from arena.executor.seats import make_seat
@@ -12,7 +14,7 @@ from arena.referee.seats import Answer, Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import BotError, OptionError, Outcome, PlayResult, Termination
 from arena_plugins.conformance import check_bot
-from arena_plugins.program import exec_command
+from arena_plugins.program import EXEC, exec_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +47,7 @@ class SeatedBot:
         self._init_s = init_s
         self._announced = (0, TimeControl.parse(None, None, None))
         self._has_match = False
+        self._asked: tuple[int, ...] | None = None
         self._start()
         self.deterministic = seat.deterministic
 
@@ -56,9 +59,13 @@ class SeatedBot:
         """
         seconds = None if limit.seconds is None else max(limit.seconds, 0.001)
         control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_MARGIN_MS)
-        if (state.current_player, control) != self._announced:
+        # The kit asks about positions that no match would bring one after the other.
+        last = self._asked
+        goes_on = last is None or (len(state.history) > len(last) and state.history[: len(last)] == last)
+        if (state.current_player, control) != self._announced or not goes_on:
             self._announced = (state.current_player, control)
             self._start()
+        self._asked = state.history
         answer = self._seat.ask(state, 0, GameClock((control, control)))
         if isinstance(answer, Fault):
             raise BotError(describe_fault(answer))
@@ -95,25 +102,31 @@ def check_program(
 ) -> list[Check]:
     """Run the conformance kit on a program, each of its bots in a seat as a match has it.
 
+    A program may end after its match; only a seat can start it again.
+
     Args:
-        competitor: a bot that is nothing but a program.
+        competitor: a bot with the option `cmd`.
         game: what it is to play.
         tier: how it is kept apart.
         seconds: for one answer.
         init_s: seconds it may take to start.
     """
     seats: list[Seat] = []
+    own = competitor.options_at(competitor.place)
 
     def make(game: Game, seed: int, options: Mapping[str, str]) -> SeatedBot:
-        exec_command(options)
+        if competitor.record.name == EXEC:
+            exec_command(options)
         while len(seats) >= _MAX_SEATS:
             seats.pop(0).close()
-        seats.append(make_seat(competitor, game.name, tier))
+        more = {key: value for key, value in options.items() if key not in own}
+        bot = msgspec.structs.replace(competitor, options={**competitor.options, **more})
+        seats.append(make_seat(bot, game.name, tier))
         return SeatedBot(seats[-1], game, seed, init_s)
 
     with workspace():
         try:
-            return check_bot(make, game, options=competitor.options_at(competitor.place), seconds=seconds)
+            return check_bot(make, game, options=own, seconds=seconds)
         finally:
             for seat in seats:
                 seat.close()

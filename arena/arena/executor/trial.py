@@ -26,7 +26,7 @@ from arena_plugins import Termination, load_game
 from arena_plugins.command import Start
 from arena_plugins.conformance import Check
 from arena_plugins.entries import GAMES, find
-from arena_plugins.program import EXEC
+from arena_plugins.program import CMD
 from arena_plugins.spec import Spec
 from arena_plugins.text import clean_text
 
@@ -97,7 +97,7 @@ def run_kit(
         on_failure(str(fault.detail.get("stderr") or ""))
     if fault is not None and fault.termination in _NOT_STARTED:
         return [_refused(fault)]
-    if competitor.record.name == EXEC:
+    if CMD in competitor.options:
         checks = check_program(competitor, load_game(game), tier, seconds=seconds, init_s=_INIT_S)
     else:
         done = _run_kit(competitor, game, seconds)
@@ -112,7 +112,7 @@ def _refused(fault: Fault) -> Check:
 
 
 def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
-    """Run the kit in the sandbox, with the engine that a match would start beside the bot."""
+    """Run the kit in the sandbox."""
     setup = start_of(competitor, content_root(competitor, strongest_usual_tier()))
     arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
     with workspace():
@@ -121,7 +121,6 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
             setup.readable,
             _KIT_S,
             resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
-            engine=setup.engine,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -52,6 +52,7 @@ def test_games_know_people_by_name(played: CommandLine) -> None:
     assert len(str(found["first_identity"])) == 64
     assert found["result"] in {"1-0", "0-1", "1/2-1/2"}
     (shown,) = played.objects("show", 1)
+    assert len(cast("list[object]", shown.pop("remarks"))) == found["plies"]
     del shown["analysis"]
     assert shown == found
 
@@ -107,7 +108,7 @@ def test_show_draws_the_last_board_and_lists_moves(played: CommandLine) -> None:
     assert lines[0].startswith("#1 tic-tac-toe  random (X) vs minimax:depth=1 (O)  ")
     assert "tournament spring, match 1, " in lines[2]
     assert lines[8].split() == ["a", "b", "c"]
-    assert lines[9].split() == ["Ply", "Move", "ms", "Value"]
+    assert lines[9].split() == ["Ply", "Move", "ms", "Value", "Depth", "Nodes", "Line"]
     assert sum(line.count("[") for line in lines[5:8]) == 1
 
 
@@ -117,7 +118,8 @@ def test_show_gives_the_evidence_of_a_fault(arena: CommandLine) -> None:
         cup = add_cup(store)
         store.save([cup.match(1, termination="time_move", fault=evidence)])
     lines = arena.lines("show", 1)
-    assert lines[-3:] == ["Evidence of the fault:", "  elapsed_ms: 5101", "  stderr: oh[2J no"]
+    assert lines[-5:-2] == ["Evidence of the fault:", "  elapsed_ms: 5101", "  stderr:"]
+    assert lines[-2:] == ["    oh[2J", "    no"]
     assert arena.objects("show", 1)[0]["fault"] == {"elapsed_ms": 5101, "stderr": "oh\x1b[2J\nno"}
     assert "Time" in arena("leaderboard").stdout
 
