@@ -44,7 +44,6 @@ def run_fenced(
     seconds: float,
     *,
     resources: Resources | None = None,
-    engine: Sequence[str] | None = None,
 ) -> Done:
     """Run a program to its end, or for so many seconds.
 
@@ -53,13 +52,12 @@ def run_fenced(
         readable: what it may read.
         seconds: after which it is killed.
         resources: its limits; None for the defaults.
-        engine: a program that is started beside it, and its arguments.
 
     Raises:
         ConfigError: this system has no tier for processes.
         OSError: it cannot be started.
     """
-    process = spawn(command, strongest_usual_tier(), resources, readable=readable, engine=engine)
+    process = spawn(command, strongest_usual_tier(), resources, readable=readable)
     try:
         stdout, stderr = _read(process, time.monotonic() + seconds)
         ended = process.has_exited()
