@@ -96,12 +96,9 @@ def asking(asker: Asker, setup: Setup, processes: int) -> Generator[Ask]:
 
     def ask(positions: Sequence[Open]) -> Iterable[tuple[int, ...]]:
         size = min(_CHUNK, len(positions) // (_CHUNKS * processes) + 1)
-        # This starts them, with Ctrl-C blocked: it is for us alone.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        # This starts them.
+        with _interrupt_later():
             return pool.map(_ask, positions, chunksize=size)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
         yield ask
@@ -111,6 +108,25 @@ def asking(asker: Asker, setup: Setup, processes: int) -> Generator[Ask]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupt_later() -> Generator[None]:
+    """Block Ctrl-C for processes that are started in a `with` block, and for this one until its end.
+
+    The mask is inherited. Here it does not suffice: a thread of NumPy may take the signal, and then Python
+    raises KeyboardInterrupt between the start of a process and what it is sent.
+    """
+    seen: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+    if seen:
+        raise KeyboardInterrupt
 
 
 _asker: Asker | None = None
