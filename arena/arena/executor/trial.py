@@ -12,7 +12,7 @@ from arena.content.store import keep_content
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.executor.program_trial import check_program
 from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
@@ -93,7 +93,7 @@ def run_kit(
     tier = strongest_usual_tier()
     limit = TimeControl.parse(None, None, None)
     fault = preflight(competitor, load_game(game), limit, tier=tier, init_s=_INIT_S)
-    if fault is not None and on_failure is not None:
+    if fault is not None and on_failure is not None and not is_refused_option(fault):
         on_failure(str(fault.detail.get("stderr") or ""))
     if fault is not None and fault.termination in _NOT_STARTED:
         return [_refused(fault)]
