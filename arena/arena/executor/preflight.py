@@ -39,6 +39,7 @@ _COMPUTED = 0.1
 _TRIES = 3
 _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
 """How the cause of a refused option begins, from a host and in this process."""
+_REPORTED = re.compile(r"^it reported \w+: ")
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """In the line of a log that names an error; some runtimes write their own version after it."""
 
@@ -141,7 +142,7 @@ def describe_fault(fault: Fault) -> str:
     lines = str(fault.detail.get("stderr") or "").strip().split("\n")
     last = next(filter(_ERROR.search, reversed(lines)), lines[-1]).strip()
     # The last line of a traceback, which may have been reported already.
-    if last.partition(": ")[2] and last.endswith(cause.removeprefix("it reported init_error: ")):
+    if last.partition(": ")[2] and last.endswith(_REPORTED.sub("", cause)):
         last = ""
     said = ": ".join(part for part in (fault.termination.value, cause, last) if part)
     known = str(fault.detail.get("advice") or "")
