@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 
 from arena.rating.fit import head_to_head
 from arena.rating.model import look_level
-from arena.rating.sums import Matches, encounters
+from arena.rating.sums import MatchArrays, encounters
 from rating_designs import DESIGNS
 from rating_worlds import measure
 
@@ -36,7 +36,7 @@ def false_verdicts(num_runs: int, seed: int) -> float:
     is_separated = np.zeros(num_runs, dtype=bool)
     for look in range(1, LOOKS + 1):
         played = pair < look * PAIRS_A_LOOK
-        matches = Matches.of(np.concatenate([rows[played] for rows in columns]))
+        matches = MatchArrays.of(np.concatenate([rows[played] for rows in columns]))
         gaps = head_to_head(encounters(matches), look_level(look))
         is_separated |= [gap.is_separated for gap in gaps]
     return float(is_separated.mean())

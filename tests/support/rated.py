@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.rating.fit import fit
-from arena.rating.sums import Matches, Played, encounters
+from arena.rating.sums import MatchArrays, PlayedMatch, encounters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def pairs(
     i: int, j: int, results: Iterable[tuple[float, float]], *, openings: int | None = None, event: int = 0
-) -> list[Played]:
+) -> list[PlayedMatch]:
     """Give pairs of `i` and `j` by the points of `i` moving first and second; no two matches are equal.
 
     Args:
@@ -25,18 +25,18 @@ def pairs(
         openings: how many there are, in turn; None: each pair has its own.
         event: tournament.
     """
-    found: list[Played] = []
+    found: list[PlayedMatch] = []
     for number, (first, second) in enumerate(results):
         opening = number if openings is None else number % openings
         key = (event, min(i, j), max(i, j), number)
         found += [
-            Played(i, j, first, key, opening, (*key, 1)),
-            Played(j, i, 1 - second, key, opening, (*key, 2)),
+            PlayedMatch(i, j, first, key, opening, (*key, 1)),
+            PlayedMatch(j, i, 1 - second, key, opening, (*key, 2)),
         ]
     return found
 
 
-def repeated(i: int, j: int, results: Iterable[tuple[float, float]], *, event: int = 0) -> list[Played]:
+def repeated(i: int, j: int, results: Iterable[tuple[float, float]], *, event: int = 0) -> list[PlayedMatch]:
     """Give pairs of two bots that play the same match from an opening each time."""
     return [
         played._replace(moves=(i, j, played.opening, played.first))
@@ -44,6 +44,6 @@ def repeated(i: int, j: int, results: Iterable[tuple[float, float]], *, event: i
     ]
 
 
-def rate(matches: Sequence[Played], num_bots: int, anchor: tuple[int, float] | None = None) -> Ratings:
+def rate(matches: Sequence[PlayedMatch], num_bots: int, anchor: tuple[int, float] | None = None) -> Ratings:
     """Rate bots by these matches."""
-    return fit(encounters(Matches(matches)), num_bots, anchor=anchor)
+    return fit(encounters(MatchArrays(matches)), num_bots, anchor=anchor)

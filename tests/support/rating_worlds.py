@@ -12,7 +12,7 @@ from arena.rating.fit import fit
 from arena.rating.graph import components
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.pairs import expected_elo
-from arena.rating.sums import Matches, Played, encounters
+from arena.rating.sums import MatchArrays, PlayedMatch, encounters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,10 +97,12 @@ def _law(mean: FloatArray, draws: float) -> FloatArray:
     return np.stack([1 - win - draw, draw, win], axis=-1)
 
 
-def play(strength: FloatArray, meetings: Meetings, num_pairs: int, world: World, rng: Rng) -> list[Played]:
+def play(
+    strength: FloatArray, meetings: Meetings, num_pairs: int, world: World, rng: Rng
+) -> list[PlayedMatch]:
     """Play `num_pairs` pairs of each two bots that meet, in each of the tournaments."""
     num_fixed = round(world.deterministic * len(strength))
-    found: list[Played] = []
+    found: list[PlayedMatch] = []
     for i, j, times in meetings:
         is_fixed = max(i, j) < num_fixed
         laws = _laws(strength[i] - strength[j], world.openings or times * num_pairs, world, rng)
@@ -125,7 +127,7 @@ def _pairs(  # noqa: PLR0913, PLR0917 - all that a match is made of
     world: World,
     course: Rng | None,
     rng: Rng,
-) -> Iterator[Played]:
+) -> Iterator[PlayedMatch]:
     """Give the matches of an encounter; without `course` the opening decides how each goes."""
     i, j, _ = key
     alone = np.where(rng.random(len(openings)) < world.singles, rng.integers(0, 2, len(openings)), -1)
@@ -139,7 +141,7 @@ def _pairs(  # noqa: PLR0913, PLR0917 - all that a match is made of
                 few = world.kinds_of_match
                 moves = (points, int(course.integers(few))) if few else object()
             seats = (i, j, points) if side == 0 else (j, i, 1 - points)
-            yield Played(*seats, (key, number), opening, moves)
+            yield PlayedMatch(*seats, (key, number), opening, moves)
 
 
 def _draw(laws: FloatArray, rng: Rng) -> FloatArray:
@@ -215,7 +217,7 @@ def fields(design: Design, num_fields: int, seed: int) -> Iterator[tuple[FloatAr
         strength = design.strengths(rng)
         meetings = design.meetings(strength, rng)
         played = play(strength, meetings, design.pairs, design.world, rng)
-        yield strength, fit(encounters(Matches(played)), len(strength))
+        yield strength, fit(encounters(MatchArrays(played)), len(strength))
 
 
 def all_meet(strength: FloatArray, _rng: Rng) -> Meetings:

@@ -50,7 +50,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.cli.standings import print_standings
     from arena.home import open_store
     from arena.leaderboard import views
-    from arena.leaderboard.book import Book
+    from arena.leaderboard.book import RatedMatches
 
     fixed = parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
@@ -61,7 +61,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
             raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
         game, chosen = views.choose_pool(pools, pool)
         drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
-        book = Book(drawn)
+        book = RatedMatches(drawn)
         book.update(store)
         board = views.Leaderboard(tallies, store.bots(), game, chosen, book, store.labels())
         tables = board.tables(fixed, num_samples=bootstrap)

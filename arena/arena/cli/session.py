@@ -21,7 +21,7 @@ from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import Scores, count_match
 from arena.leaderboard.tables import widest_error
@@ -190,7 +190,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     scores = Scores(plan.matches, labels)
     for match in store.tournament_matches(tournament.id):
         scores.add(match)
-    book = Book(MatchFilter(tournament=tournament.name))
+    book = RatedMatches(MatchFilter(tournament=tournament.name))
     held = Held(
         tournament,
         plan.config,

@@ -15,7 +15,7 @@ from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import Output
+from arena.referee.output import BotOutput
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
@@ -121,7 +121,7 @@ def _attempt(  # noqa: PLR0913 - all that an attempt is made of
     if isinstance(made, HostedSeat):
         made.tracer = tracer
     elif isinstance(made, InProcessSeat):
-        made.output = Output()  # what it prints now is no part of the arena's report
+        made.output = BotOutput()  # what it prints now is no part of the arena's report
     with workspace(), closing(made) as seat:
         fault = seat.start(setup)
         if fault is not None:

@@ -16,7 +16,7 @@ from arena.executor.logs import log_folder
 from arena.home import home
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import MAX_BYTES, Output
+from arena.referee.output import MAX_BYTES, BotOutput
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def listen(job: Job, seats: Sequence[Seat]) -> None:
     """Let bots of this process be heard if their prints are wanted; others print into pipes anyway."""
     for seat in seats:
         if isinstance(seat, InProcessSeat):
-            seat.output = None if job.bot_output == "none" else Output()
+            seat.output = None if job.bot_output == "none" else BotOutput()
 
 
 def keep_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
@@ -75,13 +75,13 @@ def keep_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
                 _append(prints_path(tournament, competitor.label), text.encode())
 
 
-def _output_of(seat: Seat) -> Output | None:
+def _output_of(seat: Seat) -> BotOutput | None:
     if isinstance(seat, HostedSeat):
         return seat.wire.output
     return seat.output if isinstance(seat, InProcessSeat) else None
 
 
-def _lines(number: str, output: Output) -> Iterator[str]:
+def _lines(number: str, output: BotOutput) -> Iterator[str]:
     """Yield `89 17| text` for each line, match and ply, and how much is left out."""
     num_bytes, num_dropped = 0, output.num_dropped
     for ply, text in output.lines():

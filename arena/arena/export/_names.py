@@ -12,7 +12,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.leaderboard.book import Book
+    from arena.leaderboard.book import RatedMatches
     from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
     from arena_plugins.contract import Game
@@ -119,10 +119,10 @@ class Names:
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
 
     @cached_property
-    def _book(self) -> Book:
-        from arena.leaderboard.book import Book
+    def _book(self) -> RatedMatches:
+        from arena.leaderboard.book import RatedMatches
 
-        book = Book(MatchFilter(game=self._spec))
+        book = RatedMatches(MatchFilter(game=self._spec))
         book.update(self._store)
         return book
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.leaderboard.sides import POINTS
-from arena.rating.sums import Matches, Played, encounters
+from arena.rating.sums import MatchArrays, PlayedMatch, encounters
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     """Tournament and seat in it."""
 
 
-class Book:
+class RatedMatches:
     """The rated matches that fit a filter; `update` reads only what is new."""
 
     def __init__(self, where: MatchFilter) -> None:
@@ -29,7 +29,7 @@ class Book:
         self._where = where
         self._newest = 0
         self._seats: dict[Seat, int] = {}
-        self._matches = Matches()
+        self._matches = MatchArrays()
 
     def update(self, store: Store) -> None:
         """Read the matches that were stored since."""
@@ -39,7 +39,7 @@ class Book:
         self._newest = found[-1].id
         seats = self._seats
         self._matches.add(
-            Played(
+            PlayedMatch(
                 seats.setdefault((match.tournament, match.first_seat), len(seats)),
                 seats.setdefault((match.tournament, match.second_seat), len(seats)),
                 POINTS[Outcome(match.outcome)],
@@ -50,7 +50,7 @@ class Book:
             for match in found
         )
 
-    def matches(self, index: Mapping[Seat, int]) -> Matches:
+    def matches(self, index: Mapping[Seat, int]) -> MatchArrays:
         """Return the matches of a field.
 
         Args:

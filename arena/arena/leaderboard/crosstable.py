@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.rating.encounter import counts_of
 from arena.rating.fit import head_to_head
 from arena_db.records import MatchFilter
@@ -63,7 +63,7 @@ class Crosstable(msgspec.Struct, frozen=True):
 
 
 def crosstable(
-    store: Store, tournament: TournamentRecord, order: Sequence[str], book: Book | None = None
+    store: Store, tournament: TournamentRecord, order: Sequence[str], book: RatedMatches | None = None
 ) -> Crosstable:
     """Return the crosstable of a tournament with its bots in `order`, by label.
 
@@ -75,7 +75,7 @@ def crosstable(
     """
     labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
     if book is None:
-        book = Book(MatchFilter(tournament=tournament.name))
+        book = RatedMatches(MatchFilter(tournament=tournament.name))
     book.update(store)
     encounters = book.encounters({(tournament.id, seat): seat for seat in labels})
     cells: dict[tuple[str, str], Cell] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.leaderboard.sides import POINTS
 from arena.rating.encounter import EncounterCounts, HeadToHead, counts_of
 from arena.rating.fit import head_to_head
@@ -56,7 +56,7 @@ class Scores:
 
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
     """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
-    book = Book(MatchFilter(tournament=tournament.name))
+    book = RatedMatches(MatchFilter(tournament=tournament.name))
     book.update(store)
     encounters = book.encounters({(tournament.id, seat): seat for seat in (0, 1)})
     if not len(encounters):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.leaderboard.sides import POINTS
 from arena.rating.fit import fit
-from arena.rating.sums import Matches, Played, encounters
+from arena.rating.sums import MatchArrays, PlayedMatch, encounters
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
@@ -28,7 +28,7 @@ class History:
         self._labels = [entrant.label for entrant in store.entrants(tournament.id)]
         self._step = max(len(self._labels), -(-tournament.num_planned // _NUM_POINTS))
         self._newest = 0
-        self._matches = Matches()
+        self._matches = MatchArrays()
         self.points: list[tuple[int, dict[str, float]]] = []
         """Number of rated matches, and Elo by label after them; oldest first."""
 
@@ -42,7 +42,7 @@ class History:
             pair = match.encounter, match.match_no // 2
             points = POINTS[Outcome(match.outcome)]
             seats = match.first_seat, match.second_seat
-            self._matches.add([Played(*seats, points, pair, match.opening, match.match_hash)])
+            self._matches.add([PlayedMatch(*seats, points, pair, match.opening, match.match_hash)])
             if len(self._matches) % self._step == 0:
                 self.points.append((len(self._matches), self._fitted()))
 

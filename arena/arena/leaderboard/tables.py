@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from arena.leaderboard.sides import Field
     from arena.rating.ratings import Gap, Ratings
-    from arena.rating.sums import Matches
+    from arena.rating.sums import MatchArrays
 
 _MISFIT = 3.0
 """Standard deviations from which an encounter does not fit its ratings."""
@@ -98,7 +98,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     field: Field,
-    matches: Matches,
+    matches: MatchArrays,
     game: str,
     pool: str,
     *,

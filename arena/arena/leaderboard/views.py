@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.leaderboard.sides import Field, Result
 from arena.leaderboard.tables import Table, make_tables
 from arena_db.records import MatchFilter
@@ -26,7 +26,7 @@ def standings(
     tournament: TournamentRecord,
     *,
     anchor: tuple[str, float] | None = None,
-    book: Book | None = None,
+    book: RatedMatches | None = None,
 ) -> list[Table]:
     """Return the tables of one tournament; more than one where bots are not connected by matches.
 
@@ -47,7 +47,7 @@ def standings(
         tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
     )
     if book is None:
-        book = Book(where)
+        book = RatedMatches(where)
     book.update(store)
     matches = book.matches({(tournament.id, entrant.seat): entrant.seat for entrant in entrants})
     return make_tables(field, matches, tournament.game, tournament.pool, anchor=anchor)
@@ -89,7 +89,7 @@ class Leaderboard:
         bots: Mapping[str, BotRecord],
         game: str,
         pool: str,
-        book: Book,
+        book: RatedMatches,
         labels: Mapping[str, str] | None = None,
     ) -> None:
         """Take the rated matches of a game and a pool; `all` mixes the pools.

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.errors import ConfigError
 from arena.rating.fit import fit
-from arena.rating.sums import FEWEST_OPENINGS, MASK, Matches, encounters
+from arena.rating.sums import FEWEST_OPENINGS, MASK, MatchArrays, encounters
 
 if TYPE_CHECKING:
     from arena.rating.sums import FloatArray, IntArray
@@ -32,7 +32,7 @@ class Bootstrap:
 
 
 def bootstrap(
-    matches: Matches,
+    matches: MatchArrays,
     num_bots: int,
     *,
     num_samples: int = 1000,
@@ -60,7 +60,7 @@ def bootstrap(
 class _Clusters:
     """Matches by the cluster they belong to."""
 
-    def __init__(self, matches: Matches) -> None:
+    def __init__(self, matches: MatchArrays) -> None:
         rows = matches.rows
         sums = encounters(matches)
         keys = np.stack([rows[:, :2].min(axis=1), rows[:, :2].max(axis=1)], axis=1)
@@ -78,7 +78,7 @@ class _Clusters:
         self._first = np.searchsorted(owner, owner)
         self._num = np.bincount(owner)[owner] if len(owner) else owner
 
-    def draw(self, rng: np.random.Generator) -> Matches:
+    def draw(self, rng: np.random.Generator) -> MatchArrays:
         """Draw clusters within each encounter; every draw is an opening and pairs of its own."""
         chosen = self._first + (rng.random(len(self._num)) * self._num).astype(np.int64)
         sizes = self._sizes[chosen]
@@ -87,4 +87,4 @@ class _Clusters:
         rows: IntArray = self._rows[self._starts[chosen][draw] + place].copy()
         rows[:, 3] = (rows[:, 3] * _STEP + draw) & MASK
         rows[:, 4] = (rows[:, 4] * _STEP + draw) & MASK
-        return Matches.of(rows)
+        return MatchArrays.of(rows)

@@ -35,7 +35,7 @@ _MOST = 400 * LOGITS_PER_ELO
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class FieldRows:
     """Results with one expected score: pairs of an encounter, or its singles from one side; all `[rows]`."""
 
     encounter: IntArray
@@ -63,7 +63,7 @@ class Rows:
 class Solution:
     """Ratings of one or many fields, in natural log-odds."""
 
-    rows: Rows
+    rows: FieldRows
     strength: FloatArray
     """`[groups, bots]`, the mean of each connected part 0."""
     advantage: FloatArray
@@ -124,7 +124,7 @@ def sigmoid(logits: FloatArray) -> FloatArray:
     return np.exp(-np.logaddexp(0.0, -logits))
 
 
-def design(rows: Rows, mean: FloatArray, leverage: FloatArray, size: tuple[int, int]) -> FloatArray:
+def design(rows: FieldRows, mean: FloatArray, leverage: FloatArray, size: tuple[int, int]) -> FloatArray:
     """Return the design effect of each encounter at these expected scores, `[encounters]`.
 
     That of the clusters of an encounter is shrunk to that of the field, this to that of the field's
@@ -160,14 +160,14 @@ def design(rows: Rows, mean: FloatArray, leverage: FloatArray, size: tuple[int, 
     return (sum_ + _TO_POOL * of_field[group]) / (weight + _TO_POOL)
 
 
-def make_rows(encounters: Encounters, group: IntArray, low: IntArray, high: IntArray) -> Rows:
+def make_rows(encounters: Encounters, group: IntArray, low: IntArray, high: IntArray) -> FieldRows:
     """Put pairs and singles below each other; encounters without the one or the other have no row of it."""
     alone = [encounters.single_sums(side) for side in (0, 1)]
     clusters = [encounters.cluster_sums(), *alone]
     in_pairs = [encounters.pair_sums(), *alone]
     there = [np.flatnonzero(sums.num) for sums in clusters]
     each = np.concatenate(there)
-    return Rows(
+    return FieldRows(
         encounter=each,
         group=group[each],
         low=low[each],

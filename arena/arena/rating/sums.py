@@ -30,7 +30,7 @@ MASK = (1 << 63) - 1
 """Keeps a hash within a signed number of 64 bits."""
 
 
-class Played(NamedTuple):
+class PlayedMatch(NamedTuple):
     """A rated match as ratings see it."""
 
     first: int
@@ -47,15 +47,15 @@ class Played(NamedTuple):
     """Equal for matches with the same moves."""
 
 
-class Matches:
+class MatchArrays:
     """Rated matches as arrays; 29 bytes each, so that a viewer can keep those of a large store."""
 
-    def __init__(self, played: Iterable[Played] = ()) -> None:
+    def __init__(self, played: Iterable[PlayedMatch] = ()) -> None:
         """Take the first matches."""
         self._parts: list[IntArray] = []
         self.add(played)
 
-    def add(self, played: Iterable[Played]) -> None:
+    def add(self, played: Iterable[PlayedMatch]) -> None:
         """Add matches.
 
         Raises:
@@ -75,7 +75,7 @@ class Matches:
         """Return the number of matches."""
         return sum(len(part) for part in self._parts)
 
-    def renumbered(self, numbers: IntArray) -> Matches:
+    def renumbered(self, numbers: IntArray) -> MatchArrays:
         """Return the matches with other indices of the bots, without those of a bot against itself.
 
         Args:
@@ -83,10 +83,10 @@ class Matches:
         """
         rows = self.rows.copy()
         rows[:, :2] = numbers[rows[:, :2]]
-        return Matches.of(rows[(rows[:, :2] >= 0).all(axis=1) & (rows[:, 0] != rows[:, 1])])
+        return MatchArrays.of(rows[(rows[:, :2] >= 0).all(axis=1) & (rows[:, 0] != rows[:, 1])])
 
     @classmethod
-    def of(cls, rows: IntArray) -> Matches:
+    def of(cls, rows: IntArray) -> MatchArrays:
         """Take matches as `rows` has them."""
         found = cls()
         found._parts.append(rows)
@@ -227,7 +227,7 @@ def _choose(where: npt.NDArray[np.bool_], one: ClusterSums, other: ClusterSums) 
     return ClusterSums(*(np.where(where, left, right) for left, right in both))
 
 
-def encounters(matches: Matches) -> Encounters:
+def encounters(matches: MatchArrays) -> Encounters:
     """Sum up matches; neither their order nor the tournament they come from matters."""
     rows = matches.rows
     first, second, half = rows[:, 0], rows[:, 1], rows[:, 2]

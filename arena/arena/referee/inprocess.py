@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.referee.dialogue import check_action, check_time
-from arena.referee.output import Capture, Output
+from arena.referee.output import BotOutput, Capture
 from arena.referee.seats import Answer, Fault, Resignation
 from arena.referee.stall import SUSPENDED_S, suspended_s
 from arena.referee.thoughts import read_thoughts
@@ -58,7 +58,7 @@ class InProcessSeat:
         self.limits = ""
         self.runtime = ""
         self.idle_cpu_s = None
-        self.output: Output | None = None
+        self.output: BotOutput | None = None
         """Takes what the bot prints; None lets it print where the arena does."""
         self._bot: Bot | None = None
         self._limit: Limit | None = None

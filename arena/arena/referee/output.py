@@ -15,7 +15,7 @@ MAX_BYTES: Final = 1 << 18
 """Bytes of one bot and match that are kept, the first ones; the end is in the evidence of a fault."""
 
 
-class Output:
+class BotOutput:
     """The bytes that a bot printed in a match; begun anew with each."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -68,7 +68,7 @@ class _Stream(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self, speaker: Callable[[], Output]) -> None:
+    def __init__(self, speaker: Callable[[], BotOutput]) -> None:
         super().__init__()
         self._speaker = speaker
 
@@ -85,7 +85,7 @@ class _Stream(io.TextIOBase):
 class Capture:
     """Hands what bots of this process print in a `with` block to the output of the one that plays."""
 
-    def __init__(self, speaker: Callable[[], Output]) -> None:
+    def __init__(self, speaker: Callable[[], BotOutput]) -> None:
         """Prepare it; `speaker` returns the output of the bot that is being asked."""
         self._stream = _Stream(speaker)
         self._before = sys.stdout, sys.stderr

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from arena.referee.clock import GameClock
     from arena.referee.inprocess import Lane
-    from arena.referee.output import Output
+    from arena.referee.output import BotOutput
     from arena.referee.seats import Answer, Fault, Record, Resignation, Seat
     from arena_plugins.contract import State
 
@@ -69,7 +69,7 @@ def _capture(lanes: tuple[Lane, Lane], state: State, record: Record) -> Capture 
     outputs, actions = (first, second), record.actions
     num_known = len(actions)
 
-    def speaker() -> Output:
+    def speaker() -> BotOutput:
         nonlocal state, num_known
         while num_known < len(actions):
             state = state.child(actions[num_known])

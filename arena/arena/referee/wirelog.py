@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.referee.output import Output
+from arena.referee.output import BotOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class WireLog:
         self._num_bytes = 0
         self.num_dropped = 0
         """How many of the oldest are gone."""
-        self.output = Output()
+        self.output = BotOutput()
         """What the bot printed meanwhile."""
 
     def __iter__(self) -> Iterator[Said]:

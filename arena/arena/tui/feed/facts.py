@@ -26,12 +26,12 @@ class Facts:
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Take the tournament that is watched."""
         # Ratings need numpy, which takes long to load: not before the first paint.
-        from arena.leaderboard.book import Book
+        from arena.leaderboard.book import RatedMatches
         from arena.leaderboard.history import History
 
         self._history = History(store, tournament)
-        self._book = Book(MatchFilter(tournament=tournament.name))
-        self._all = Book(MatchFilter())
+        self._book = RatedMatches(MatchFilter(tournament=tournament.name))
+        self._all = RatedMatches(MatchFilter())
         self._boards: dict[tuple[str, str, int], StandingsView] = {}
         self._called: Mapping[str, str] = {}
         self._names = [entrant.label for entrant in store.entrants(tournament.id)]

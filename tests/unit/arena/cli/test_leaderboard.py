@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.standings import print_standings
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.leaderboard.views import Leaderboard
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -100,7 +100,7 @@ def test_of_many_surprises_the_worst_are_told(
     capsys: pytest.CaptureFixture[str], played: CommandLine
 ) -> None:
     with Store.open(played.db, read_only=True) as store:
-        book = Book(MatchFilter())
+        book = RatedMatches(MatchFilter())
         book.update(store)
         board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "tic-tac-toe", "all", book)
     (table,) = board.tables()

@@ -108,12 +108,12 @@ def _same(found: float, wanted: float | None) -> None:
 
 
 def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_path: Path) -> None:
-    from arena.leaderboard.book import Book
+    from arena.leaderboard.book import RatedMatches
     from arena.leaderboard.views import Leaderboard
 
     _, data = _export(filled[0], tmp_path / "out")
     with Store.open(filled[0], read_only=True) as store:
-        book = Book(MatchFilter())
+        book = RatedMatches(MatchFilter())
         book.update(store)
         board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "connect-four", "5/move hosted", book)
     elos = {row.identity: row.elo for table in board.tables() for row in table.rows}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.leaderboard.book import Book
+from arena.leaderboard.book import RatedMatches
 from arena.leaderboard.crosstable import crosstable
 from arena.leaderboard.encounter import count_match
 from arena.leaderboard.tables import widest_error
@@ -74,7 +74,7 @@ class _Stored:
 def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) -> Leaderboard:
     """Give a leaderboard; each tally is of a tournament of its own."""
     apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
-    book = Book(MatchFilter())
+    book = RatedMatches(MatchFilter())
     book.update(cast("Store", _Stored(apart)))
     return Leaderboard(apart, known, GAME, pool, book)
 
@@ -215,7 +215,7 @@ def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
     store.save([twins.match(1), twins.void(2)])
 
     def rated(where: MatchFilter, anchor: tuple[str, float] | None = None) -> Table:
-        book = Book(where)
+        book = RatedMatches(where)
         book.update(store)
         board = Leaderboard(store.tallies(where), store.bots(), GAME, POOL, book)
         (table,) = board.tables(anchor, num_samples=60)
@@ -237,7 +237,7 @@ def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
 def test_match_line_table_and_crosstable_give_one_number(store: Store, outcomes: str) -> None:
     cup = add_cup(store, "a", "b", num=60)
     rng = np.random.default_rng(3)
-    book = Book(MatchFilter(tournament=cup.record.name))
+    book = RatedMatches(MatchFilter(tournament=cup.record.name))
     for start in (1, 25, 41):
         played = [
             cup.match(
@@ -290,7 +290,7 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
                 for number in range(1, 25)
             ]
         )
-        book = Book(MatchFilter())
+        book = RatedMatches(MatchFilter())
         book.update(store)
         boards.append(Leaderboard(store.tallies(MatchFilter()), store.bots(), GAME, POOL, book).tables())
     for (table,) in boards[1:]:

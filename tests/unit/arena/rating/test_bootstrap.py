@@ -8,7 +8,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.rating.bootstrap import bootstrap
 from arena.rating.fit import fit
-from arena.rating.sums import Matches, encounters
+from arena.rating.sums import MatchArrays, encounters
 from rated import pairs, repeated
 from rating_designs import BY_NAME
 from rating_worlds import World, all_meet, play
@@ -24,7 +24,7 @@ def test_errors_are_those_of_resampled_openings(world: World) -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
         strength = BY_NAME["6 bots, 3 pairs"].strengths(rng)
-        matches = Matches(play(strength, all_meet(strength, rng), 20, world, rng))
+        matches = MatchArrays(play(strength, all_meet(strength, rng), 20, world, rng))
         ratings = fit(encounters(matches), 6)
         drawn = bootstrap(matches, 6, num_samples=150, seed=seed).elo.std(axis=0)
         ratios += (np.sqrt(ratings.covariance.diagonal()) / drawn).tolist()
@@ -32,7 +32,9 @@ def test_errors_are_those_of_resampled_openings(world: World) -> None:
 
 
 def test_the_seed_decides_and_the_anchor_stays() -> None:
-    matches = Matches(pairs(0, 1, [(1, 0), (0.5, 0.5), (1, 1)] * 3) + repeated(1, 2, [(1, 0), (0, 0)] * 4))
+    matches = MatchArrays(
+        pairs(0, 1, [(1, 0), (0.5, 0.5), (1, 1)] * 3) + repeated(1, 2, [(1, 0), (0, 0)] * 4)
+    )
     one, same, other = (bootstrap(matches, 3, num_samples=20, seed=seed).elo for seed in (4, 4, 5))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -46,4 +48,4 @@ def test_the_seed_decides_and_the_anchor_stays() -> None:
 
 def test_no_samples_are_an_error() -> None:
     with pytest.raises(ConfigError, match="0 bootstrap samples"):
-        bootstrap(Matches(), 2, num_samples=0)
+        bootstrap(MatchArrays(), 2, num_samples=0)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.rating.sums import Matches, Played, encounters
+from arena.rating.sums import MatchArrays, PlayedMatch, encounters
 
 if TYPE_CHECKING:
     from arena.rating.sums import ClusterSums, Encounters
@@ -21,14 +21,14 @@ POINTS = (0.0, 0.5, 1.0)
 seats = st.sampled_from([(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
 played = st.tuples(
     seats, st.sampled_from(POINTS), st.integers(0, 8), st.integers(0, 2), st.integers(0, 1)
-).map(lambda match: Played(*match[0], *match[1:]))
+).map(lambda match: PlayedMatch(*match[0], *match[1:]))
 
 
 class _Plain:
     """One encounter, counted by loops."""
 
-    def __init__(self, low: int, matches: list[Played]) -> None:
-        by_pair: dict[object, list[Played]] = defaultdict(list)
+    def __init__(self, low: int, matches: list[PlayedMatch]) -> None:
+        by_pair: dict[object, list[PlayedMatch]] = defaultdict(list)
         for match in matches:
             by_pair[match.pair].append(match)
         self.points = {
@@ -37,7 +37,7 @@ class _Plain:
         self.low = low
         self.pairs = [pair for pair in by_pair.values() if self._is_pair(pair)]
         self.singles = [match for pair in by_pair.values() if not self._is_pair(pair) for match in pair]
-        self.groups: dict[object, dict[int, list[Played]]] = defaultdict(lambda: {0: [], 1: []})
+        self.groups: dict[object, dict[int, list[PlayedMatch]]] = defaultdict(lambda: {0: [], 1: []})
         for match in matches:
             self.groups[match.opening][int(match.first != low)].append(match)
         sides = [group for groups in self.groups.values() for group in groups.values() if group]
@@ -46,7 +46,7 @@ class _Plain:
         self.num_different = sum(len({match.moves for match in group}) for group in sides)
 
     @staticmethod
-    def _is_pair(matches: list[Played]) -> bool:
+    def _is_pair(matches: list[PlayedMatch]) -> bool:
         return len(matches) == 2 and matches[0].first != matches[1].first
 
     def openings(self) -> list[tuple[float, float]]:
@@ -83,9 +83,9 @@ def _same(sums: ClusterSums, place: int, clusters: list[tuple[float, float]]) ->
 
 
 @given(st.lists(played, min_size=1, max_size=40))
-def test_sums_are_those_of_the_clusters(matches: list[Played]) -> None:
-    found = encounters(Matches(matches))
-    by_bots: dict[tuple[int, int], list[Played]] = defaultdict(list)
+def test_sums_are_those_of_the_clusters(matches: list[PlayedMatch]) -> None:
+    found = encounters(MatchArrays(matches))
+    by_bots: dict[tuple[int, int], list[PlayedMatch]] = defaultdict(list)
     for match in matches:
         by_bots[min(match[:2]), max(match[:2])].append(match)
     assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == sorted(by_bots)
@@ -113,8 +113,9 @@ def test_sums_are_those_of_the_clusters(matches: list[Played]) -> None:
 def _copies(num_moves: int, num: int) -> Encounters:
     """Give `num` matches from one opening, of which so many went otherwise than the rest."""
     return encounters(
-        Matches(
-            Played(0, 1, 1.0, number, 0, number if number < num_moves else "same") for number in range(num)
+        MatchArrays(
+            PlayedMatch(0, 1, 1.0, number, 0, number if number < num_moves else "same")
+            for number in range(num)
         )
     )
 
@@ -129,17 +130,19 @@ def test_nine_of_ten_replays_must_be_alike_and_three_there() -> None:
 @pytest.mark.parametrize(("num", "clusters"), [(7, 14), (8, 8)])
 def test_few_openings_leave_the_pairs_as_clusters(num: int, clusters: int) -> None:
     matches = [
-        Played(*seats, 1.0, pair, pair % num, (pair, seats))
+        PlayedMatch(*seats, 1.0, pair, pair % num, (pair, seats))
         for pair in range(2 * num)
         for seats in ((0, 1), (1, 0))
     ]
-    found = encounters(Matches(matches))
+    found = encounters(MatchArrays(matches))
     assert found.cluster_sums().num.tolist() == [clusters if num == 7 else num]
     assert found.pair_sums().num.tolist() == [2 * num]
 
 
 def test_matches_of_other_fields_and_of_a_bot_against_itself_are_left_out() -> None:
-    matches = Matches([Played(0, 1, 1.0, 0, 0, 0), Played(1, 2, 0.5, 1, 0, 1), Played(2, 3, 0.0, 2, 0, 2)])
+    matches = MatchArrays(
+        [PlayedMatch(0, 1, 1.0, 0, 0, 0), PlayedMatch(1, 2, 0.5, 1, 0, 1), PlayedMatch(2, 3, 0.0, 2, 0, 2)]
+    )
     found = matches.renumbered(np.array([5, 4, 4, -1]))
     assert found.rows[:, :3].tolist() == [[5, 4, 2]]
     assert len(matches) == 3
@@ -148,8 +151,8 @@ def test_matches_of_other_fields_and_of_a_bot_against_itself_are_left_out() -> N
 @pytest.mark.parametrize("points", [0.7, 2.0, -0.5])
 def test_points_are_those_of_a_match(points: float) -> None:
     with pytest.raises(ConfigError, match="the points of a match are 0, 0"):
-        Matches([Played(0, 1, points, 0, 0, 0)])
+        MatchArrays([PlayedMatch(0, 1, points, 0, 0, 0)])
 
 
 def test_nothing_has_no_encounters() -> None:
-    assert len(encounters(Matches())) == 0
+    assert len(encounters(MatchArrays())) == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
-from arena.referee.output import Capture, Output
+from arena.referee.output import BotOutput, Capture
 from arena.referee.seats import Answer, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.command import host_command, host_path
@@ -27,7 +27,7 @@ CONTROL = TimeControl.parse(None, 20, None)
 
 
 def test_a_line_belongs_to_the_ply_in_which_it_began() -> None:
-    output = Output()
+    output = BotOutput()
     output.add(b"start\n")
     output.ply = 1
     output.add(b"one\nlong ")
@@ -42,7 +42,7 @@ def test_a_line_belongs_to_the_ply_in_which_it_began() -> None:
 
 @given(st.lists(st.binary(max_size=30)), st.integers(0, 100))
 def test_the_first_bytes_are_kept_and_the_rest_is_counted(chunks: list[bytes], room: int) -> None:
-    output = Output(room)
+    output = BotOutput(room)
     for ply, chunk in enumerate(chunks):
         output.ply = ply
         output.add(chunk)
@@ -56,7 +56,7 @@ def test_the_first_bytes_are_kept_and_the_rest_is_counted(chunks: list[bytes], r
 def test_what_a_bot_of_this_process_prints_is_caught_and_what_the_arena_prints_is_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    output = Output()
+    output = BotOutput()
 
     def arena() -> bool:
         sys.stdout.write("from the arena\n")
