@@ -172,7 +172,7 @@ def near_middle(game: Game, state: State) -> tuple[int, ...]:
 
 @contextmanager
 def busy(number: int) -> Generator[None]:
-    """Let processes compute for nothing during a `with` block."""
+    """Keep processes busy during a `with` block."""
     context = multiprocessing.get_context("spawn")
     loads = [context.Process(target=spin, daemon=True) for _ in range(number)]
     for load in loads:

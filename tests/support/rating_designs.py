@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 def _apart(elo: float) -> Callable[[Rng], FloatArray]:
-    """Give two bots."""
+    """Return two bots."""
     return lambda _rng: np.array([elo, 0.0])
 
 
 def _groups(half: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Give two groups, the second so much stronger."""
+    """Return two groups, the second so much stronger."""
     return lambda rng: rng.normal(0, 150, 2 * half) + np.repeat([0.0, elo], half)
 
 
 def _sweeper(rng: Rng) -> FloatArray:
-    """Give a bot 900 Elo above a field of seven."""
+    """Return a bot 900 Elo above a field of seven."""
     return np.concatenate([[900.0], rng.normal(0, 150, 7)])
 
 

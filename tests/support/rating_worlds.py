@@ -12,7 +12,7 @@ from arena.rating.fit import fit
 from arena.rating.graph import components
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.pairs import expected_elo
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,12 +65,12 @@ class Design:
 
 
 def sigmoid(logits: FloatArray) -> FloatArray:
-    """Give the logistic function."""
+    """Return the logistic function."""
     return 1 / (1 + np.exp(-logits))
 
 
 def chances(gap: FloatArray, shift: FloatArray, world: World) -> tuple[FloatArray, FloatArray]:
-    """Give loss, draw and win of a bot that moves first, and second, each `[openings, 3]`.
+    """Return loss, draw and win of a bot that moves first, and second, each `[openings, 3]`.
 
     Args:
         gap: natural log-odds above the opponent, `[openings]`.
@@ -99,10 +99,10 @@ def _law(mean: FloatArray, draws: float) -> FloatArray:
 
 def play(
     strength: FloatArray, meetings: Meetings, num_pairs: int, world: World, rng: Rng
-) -> list[PlayedMatch]:
+) -> list[RatedMatch]:
     """Play `num_pairs` pairs of each two bots that meet, in each of the tournaments."""
     num_fixed = round(world.deterministic * len(strength))
-    found: list[PlayedMatch] = []
+    found: list[RatedMatch] = []
     for i, j, times in meetings:
         is_fixed = max(i, j) < num_fixed
         laws = _laws(strength[i] - strength[j], world.openings or times * num_pairs, world, rng)
@@ -127,8 +127,8 @@ def _pairs(  # noqa: PLR0913, PLR0917 - all that a match is made of
     world: World,
     course: Rng | None,
     rng: Rng,
-) -> Iterator[PlayedMatch]:
-    """Give the matches of an encounter; without `course` the opening decides how each goes."""
+) -> Iterator[RatedMatch]:
+    """Return the matches of an encounter; without `course` the opening decides how each goes."""
     i, j, _ = key
     alone = np.where(rng.random(len(openings)) < world.singles, rng.integers(0, 2, len(openings)), -1)
     for number, opening in enumerate(openings):
@@ -141,7 +141,7 @@ def _pairs(  # noqa: PLR0913, PLR0917 - all that a match is made of
                 few = world.kinds_of_match
                 moves = (points, int(course.integers(few))) if few else object()
             seats = (i, j, points) if side == 0 else (j, i, 1 - points)
-            yield PlayedMatch(*seats, (key, number), opening, moves)
+            yield RatedMatch(*seats, (key, number), opening, moves)
 
 
 def _draw(laws: FloatArray, rng: Rng) -> FloatArray:
@@ -163,7 +163,7 @@ class Coverage:
     errors: list[float] = field(default_factory=list[float])
 
     def row(self) -> dict[str, float]:
-        """Give shares in percent, Elo for the rest."""
+        """Return shares in percent, and Elo for the rest."""
         return {
             "fields": len(self.printed),
             "gap": round(100 * float(np.mean(self.printed)), 1),
@@ -194,7 +194,7 @@ def measure(design: Design, num_fields: int, seed: int) -> Coverage:
 
 
 def true_gap(gap: float, world: World) -> float:
-    """Give the logistic Elo of the expected score of a pair."""
+    """Return the logistic Elo of the expected score of a pair."""
     if not world.is_davidson:
         return float(gap)
     laws = chances(np.array([gap * LOGITS_PER_ELO]), np.array([world.advantage * LOGITS_PER_ELO]), world)
@@ -211,7 +211,7 @@ def _met(strength: FloatArray, ratings: Ratings, world: World) -> list[bool]:
 
 
 def fields(design: Design, num_fields: int, seed: int) -> Iterator[tuple[FloatArray, Ratings]]:
-    """Give true strengths and the ratings of simulated fields."""
+    """Return true strengths and the ratings of simulated fields."""
     for number in range(num_fields):
         rng = np.random.default_rng([seed, number])
         strength = design.strengths(rng)
@@ -221,34 +221,34 @@ def fields(design: Design, num_fields: int, seed: int) -> Iterator[tuple[FloatAr
 
 
 def all_meet(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Give a round robin."""
+    """Return a round robin."""
     return [(i, j, 1) for i, j in combinations(range(len(strength)), 2)]
 
 
 def neighbours_meet(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Give a chain."""
+    """Return a chain."""
     return [(bot, bot + 1, 1) for bot in range(len(strength) - 1)]
 
 
 def one_meets_all(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Give a gauntlet of bot 0."""
+    """Return a gauntlet of bot 0."""
     return [(0, bot, 1) for bot in range(1, len(strength))]
 
 
 def two_groups_meet(strength: FloatArray, rng: Rng) -> Meetings:
-    """Give two round robins of half the bots, and one long encounter between them."""
+    """Return two round robins of half the bots, and one long encounter between them."""
     half = len(strength) // 2
     one = all_meet(strength[:half], rng)
     return [*one, *((i + half, j + half, 1) for i, j, _ in one), (0, half, 5)]
 
 
 def drawn_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Give so many rounds in each of which every bot meets one drawn bot; the field hangs together."""
+    """Return so many rounds in each of which every bot meets one drawn bot; the field hangs together."""
     return lambda strength, rng: _rounds(rounds, lambda: rng.permutation(len(strength)), len(strength))
 
 
 def near_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Give so many rounds in each of which every bot meets one of about its strength, as in a Swiss event."""
+    """Return so many rounds in each of which every bot meets one of similar strength, as in a Swiss event."""
 
     def meet(strength: FloatArray, rng: Rng) -> Meetings:
         num = len(strength)
@@ -268,12 +268,12 @@ def _rounds(rounds: int, order: Callable[[], IntArray], num: int) -> Meetings:
 
 
 def normal(num: int, deviation: float) -> Callable[[Rng], FloatArray]:
-    """Give normal strengths."""
+    """Return normal strengths."""
     return lambda rng: rng.normal(0, deviation, num)
 
 
 def steps(num: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Give versions, each so much stronger than the one before."""
+    """Return versions, each so much stronger than the one before."""
     return lambda _rng: np.arange(num, dtype=np.float64) * elo
 
 

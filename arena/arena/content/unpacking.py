@@ -213,7 +213,7 @@ class _Stream:
 
     @contextmanager
     def content(self) -> Generator[None]:
-        """Let the content of a member be read, whose size has been checked; then the next header."""
+        """Allow the content of a member, whose size has been checked, to be read within a `with` block."""
         self._left = BOUNDS.max_bytes
         yield
         self._left = _MAX_HEADERS

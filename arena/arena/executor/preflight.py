@@ -83,7 +83,7 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
 
 
 def _has_computed(fault: Fault) -> bool:
-    """Tell whether a bot computed while it was late; in this process that is not measured."""
+    """Return whether a bot computed while it was late; in this process that is not measured."""
     used = fault.detail.get("cpu_ms")
     return used is None or float(str(used)) >= _COMPUTED * float(str(fault.detail["elapsed_ms"]))
 

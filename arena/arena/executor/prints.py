@@ -52,7 +52,7 @@ def _file_name(label: str) -> str:
 
 
 def listen(job: Job, seats: Sequence[Seat]) -> None:
-    """Let bots of this process be heard if their prints are wanted; others print into pipes anyway."""
+    """Capture what bots of this process print, if it is wanted; others print into pipes anyway."""
     for seat in seats:
         if isinstance(seat, InProcessSeat):
             seat.output = None if job.bot_output == "none" else BotOutput()

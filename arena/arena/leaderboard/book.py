@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.leaderboard.sides import POINTS
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class RatedMatches:
     """The rated matches that fit a filter; `update` reads only what is new."""
 
     def __init__(self, where: MatchFilter) -> None:
-        """Take the filter."""
+        """Begin without matches, for those that fit a filter."""
         self._where = where
         self._newest = 0
         self._seats: dict[Seat, int] = {}
@@ -39,7 +39,7 @@ class RatedMatches:
         self._newest = found[-1].id
         seats = self._seats
         self._matches.add(
-            PlayedMatch(
+            RatedMatch(
                 seats.setdefault((match.tournament, match.first_seat), len(seats)),
                 seats.setdefault((match.tournament, match.second_seat), len(seats)),
                 POINTS[Outcome(match.outcome)],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.leaderboard.sides import POINTS
 from arena.rating.fit import fit
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
@@ -42,7 +42,7 @@ class History:
             pair = match.encounter, match.match_no // 2
             points = POINTS[Outcome(match.outcome)]
             seats = match.first_seat, match.second_seat
-            self._matches.add([PlayedMatch(*seats, points, pair, match.opening, match.match_hash)])
+            self._matches.add([RatedMatch(*seats, points, pair, match.opening, match.match_hash)])
             if len(self._matches) % self._step == 0:
                 self.points.append((len(self._matches), self._fitted()))
 

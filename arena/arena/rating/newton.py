@@ -204,7 +204,7 @@ class _Solver:
         self._last = np.zeros((groups, bots + 1))
 
     def step(self) -> float:
-        """Take a step; return how far it moved anything."""
+        """Make a step; return how far it moved anything."""
         rows = self._rows
         self._look()
         leverage = self._leverage()

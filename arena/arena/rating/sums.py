@@ -30,7 +30,7 @@ MASK = (1 << 63) - 1
 """Keeps a hash within a signed number of 64 bits."""
 
 
-class PlayedMatch(NamedTuple):
+class RatedMatch(NamedTuple):
     """A rated match as ratings see it."""
 
     first: int
@@ -50,12 +50,12 @@ class PlayedMatch(NamedTuple):
 class MatchArrays:
     """Rated matches as arrays; 29 bytes each, so that a viewer can keep those of a large store."""
 
-    def __init__(self, played: Iterable[PlayedMatch] = ()) -> None:
-        """Take the first matches."""
+    def __init__(self, played: Iterable[RatedMatch] = ()) -> None:
+        """Begin with the first matches."""
         self._parts: list[IntArray] = []
         self.add(played)
 
-    def add(self, played: Iterable[PlayedMatch]) -> None:
+    def add(self, played: Iterable[RatedMatch]) -> None:
         """Add matches.
 
         Raises:
@@ -87,7 +87,7 @@ class MatchArrays:
 
     @classmethod
     def of(cls, rows: IntArray) -> MatchArrays:
-        """Take matches as `rows` has them."""
+        """Build the arrays from matches as `rows` has them."""
         found = cls()
         found._parts.append(rows)
         return found

@@ -53,7 +53,7 @@ class Connection:
         *,
         cores: Collection[int] | None = None,
     ) -> None:
-        """Take over the pipes.
+        """Own the pipes of a process from now on.
 
         Args:
             process: the other end.

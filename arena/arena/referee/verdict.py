@@ -134,7 +134,7 @@ def _cause(termination: Termination, fault: Detail) -> str:
 
 
 def _is_of(error: str, cause: str) -> bool:
-    """Tell whether a cause speaks of an exception: it may leave its module out, our own ones their class."""
+    """Return whether a cause names an exception: it may leave its module out, our own ones their class."""
     name, _, text = error.partition(": ")
     short = f"{name.rpartition('.')[2]}: {text}" if text else name.rpartition(".")[2]
     return short[:MAX_OFFENDING] in cause or (bool(text) and cause.startswith(text))

@@ -101,7 +101,7 @@ class Child:
         raise SystemExit(code if code >= 0 else 128 - code)
 
     def _line(self) -> bytes | None:
-        """Take the first line that is not blank from what was read."""
+        """Remove the first line that is not blank from what was read, and return it."""
         while (found := _LINE_END.search(self._buffer)) is not None:
             line = bytes(self._buffer[: found.start()]).strip()
             del self._buffer[: found.end()]

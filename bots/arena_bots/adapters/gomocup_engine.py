@@ -52,7 +52,7 @@ class Engine:
     """A running engine, what it was told, and what stands on its board; points are (column, row)."""
 
     def __init__(self, child: Child, quiet_s: float) -> None:
-        """Take a program that was started; after each move it is listened to for `quiet_s` seconds."""
+        """Wrap a program that was started; after each move its output is read for `quiet_s` seconds."""
         self._child = child
         self._quiet_s = quiet_s
         self._has_started = False
@@ -101,7 +101,7 @@ class Engine:
         )
 
     def inform(self, settings: Mapping[str, str], *, seconds: float = _MEMORY_S) -> None:
-        """Tell the settings that have changed since they were told last.
+        """Send the settings that have changed since they were sent last.
 
         Where the engine might refuse one, wait until it has done so: a refusal that came later would be taken
         for its answer to the next question. Taking memory must not cost a move its time either.

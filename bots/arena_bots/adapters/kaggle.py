@@ -129,7 +129,7 @@ class _Streams:
 
     @contextmanager
     def in_place(self) -> Generator[None]:
-        """Let code use them; what it puts in their place is gone at the end."""
+        """Install the replacements for a `with` block; at its end the originals are back."""
         before = sys.stdout, sys.stderr
         if not self._own or any(stream.closed for stream in self._own):
             self._own = [_copy_of(number) for number in (1, 2)]

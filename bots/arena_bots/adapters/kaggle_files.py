@@ -49,7 +49,7 @@ def is_mounted(folder: Path) -> bool:
 
 @contextmanager
 def shown_at_kaggles_path(folder: Path) -> Generator[None]:
-    """Let Python code that runs within find the files of `folder` at Kaggle's path."""
+    """Show the files of `folder` at Kaggle's path to Python code that runs in a `with` block."""
     if is_mounted(folder):
         yield
         return

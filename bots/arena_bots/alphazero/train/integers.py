@@ -40,7 +40,7 @@ _PLAY = {"simulations": "16", "full_share": "1", "opening_plies": "24", "moves":
 
 
 def quantised(model: bytes, seed: int = 1) -> bytes:
-    """Give the file of a net, as `to_onnx` makes it, in whole numbers.
+    """Return the file of a net, as `to_onnx` makes it, in whole numbers.
 
     Activations have 8 bits and a range that is measured over positions of self-play. Weights have 7, and a
     range for each filter: processors that lack the newest instructions add products in 16 bits, which

@@ -23,7 +23,7 @@ PUPIL = 4321
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Give paths to a pupil, as far as this module can tell: only root could really do so."""
+    """Return what makes a pupil the owner of a path, as far as this module can tell."""
     theirs: set[Path] = set()
 
     def user_of(path: Path) -> int:

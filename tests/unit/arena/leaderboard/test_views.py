@@ -72,7 +72,7 @@ class _Stored:
 
 
 def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) -> Leaderboard:
-    """Give a leaderboard; each tally is of a tournament of its own."""
+    """Return a leaderboard; each tally is of a tournament of its own."""
     apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
     book = RatedMatches(MatchFilter())
     book.update(cast("Store", _Stored(apart)))

@@ -17,7 +17,7 @@ from arena.rating import newton
 from arena.rating.fit import fit, head_to_head
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.pairs import expected_score
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from rated import pairs, rate, repeated
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ solver: Any = optimize
 
 def _field(
     num_bots: int, num_pairs: int, seed: int, *, spread: float = 0.8, openings: int | None = None
-) -> list[PlayedMatch]:
-    """Give a round robin with draws."""
+) -> list[RatedMatch]:
+    """Return a round robin with draws."""
     rng = np.random.default_rng(seed)
     strength = rng.normal(0, spread, num_bots)
-    found: list[PlayedMatch] = []
+    found: list[RatedMatch] = []
     for i, j in combinations(range(num_bots), 2):
         mean = 1 / (1 + math.exp(strength[j] - strength[i]))
         law = [0.8 * (1 - mean), 0.2, 0.8 * mean]
@@ -44,7 +44,7 @@ def _field(
 
 
 def _log_score(point: FloatArray, ratings: Ratings) -> FloatArray:
-    """Give the log-likelihood of every encounter of complete pairs, `[encounters]`."""
+    """Return the log-likelihood of every encounter of complete pairs, `[encounters]`."""
     sums = ratings.encounters.cluster_sums()
     gap = point[ratings.encounters.low] - point[ratings.encounters.high]
     return sums.s * -np.logaddexp(0, -gap) + (sums.m - sums.s) * -np.logaddexp(0, gap)
@@ -126,11 +126,11 @@ def test_the_design_effect_is_that_of_the_clusters(openings: int | None) -> None
 
 
 def test_many_encounters_alone_are_each_a_field_of_two() -> None:
-    matches = _field(5, 4, 3) + pairs(0, 5, [(1, 1)] * 3) + [PlayedMatch(1, 5, 0.5, "single", 0, 0)]
+    matches = _field(5, 4, 3) + pairs(0, 5, [(1, 1)] * 3) + [RatedMatch(1, 5, 0.5, "single", 0, 0)]
     found = encounters(MatchArrays(matches))
     for gap, i, j in zip(head_to_head(found), found.low.tolist(), found.high.tolist(), strict=True):
         own = [match for match in matches if {match.first, match.second} == {i, j}]
-        seats: list[PlayedMatch] = [
+        seats: list[RatedMatch] = [
             match._replace(first=int(match.first == j), second=int(match.second == j)) for match in own
         ]
         alone = rate(seats, 2).gap(0, 1)
@@ -246,7 +246,7 @@ def test_the_ends_of_a_gap_are_those_of_the_refitted_field() -> None:
     free = np.linalg.svd(contrast[None, :])[2][1:]
 
     def fall(start: FloatArray, directions: FloatArray) -> float:
-        """Give the least negative log-likelihood within reach of `start`."""
+        """Return the least negative log-likelihood within reach of `start`."""
 
         def negative(step: FloatArray) -> float:
             point = start + step @ directions
@@ -271,7 +271,7 @@ def test_singles_are_freed_of_the_first_players_advantage() -> None:
     results = [
         (float(one), 1 - float(other)) for one, other in rng.choice(2, size=(200, 2), p=(0.3, 0.7)).tolist()
     ]
-    singles = [PlayedMatch(0, 1, float(rng.random() < 0.7), ("single", n), n, n) for n in range(100)]
+    singles = [RatedMatch(0, 1, float(rng.random() < 0.7), ("single", n), n, n) for n in range(100)]
     ratings = rate(pairs(0, 1, results) + singles, 2)
     assert ratings.advantage == pytest.approx(147, abs=40)
     gap = ratings.gap(0, 1)
@@ -281,7 +281,7 @@ def test_singles_are_freed_of_the_first_players_advantage() -> None:
 
 def test_a_fitted_advantage_stays_within_its_bound() -> None:
     singles = [
-        PlayedMatch(*seats, 1.0, ("single", n, seats), n, (n, seats))
+        RatedMatch(*seats, 1.0, ("single", n, seats), n, (n, seats))
         for n in range(400)
         for seats in ((0, 1), (1, 0))
     ]
@@ -320,7 +320,7 @@ def test_bots_and_anchors_outside_the_field_are_refused(bot: int) -> None:
     with pytest.raises(ConfigError, match="the anchor is bot"):
         fit(encounters(MatchArrays()), 2, anchor=(bot, 1200.0))
     with pytest.raises(ConfigError, match="outside 0 … 1"):
-        rate([PlayedMatch(0, bot, 1.0, 0, 0, 0)], 2)
+        rate([RatedMatch(0, bot, 1.0, 0, 0, 0)], 2)
 
 
 @pytest.mark.parametrize("num", [1, 1000, 100_000])

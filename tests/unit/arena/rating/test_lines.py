@@ -11,13 +11,13 @@ from arena.rating.fit import head_to_head
 from arena.rating.lines import encounter_lines, ptnml_line, say_gap, side_lines, verdict_line
 from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH, Gap
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from rated import pairs, repeated
 
 WORST_FIRST = [(0, 0), *[(0, 0.5)] * 2, *[(0.5, 0.5)] * 8, *[(1, 0)] * 2, *[(1, 0.5)] * 4, *[(1, 1)] * 3]
 
 
-def _met(matches: list[PlayedMatch]) -> HeadToHead:
+def _met(matches: list[RatedMatch]) -> HeadToHead:
     found = encounters(MatchArrays(matches))
     return HeadToHead(counts_of(found, 0), head_to_head(found)[0])
 
@@ -81,12 +81,12 @@ def test_zero_has_no_sign() -> None:
             [match for event in range(4) for match in repeated(0, 1, [(1, 0)] * 50, event=event)],
             "50 different pairs in 200; the other 150 repeat earlier ones and count once",
         ),
-        ([*pairs(0, 1, [(1, 0)] * 9), PlayedMatch(0, 1, 1.0, "x", 9, 9)], "9 of 9 pairs, 1 single match"),
-        ([PlayedMatch(0, 1, 1.0, n, n, n) for n in range(9)], "9 single matches"),
+        ([*pairs(0, 1, [(1, 0)] * 9), RatedMatch(0, 1, 1.0, "x", 9, 9)], "9 of 9 pairs, 1 single match"),
+        ([RatedMatch(0, 1, 1.0, n, n, n) for n in range(9)], "9 single matches"),
     ],
     ids=["few openings", "copies", "a single", "only singles"],
 )
-def test_evidence_says_what_counts(matches: list[PlayedMatch], words: str) -> None:
+def test_evidence_says_what_counts(matches: list[RatedMatch], words: str) -> None:
     met = _met(matches)
     assert met.counts.evidence == words
     assert met.counts.is_mostly_repeated == ("different" in words)

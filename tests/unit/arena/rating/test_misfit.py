@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arena.rating.misfit import cycles, residuals
-from arena.rating.sums import PlayedMatch
+from arena.rating.sums import RatedMatch
 from rated import pairs, rate
 from rating_designs import BY_NAME
 from rating_worlds import fields
@@ -27,7 +27,7 @@ def test_residuals_of_the_model_itself_are_standard_normal() -> None:
 
 
 def test_a_residual_adds_up_pairs_and_singles() -> None:
-    matches = [*pairs(0, 1, [(1, 0.5)] * 4 + [(0, 1)] * 4), PlayedMatch(1, 0, 1.0, "single", 9, 9)]
+    matches = [*pairs(0, 1, [(1, 0.5)] * 4 + [(0, 1)] * 4), RatedMatch(1, 0, 1.0, "single", 9, 9)]
     ratings = rate(matches, 2)
     (residual,) = residuals(ratings)
     assert (residual.i, residual.j, residual.num_matches, residual.score) == (0, 1, 17, 10)
@@ -45,7 +45,7 @@ def test_an_encounter_against_the_ratings_stands_out() -> None:
 
 def test_a_residual_at_a_hopeless_gap_is_finite() -> None:
     chain = [match for i in range(12) for match in pairs(i, i + 1, [(1, 1)] * 1000)]
-    ratings = rate([*chain, PlayedMatch(0, 12, 1.0, "single", 0, 0)], 13)
+    ratings = rate([*chain, RatedMatch(0, 12, 1.0, "single", 0, 0)], 13)
     assert ratings.elo[0] - ratings.elo[12] > 8000
     assert all(np.isfinite(residual.standardised) for residual in residuals(ratings))
 
@@ -63,6 +63,6 @@ def test_the_advantage_of_moving_first_is_no_victory() -> None:
         match for met in ((0, 3), (1, 3), (2, 3)) for match in pairs(*met, [(1, 0)] * 200 + [(0, 1)] * 60)
     ]
     around = [
-        PlayedMatch(i, j, float(n < 30), ("single", i, n), n, (i, n)) for i, j in AROUND for n in range(40)
+        RatedMatch(i, j, float(n < 30), ("single", i, n), n, (i, n)) for i, j in AROUND for n in range(40)
     ]
     assert cycles(rate(level + around, 4)) == ()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.rating.sums import MatchArrays, PlayedMatch, encounters
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 
 if TYPE_CHECKING:
     from arena.rating.sums import ClusterSums, Encounters
@@ -21,14 +21,14 @@ POINTS = (0.0, 0.5, 1.0)
 seats = st.sampled_from([(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
 played = st.tuples(
     seats, st.sampled_from(POINTS), st.integers(0, 8), st.integers(0, 2), st.integers(0, 1)
-).map(lambda match: PlayedMatch(*match[0], *match[1:]))
+).map(lambda match: RatedMatch(*match[0], *match[1:]))
 
 
 class _Plain:
     """One encounter, counted by loops."""
 
-    def __init__(self, low: int, matches: list[PlayedMatch]) -> None:
-        by_pair: dict[object, list[PlayedMatch]] = defaultdict(list)
+    def __init__(self, low: int, matches: list[RatedMatch]) -> None:
+        by_pair: dict[object, list[RatedMatch]] = defaultdict(list)
         for match in matches:
             by_pair[match.pair].append(match)
         self.points = {
@@ -37,7 +37,7 @@ class _Plain:
         self.low = low
         self.pairs = [pair for pair in by_pair.values() if self._is_pair(pair)]
         self.singles = [match for pair in by_pair.values() if not self._is_pair(pair) for match in pair]
-        self.groups: dict[object, dict[int, list[PlayedMatch]]] = defaultdict(lambda: {0: [], 1: []})
+        self.groups: dict[object, dict[int, list[RatedMatch]]] = defaultdict(lambda: {0: [], 1: []})
         for match in matches:
             self.groups[match.opening][int(match.first != low)].append(match)
         sides = [group for groups in self.groups.values() for group in groups.values() if group]
@@ -46,7 +46,7 @@ class _Plain:
         self.num_different = sum(len({match.moves for match in group}) for group in sides)
 
     @staticmethod
-    def _is_pair(matches: list[PlayedMatch]) -> bool:
+    def _is_pair(matches: list[RatedMatch]) -> bool:
         return len(matches) == 2 and matches[0].first != matches[1].first
 
     def openings(self) -> list[tuple[float, float]]:
@@ -83,9 +83,9 @@ def _same(sums: ClusterSums, place: int, clusters: list[tuple[float, float]]) ->
 
 
 @given(st.lists(played, min_size=1, max_size=40))
-def test_sums_are_those_of_the_clusters(matches: list[PlayedMatch]) -> None:
+def test_sums_are_those_of_the_clusters(matches: list[RatedMatch]) -> None:
     found = encounters(MatchArrays(matches))
-    by_bots: dict[tuple[int, int], list[PlayedMatch]] = defaultdict(list)
+    by_bots: dict[tuple[int, int], list[RatedMatch]] = defaultdict(list)
     for match in matches:
         by_bots[min(match[:2]), max(match[:2])].append(match)
     assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == sorted(by_bots)
@@ -111,10 +111,10 @@ def test_sums_are_those_of_the_clusters(matches: list[PlayedMatch]) -> None:
 
 
 def _copies(num_moves: int, num: int) -> Encounters:
-    """Give `num` matches from one opening, of which so many went otherwise than the rest."""
+    """Return `num` matches from one opening, of which so many went otherwise than the rest."""
     return encounters(
         MatchArrays(
-            PlayedMatch(0, 1, 1.0, number, 0, number if number < num_moves else "same")
+            RatedMatch(0, 1, 1.0, number, 0, number if number < num_moves else "same")
             for number in range(num)
         )
     )
@@ -130,7 +130,7 @@ def test_nine_of_ten_replays_must_be_alike_and_three_there() -> None:
 @pytest.mark.parametrize(("num", "clusters"), [(7, 14), (8, 8)])
 def test_few_openings_leave_the_pairs_as_clusters(num: int, clusters: int) -> None:
     matches = [
-        PlayedMatch(*seats, 1.0, pair, pair % num, (pair, seats))
+        RatedMatch(*seats, 1.0, pair, pair % num, (pair, seats))
         for pair in range(2 * num)
         for seats in ((0, 1), (1, 0))
     ]
@@ -141,7 +141,7 @@ def test_few_openings_leave_the_pairs_as_clusters(num: int, clusters: int) -> No
 
 def test_matches_of_other_fields_and_of_a_bot_against_itself_are_left_out() -> None:
     matches = MatchArrays(
-        [PlayedMatch(0, 1, 1.0, 0, 0, 0), PlayedMatch(1, 2, 0.5, 1, 0, 1), PlayedMatch(2, 3, 0.0, 2, 0, 2)]
+        [RatedMatch(0, 1, 1.0, 0, 0, 0), RatedMatch(1, 2, 0.5, 1, 0, 1), RatedMatch(2, 3, 0.0, 2, 0, 2)]
     )
     found = matches.renumbered(np.array([5, 4, 4, -1]))
     assert found.rows[:, :3].tolist() == [[5, 4, 2]]
@@ -151,7 +151,7 @@ def test_matches_of_other_fields_and_of_a_bot_against_itself_are_left_out() -> N
 @pytest.mark.parametrize("points", [0.7, 2.0, -0.5])
 def test_points_are_those_of_a_match(points: float) -> None:
     with pytest.raises(ConfigError, match="the points of a match are 0, 0"):
-        MatchArrays([PlayedMatch(0, 1, points, 0, 0, 0)])
+        MatchArrays([RatedMatch(0, 1, points, 0, 0, 0)])
 
 
 def test_nothing_has_no_encounters() -> None:
