@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -43,6 +44,9 @@ half as much to the file, since matches change the same pages again and again.""
 
 _SQLITE_LOG_PAGES: Final = 1000
 """What SQLite takes by itself."""
+
+_RETRY_S: Final = 0.01
+"""Between two tries to begin a write-ahead log, while another process does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,10 +221,24 @@ def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  
         wanted |= {"journal_mode": "wal", "synchronous": _synchronous(settings)}
     wanted["wal_autocheckpoint"] = _log_pages(settings)
     for name, value in wanted.items():
-        raw.execute(f"PRAGMA {name}={value}").fetchall()
+        _set_pragma(raw, settings, f"PRAGMA {name}={value}")
         got = raw.execute(f"PRAGMA {name}").fetchone()
         if got is not None and got[0] != value:
             raise UnsupportedError(
                 f"SQLite does not take {name}={value} for {settings.path} (it stays {got[0]}); "
                 "keep the store on a local disk, and give it by --db FILE"
             )
+
+
+def _set_pragma(raw: Any, settings: Settings, pragma: str) -> None:  # noqa: ANN401 — see above
+    """Make a setting; wait for others, too, where SQLite does not: as it begins a write-ahead log."""
+    deadline = time.monotonic() + settings.busy_ms / 1000
+    while True:
+        try:
+            raw.execute(pragma).fetchall()
+        except settings.driver.module.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_S)
+        else:
+            return

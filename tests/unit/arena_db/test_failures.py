@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import event
@@ -171,6 +171,28 @@ def test_a_store_is_created_once(path: Path) -> None:
         child.stdin.write("go\n")
         child.stdin.flush()
     assert [child.communicate(timeout=120)[0] for child in children] == ["[]\n"] * 3
+
+
+def _begin(path: Path) -> Any:  # noqa: ANN401 — a connection of one of two libraries
+    """Return a connection that holds an empty file as one does that makes the first tables."""
+    raw = Settings(path=path).driver.module.connect(path, isolation_level=None, check_same_thread=False)
+    raw.execute("BEGIN IMMEDIATE")
+    return raw
+
+
+def test_a_store_that_another_process_begins_is_waited_for(path: Path) -> None:
+    # SQLite itself does not wait here: the file has no write-ahead log yet.
+    with closing(_begin(path)) as other:
+        timer = threading.Timer(0.3, other.execute, ["ROLLBACK"])
+        timer.start()
+        with Store.open(path) as store:
+            assert store.check() == []
+        timer.join()
+
+
+def test_a_store_that_another_process_never_lets_go_is_refused(path: Path) -> None:
+    with closing(_begin(path)), pytest.raises(LockedError, match="is locked by another process"):
+        Store.open(path, busy_ms=100)
 
 
 def test_threads_share_a_store(store: Store) -> None:
