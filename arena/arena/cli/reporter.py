@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.entrants import LeftOut
-    from arena.leaderboard.crosstable import Crosstable
-    from arena.leaderboard.encounter import Scores
-    from arena.leaderboard.tables import Table
-    from arena.rating.encounter import HeadToHead
+    from arena.results.counts import HeadToHead
+    from arena.results.crosstable import Crosstable
+    from arena.results.encounter import Scores
+    from arena.results.tables import Table
     from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.events import Ended, Event

@@ -49,8 +49,8 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.cli.output import say
     from arena.cli.standings import print_standings
     from arena.home import open_store
-    from arena.leaderboard import views
-    from arena.leaderboard.book import RatedMatches
+    from arena.results import views
+    from arena.results.book import RatedMatches
 
     fixed = parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
@@ -90,8 +90,8 @@ def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
     from arena.cli.standings import print_crosstable
     from arena.cli.stored import find_tournament
     from arena.home import open_store
-    from arena.leaderboard import crosstable as cross
-    from arena.leaderboard import views
+    from arena.results import crosstable as cross
+    from arena.results import views
 
     with open_store(db, read_only=True) as store:
         record = find_tournament(store, tournament, unfinished=False)

@@ -21,11 +21,11 @@ from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
-from arena.leaderboard.book import RatedMatches
-from arena.leaderboard.crosstable import crosstable
-from arena.leaderboard.encounter import Scores, count_match
-from arena.leaderboard.tables import widest_error
-from arena.leaderboard.views import standings
+from arena.results.book import RatedMatches
+from arena.results.crosstable import crosstable
+from arena.results.encounter import Scores, count_match
+from arena.results.tables import widest_error
+from arena.results.views import standings
 from arena.tournament.changes import changes
 from arena.tournament.hold import hold
 from arena.tournament.plan import enlarge, leave_out, make_plan, restore_plan, store_plan

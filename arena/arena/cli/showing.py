@@ -14,7 +14,7 @@ from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_standings
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
-from arena.leaderboard.views import standings
+from arena.results.views import standings
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from arena.rating.shares import wilson
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.leaderboard.crosstable import Crosstable
-    from arena.leaderboard.tables import Row, Table
-    from arena.rating.encounter import HeadToHead
+    from arena.results.counts import HeadToHead
+    from arena.results.crosstable import Crosstable
+    from arena.results.tables import Row, Table
 
 COLUMNS = {
     "rank": "Rank",

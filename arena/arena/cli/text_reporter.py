@@ -11,7 +11,7 @@ from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_standings
-from arena.rating.lines import encounter_lines, score_line, side_lines
+from arena.results.lines import encounter_lines, score_line, side_lines
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results

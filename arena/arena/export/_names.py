@@ -12,7 +12,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.leaderboard.book import RatedMatches
+    from arena.results.book import RatedMatches
     from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
     from arena_plugins.contract import Game
@@ -113,14 +113,14 @@ class Names:
 
     def _rate(self, pool: str) -> dict[str, float]:
         """Rate the bots of a pool by all rated matches of this game, as `arena leaderboard` does."""
-        from arena.leaderboard.views import Leaderboard
+        from arena.results.views import Leaderboard
 
         board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool, self._book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
 
     @cached_property
     def _book(self) -> RatedMatches:
-        from arena.leaderboard.book import RatedMatches
+        from arena.results.book import RatedMatches
 
         book = RatedMatches(MatchFilter(game=self._spec))
         book.update(self._store)

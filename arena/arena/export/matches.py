@@ -198,7 +198,7 @@ class MatchWriter:
         if self._by_label:
             return _clean(match.first_label), _clean(match.second_label)
         if self._names is None:
-            from arena.leaderboard.views import names_of
+            from arena.results.views import names_of
 
             bots = self._store.bots()
             self._names = dict(zip(bots, names_of(list(bots.values()), self._store.labels()), strict=True))

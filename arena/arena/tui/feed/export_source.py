@@ -9,12 +9,12 @@ from arena.export.query import ExportQuery, count
 from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
 from arena.live.views import RESULTS
-from arena.tui.feed.condition import read_condition
+from arena.results.condition import read_condition
 from arena.tui.feed.stored import row_of
 
 if TYPE_CHECKING:
     from arena.live.tables import MatchRow
-    from arena.tui.feed.condition import Condition
+    from arena.results.condition import Condition
 
 _OPTIONS: Final = {"bot": "bot", "vs": "vs", "game": "game", "tournament": "tournament", "end": "termination"}
 """Words of a filter, and the options that say the same."""

@@ -11,8 +11,8 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.leaderboard.crosstable import Cell
-    from arena.leaderboard.tables import Row, Table
+    from arena.results.crosstable import Cell
+    from arena.results.tables import Row, Table
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -26,8 +26,8 @@ class Facts:
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Take the tournament that is watched."""
         # Ratings need numpy, which takes long to load: not before the first paint.
-        from arena.leaderboard.book import RatedMatches
-        from arena.leaderboard.history import History
+        from arena.results.book import RatedMatches
+        from arena.results.history import History
 
         self._history = History(store, tournament)
         self._book = RatedMatches(MatchFilter(tournament=tournament.name))
@@ -39,7 +39,7 @@ class Facts:
 
     def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
         """Give all tables as they are now."""
-        from arena.leaderboard.views import standings
+        from arena.results.views import standings
 
         self._history.update(store)
         trend = self._history.points
@@ -62,7 +62,7 @@ class Facts:
         }
 
     def _matrix(self, store: Store, tournament: TournamentRecord, order: Sequence[str]) -> MatrixView:
-        from arena.leaderboard.crosstable import crosstable
+        from arena.results.crosstable import crosstable
 
         cells = crosstable(store, tournament, order, self._book).cells
         places = range(len(order))
@@ -81,7 +81,7 @@ class Facts:
 
     def _leaderboards(self, store: Store, tournament: TournamentRecord) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
-        from arena.leaderboard.views import Leaderboard, pools
+        from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
         bots, called = store.bots(), store.labels()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.home import has_store, open_store
 from arena.live.views import RESULTS
-from arena.tui.feed.condition import read_condition
+from arena.results.condition import read_condition
 from arena.tui.feed.stored import row_of
 from arena.tui.widgets.match_pages import Page
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from arena.live.tables import MatchRow
-    from arena.tui.feed.condition import Condition
+    from arena.results.condition import Condition
     from arena.tui.widgets.match_pages import PageRequest
     from arena_db.records import MatchFilter
     from arena_db.store import Store

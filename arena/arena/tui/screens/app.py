@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
+from arena.results.condition import word
 from arena.tui.app import ArenaApp
-from arena.tui.feed.condition import word
 from arena.tui.feed.first_feed import FIRST, First
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.shell.feed import Model

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
+from arena.results.condition import word
 from arena.tui.feed.bots_source import LIST_WORDS, read_bots, read_status
-from arena.tui.feed.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.child import Child, Output

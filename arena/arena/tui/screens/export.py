@@ -11,7 +11,7 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
-from arena.tui.feed.condition import HINT
+from arena.results.condition import HINT
 from arena.tui.feed.export_source import export_words, preview, preview_line
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen

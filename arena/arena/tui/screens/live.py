@@ -13,7 +13,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
-from arena.tui.feed.condition import Condition, read_condition, word
+from arena.results.condition import Condition, read_condition, word
 from arena.tui.feed.starting import ask_named
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning

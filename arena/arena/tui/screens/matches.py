@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.live.replay import Replay
-from arena.tui.feed.condition import HINT
+from arena.results.condition import HINT
 from arena.tui.feed.match_source import MAX_LOOKED_AT, MatchSource
 from arena.tui.feed.one_match import load_match
 from arena.tui.screens.app import dashboard_of

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from arena.live.labels import fits_words
 from arena.live.tables import MatrixView
-from arena.tui.feed.condition import word
+from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches

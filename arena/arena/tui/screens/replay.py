@@ -13,7 +13,7 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.play.config import make_play, play_from
 from arena.play.start import Link, words_of
-from arena.tui.feed.condition import word
+from arena.results.condition import word
 from arena.tui.feed.one_match import OneMatch, load_match, replay_of
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines

@@ -14,7 +14,7 @@ from arena.errors import ArenaError
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
-from arena.tui.feed.condition import word
+from arena.results.condition import word
 from arena.tui.feed.starting import Begun, ask, begin
 from arena.tui.feed.tournament_source import read_tournaments
 from arena.tui.screens.app import dashboard_of

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
-from arena.tui.feed.condition import Condition
+from arena.results.condition import Condition
 from arena.tui.widgets.boxes import Box
 from arena.tui.widgets.small_board import SmallBoard, board_size
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.standings import print_standings
-from arena.leaderboard.book import RatedMatches
-from arena.leaderboard.views import Leaderboard
+from arena.results.book import RatedMatches
+from arena.results.views import Leaderboard
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, digest

@@ -12,7 +12,7 @@ import strange_bots
 from arena.cli.reporter import Held
 from arena.cli.text_reporter import TextReporter
 from arena.home import open_store
-from arena.leaderboard.encounter import Scores
+from arena.results.encounter import Scores
 from arena.tournament.config import TournamentConfig
 from arena.tournament.events import Notice
 from arena_db.store import Store

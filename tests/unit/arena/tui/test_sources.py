@@ -13,10 +13,10 @@ from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, command_line
+from arena.results.condition import read_condition
 from arena.tournament.plan import make_plan
 from arena.tui.feed import bots_source
 from arena.tui.feed.bots_source import read_bots, read_status
-from arena.tui.feed.condition import read_condition
 from arena.tui.feed.export_source import conditions_of, export_words, preview, preview_line
 from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
 from arena_db.records import MatchFilter

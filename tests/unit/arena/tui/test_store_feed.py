@@ -14,7 +14,7 @@ from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
 from arena.live.tables import MatrixView, StandingsView
-from arena.tui.feed.condition import Condition, read_condition, word
+from arena.results.condition import Condition, read_condition, word
 from arena.tui.feed.match_source import MatchSource
 from arena.tui.feed.one_match import load_match
 from arena.tui.feed.store_feed import StoreFeed

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.leaderboard.book import RatedMatches
-from arena.leaderboard.sides import Field, Result
-from arena.leaderboard.tables import Table, make_tables
+from arena.results.book import RatedMatches
+from arena.results.sides import Field, Result
+from arena.results.tables import Table, make_tables
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.errors import ConfigError
-from arena.leaderboard.sides import Sides
 from arena.rating.bootstrap import bootstrap
 from arena.rating.fit import fit
 from arena.rating.misfit import Residual, cycles, residuals
 from arena.rating.sums import encounters
+from arena.results.sides import Sides
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.leaderboard.sides import Field
     from arena.rating.ratings import Gap, Ratings
     from arena.rating.sums import MatchArrays
+    from arena.results.sides import Field
 
 _MISFIT = 3.0
 """Standard deviations from which an encounter does not fit its ratings."""

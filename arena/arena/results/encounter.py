@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from arena.leaderboard.book import RatedMatches
-from arena.leaderboard.sides import POINTS
-from arena.rating.encounter import EncounterCounts, HeadToHead, counts_of
 from arena.rating.fit import head_to_head
 from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
+from arena.results.book import RatedMatches
+from arena.results.counts import EncounterCounts, HeadToHead, counts_of
+from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena.leaderboard.sides import POINTS
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.results.sides import POINTS
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:

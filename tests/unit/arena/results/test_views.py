@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.leaderboard.book import RatedMatches
-from arena.leaderboard.crosstable import crosstable
-from arena.leaderboard.encounter import count_match
-from arena.leaderboard.tables import widest_error
-from arena.leaderboard.views import Leaderboard, choose_pool, names_of, pools, standings
+from arena.results.book import RatedMatches
+from arena.results.crosstable import crosstable
+from arena.results.encounter import count_match
+from arena.results.tables import widest_error
+from arena.results.views import Leaderboard, choose_pool, names_of, pools, standings
 from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
 from stores import add_cup, bot, digest, entrants, new_tournament
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from arena.leaderboard.tables import Table
-    from arena.rating.encounter import HeadToHead
+    from arena.results.counts import HeadToHead
+    from arena.results.tables import Table
     from arena_db.records import BotRecord
 
 GAME, POOL = "connect-four", "5/move hosted"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena.leaderboard.encounter import Scores, count_match
+from arena.results.encounter import Scores, count_match
 from arena_db.store import Store
 from stores import add_cup, digest
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.leaderboard.book import RatedMatches
-from arena.rating.encounter import counts_of
 from arena.rating.fit import head_to_head
+from arena.results.book import RatedMatches
+from arena.results.counts import counts_of
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.rating.encounter import EncounterCounts
     from arena.rating.ratings import Gap
+    from arena.results.counts import EncounterCounts
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

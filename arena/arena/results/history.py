@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.leaderboard.sides import POINTS
 from arena.rating.fit import fit
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 

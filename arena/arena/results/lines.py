@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from arena.rating.shares import wilson
 
 if TYPE_CHECKING:
-    from arena.rating.encounter import EncounterCounts, HeadToHead
     from arena.rating.ratings import Gap
+    from arena.results.counts import EncounterCounts, HeadToHead
 
 
 def score_line(a: str, b: str, counts: EncounterCounts) -> str:

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from arena.rating.encounter import EncounterCounts, HeadToHead, counts_of, say_pairs
 from arena.rating.fit import head_to_head
-from arena.rating.lines import encounter_lines, ptnml_line, say_gap, side_lines, verdict_line
 from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH, Gap
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.results.counts import EncounterCounts, HeadToHead, counts_of, say_pairs
+from arena.results.lines import encounter_lines, ptnml_line, say_gap, side_lines, verdict_line
 from rated import pairs, repeated
 
 WORST_FIRST = [(0, 0), *[(0, 0.5)] * 2, *[(0.5, 0.5)] * 8, *[(1, 0)] * 2, *[(1, 0.5)] * 4, *[(1, 1)] * 3]
