@@ -19,7 +19,7 @@ from arena.live.views import (
     MatchView,
     Notice,
 )
-from arena_plugins.contract import Termination
+from arena.referee.blame import forfeiter
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 200
 """Characters of a text from outside that are kept."""
-_FAULTS = frozenset(termination.value for termination in Termination if termination.is_fault)
 
 
 def reduce(view: LiveView, event: Event) -> LiveView:
@@ -125,9 +124,8 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
         t=event.t,
     )
     view = replace(view, finished=(row, *view.finished)[:MAX_FINISHED])
-    if body.outcome in ("first", "second") and body.termination in _FAULTS:
-        return _blame(view, match.seats[body.outcome == "first"].name, body.termination)
-    return view
+    player = forfeiter(body.outcome, body.termination)
+    return view if player is None else _blame(view, match.seats[player].name, body.termination)
 
 
 def _count(view: LiveView, event: Event, body: Finished) -> LiveView:

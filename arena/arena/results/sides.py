@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.results.forfeits import loser
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ class Sides:
         points = result.points
         self.results[first, 0][points] += tally.num_matches
         self.results[second, 1][1 - points] += tally.num_matches
-        ended = Termination(tally.termination)
-        if ended.is_fault:
-            loser = second if points else first
-            self.faults[loser, _FAULT_COLUMN.get(ended, "other")] += tally.num_matches
+        player = loser(tally)
+        if player is not None:
+            column = _FAULT_COLUMN.get(Termination(tally.termination), "other")
+            self.faults[(first, second)[player], column] += tally.num_matches
 
     def score(self, bot: int, side: int) -> float | None:
         """Give points per match on one side; None without matches there."""

@@ -12,6 +12,8 @@ from arena.errors import ArenaError
 from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
 from arena.live.labels import short_labels
+from arena.results.forfeits import loser
+from arena.results.pools import limit_text
 from arena.tournament.events import Ended, MatchFinished, Notice
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
@@ -212,8 +214,11 @@ class Herald:
             )
             self._queue.append(live_event(job, move, index + 1, t))
         if Termination(record.termination).is_fault:
-            player = {Outcome.FIRST: 1, Outcome.SECOND: 0}.get(Outcome(record.outcome))
-            fault = Fault(player=player, termination=record.termination, text=record.reason[:_MAX_TEXT])
+            fault = Fault(
+                player=loser(record),
+                termination=record.termination,
+                text=record.reason[:_MAX_TEXT],
+            )
             self._queue.append(live_event(job, fault, len(record.actions), t))
         stored = self._store.match_of(record.tournament, record.number, record.attempt)
         finished = Finished(
@@ -238,7 +243,7 @@ class Herald:
             done=self._num_done,
             name=tournament.name,
             game=tournament.game,
-            tc=tournament.pool.rpartition(" ")[0],
+            tc=limit_text(tournament.pool),
             workers=self._num_workers,
             rate=self._rate(now),
             reason=self._reason,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from arena.referee.blame import forfeiter
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
@@ -29,16 +30,17 @@ class Quarantine:
         self._init_faults: Counter[str] = Counter()
 
     def add(self, first: str, second: str, outcome: str, termination: str, count: int = 1) -> None:
-        """Count matches of one result; a forfeit belongs to the loser, a void match to nobody."""
+        """Count matches of one result; a void match is nobody's."""
         ended = Termination(termination)
         if outcome == Outcome.VOID or ended is Termination.WALKOVER:
             return
         self._matches[first] += count
         self._matches[second] += count
-        if ended.is_fault:
-            loser = second if outcome == Outcome.FIRST else first
-            self._faults[loser] += count
-            self._init_faults[loser] += count * (ended in _INIT)
+        player = forfeiter(outcome, termination)
+        if player is not None:
+            bot = (first, second)[player]
+            self._faults[bot] += count
+            self._init_faults[bot] += count * (ended in _INIT)
 
     def add_record(self, record: MatchRecord) -> None:
         """Count one match."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
-from arena.errors import ConfigError
 from arena.live.events import Thoughts
 from arena.live.labels import MAX_NAME, short_labels
 from arena.live.replay import Recorded, Replay
@@ -19,8 +17,8 @@ from arena.live.views import (
     MatchView,
     ProgressView,
 )
-from arena.referee.timecontrol import TimeControl
-from arena_plugins.contract import Termination
+from arena.results.forfeits import count_forfeits
+from arena.results.pools import limit_of, limit_text
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -39,11 +37,6 @@ _STATES: Mapping[str, Literal["running", "ended"]] = {
     "stopped": "ended",
     "finished": "ended",
 }
-
-
-def clock_text_of(pool: str) -> str:
-    """Give the limit of a pool, whose name ends with how bots were run: `5/move` of `5/move hosted`."""
-    return pool.rpartition(" ")[0] or pool
 
 
 def labels_of(store: Store, tournament: int) -> dict[int, str]:
@@ -79,7 +72,7 @@ def recorded_of(
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=match.reason,
-        tc=clock_text_of(pool),
+        tc=limit_text(pool),
         clock_ms=clock_ms,
         inc_ms=inc_ms,
         started_t=match.started_at,
@@ -146,7 +139,7 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
         progress=ProgressView(
             name=clean_text(record.name, MAX_NAME),
             game=clean_text(record.game, _MAX_TEXT),
-            tc=clock_text_of(record.pool),
+            tc=limit_text(record.pool),
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
             planned=record.num_planned,
@@ -173,20 +166,14 @@ def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]
     from arena_db.records import MatchFilter
 
     names = {entrant.seat: clean_text(entrant.label, MAX_NAME) for entrant in store.entrants(record.id)}
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for tally in store.tallies(MatchFilter(tournament=record.name, rated_only=False)):
-        if tally.outcome in ("first", "second") and Termination(tally.termination).is_fault:
-            loser = tally.second_seat if tally.outcome == "first" else tally.first_seat
-            found[names[loser]][tally.termination] += tally.num_matches
+    tallies = store.tallies(MatchFilter(tournament=record.name, rated_only=False))
+    found = count_forfeits(tallies, lambda tally: (names[tally.first_seat], names[tally.second_seat]))
     return {name: dict(counts) for name, counts in found.items()}
 
 
 def _clocks(pool: str) -> tuple[tuple[int, int] | None, int]:
     """Give both clocks at the start and the increment, ms; no clocks where each move has its own time."""
-    try:
-        control = TimeControl.from_text(clock_text_of(pool))
-    except ConfigError:
-        return None, 0
-    if control.mode == "fischer":
+    control = limit_of(pool)
+    if control is not None and control.mode == "fischer":
         return (control.base_ms, control.base_ms), control.inc_ms
     return None, 0

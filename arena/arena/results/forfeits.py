@@ -1,0 +1,54 @@
+"""Forfeits of stored matches: whose they are, and how many each bot has.
+
+A forfeit counts as a loss of the bot that failed; a void match counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from arena.referee.blame import forfeiter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from arena_db.records import Tally
+
+_Bot = TypeVar("_Bot", bound="Hashable")
+
+
+class Decided(Protocol):
+    """A match, or a tally of equal ones, with its result."""
+
+    @property
+    def outcome(self) -> str:
+        """first, second, draw or void."""
+        ...
+
+    @property
+    def termination(self) -> str:
+        """Why it ended."""
+        ...
+
+
+def loser(match: Decided) -> int | None:
+    """Return the player that forfeited a match, 0 or 1; None where nobody did, or the match is void."""
+    return forfeiter(match.outcome, match.termination)
+
+
+def count_forfeits(
+    tallies: Iterable[Tally], bots: Callable[[Tally], tuple[_Bot, _Bot]]
+) -> defaultdict[_Bot, Counter[str]]:
+    """Count the matches that each bot forfeited, by termination.
+
+    Args:
+        tallies: of any matches.
+        bots: the two bots of a tally, by which to count: the one that moved first, and the other.
+    """
+    found: defaultdict[_Bot, Counter[str]] = defaultdict(Counter)
+    for tally in tallies:
+        player = loser(tally)
+        if player is not None:
+            found[bots(tally)[player]][tally.termination] += tally.num_matches
+    return found
