@@ -14,6 +14,7 @@ from sqlalchemy import NullPool, QueuePool, create_engine, event
 
 from arena_db.errors import UnsupportedError
 from arena_db.failures import explain
+from arena_db.judging import NUM_MISTAKES, num_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -100,6 +101,7 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
         )
         try:
             _set_pragmas(raw, settings, foreign_keys=foreign_keys)
+            raw.create_function(NUM_MISTAKES, 1, num_mistakes, deterministic=True)
         except BaseException:
             raw.close()
             raise

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import and_, case, exists, func, or_, select
 
-from arena_db.models import FAILED, TIERS, bots, entrants, matches, tournaments
+from arena_db.codec import pack_actions
+from arena_db.judging import NUM_MISTAKES
+from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments
 from arena_db.wild import glob, is_like, is_wild
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Table
 
-    from arena_db.records import MatchFilter
+    from arena_db.records import MatchFilter, OpeningFilter
 
 _SIGNS: Final[Mapping[str, Callable[[ColumnElement[int], int], ColumnElement[bool]]]] = {
     "<": operator.lt,
@@ -33,8 +35,8 @@ def needs_matches(where: MatchFilter) -> bool:
 
     They know terminations, but count a repeat where it came first, which may be under another one.
     """
-    known = where.since is where.until is where.min_tier is where.termination is None
-    return not known or bool(where.plies)
+    known = where.since is where.until is where.min_tier is where.tier is where.termination is None
+    return not known or bool(where.plies or where.durations or where.openings) or _is_about_grades(where)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:
@@ -75,7 +77,14 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(FAILED)
     if where.min_tier is not None:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
+    if where.tier is not None:
+        conditions.append(matches.c.tier == where.tier)
     conditions += [_SIGNS[sign](_num_plies(), number) for sign, number in where.plies]
+    conditions += [_SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
+    if where.openings:
+        conditions.append(or_(*map(_begins_with, where.openings)))
+    if _is_about_grades(where):
+        conditions.append(_is_judged(where))
     return conditions
 
 
@@ -90,6 +99,7 @@ def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         (tournaments.c.game, where.game),
         (tournaments.c.name, where.tournament),
         (tournaments.c.pool, where.pool),
+        (tournaments.c.pool, None if where.limit is None else f"{where.limit} *"),
     )
     return [_fits(column, value) for column, value in wanted if value is not None]
 
@@ -102,6 +112,36 @@ def _num_plies() -> ColumnElement[int]:
     own = select(tournaments.c.num_actions).where(tournaments.c.id == matches.c.tournament_id)
     width = case((own.scalar_subquery() > BYTE, 2), else_=1)
     return func.length(matches.c.actions) // width
+
+
+def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:
+    packed = bytes(pack_actions(opening.actions, opening.num_actions))
+    num = len(opening.actions)
+    given = matches.c.num_opening
+    own = (tournaments.c.id == matches.c.tournament_id) & (tournaments.c.game == opening.game)
+    return and_(
+        given >= num if opening.is_beginning else given == num,
+        func.substr(matches.c.actions, 1, len(packed)) == packed,
+        exists().where(own),
+    )
+
+
+def _is_about_grades(where: MatchFilter) -> bool:
+    return bool(where.mistakes) or where.judge is not None or where.is_graded is not None
+
+
+def _is_judged(where: MatchFilter) -> ColumnElement[bool]:
+    """Return whether one judge says all that is wanted, or whether nobody graded the match if that is."""
+    of_match = analyses.c.match_id == matches.c.id
+    counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content)
+    said = [_SIGNS[sign](counted, number) for sign, number in where.mistakes]
+    if where.judge is not None:
+        said.append(_fits(analyses.c.name, where.judge))
+    is_said = exists().where(of_match, *said)
+    if where.is_graded is not False:
+        return is_said
+    nobody = ~exists().where(of_match)
+    return and_(nobody, is_said) if said else nobody
 
 
 def _is_seated(table: Table, side: str, name: str) -> ColumnElement[bool]:

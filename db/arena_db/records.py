@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+# Callers import all records from here; the aliases say that these names are meant to leave again.
+from arena_db.match_filter import MatchFilter as MatchFilter  # noqa: PLC0414
+from arena_db.match_filter import OpeningFilter as OpeningFilter  # noqa: PLC0414
+from arena_db.match_filter import Selection as Selection  # noqa: PLC0414
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotRecord:
@@ -292,42 +297,6 @@ class Volume:
     num_matches: int
     num_actions: int
     """Of all of them, openings included."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchFilter:
-    """Which matches a query is about; None is no condition. In names `*` is any text, `?` any character."""
-
-    game: str | None = None
-    tournament: str | None = None
-    bot: str | None = None
-    """Name, spec or label of a bot that played in it."""
-    vs: str | None = None
-    """Another bot that played in it."""
-    since: float | None = None
-    """UTC seconds, inclusive."""
-    until: float | None = None
-    """UTC seconds, exclusive."""
-    pool: str | None = None
-    termination: str | None = None
-    min_tier: str | None = None
-    outcome: str | None = None
-    """first, second, draw or void."""
-    plies: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the number of actions, those of the opening included, all of which hold: `("<", 20)`;
-    signs are `<`, `<=`, `>`, `>=` and `=`."""
-    rated_only: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Matches to read in bulk, all of them with a result: void ones are left out."""
-
-    where: MatchFilter
-    terminations: tuple[str, ...] = ()
-    """Only matches that ended so; empty for all."""
-    limit: int | None = None
-    """The newest of them, at most so many; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

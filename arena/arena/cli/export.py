@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import sys
 import time
@@ -14,7 +13,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.filters import check_names, match_filter_options
+from arena.cli.filters import check_names, match_options
 from arena.cli.options import db_option
 from arena.cli.output import say
 from arena.errors import ConfigError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from arena.export.query import Count, ExportQuery
-    from arena_db.records import MatchFilter
+    from arena.results.condition import Condition
     from arena_db.store import Store
 
 _FORMATS = ("parquet", "npz", "jsonl", "csv", "pgn", "sgf")
@@ -44,7 +43,7 @@ _INTERVAL = 1.0
     show_default=True,
     help="A folder of positions (parquet, npz, jsonl, csv) or a file of matches (pgn, sgf).",
 )
-@match_filter_options
+@match_options
 @click.option("--unrated", is_flag=True, help="Unrated matches, too.")
 @click.option("--include-forfeits", is_flag=True, help="Matches that a bot forfeited, too.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")
@@ -61,7 +60,7 @@ _INTERVAL = 1.0
 @click.option("--quiet", is_flag=True, help="Do not show how far it is.")
 @db_option
 def export(  # noqa: PLR0913 - one parameter an option
-    where: MatchFilter,
+    condition: Condition,
     *,
     out: Path,
     form: str,
@@ -84,17 +83,14 @@ def export(  # noqa: PLR0913 - one parameter an option
     from arena.export.query import ExportQuery, count
     from arena.home import open_store
 
-    query = ExportQuery(
-        where=dataclasses.replace(where, rated_only=not unrated),
-        include_forfeits=include_forfeits,
-        limit=limit,
-    )
     if form in _TEXTS and (split is not None or salt is not None or dedup or disjoint):
         raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")
     with open_store(db, read_only=True) as store:
+        where = condition.to_filter(store, rated_only=not unrated)
+        query = ExportQuery(where=where, include_forfeits=include_forfeits, limit=limit)
         found = count(store, query)
         if not found.num_matches:
-            check_names(store, query.where)
+            check_names(store, condition)
         if dry_run:
             _say_count(found)
             return Exit.COMPLETE

@@ -1,126 +1,159 @@
-"""Options that say which matches a query is about."""
+"""Options that say which matches a query is about; each is a word of the language of conditions."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 import click
 
 from arena.cli.exits import NotFoundError
+from arena.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from arena_db.records import MatchFilter
+    from arena.results.condition import Condition
     from arena_db.store import Store
 
 _Result = TypeVar("_Result")
 
-_OPTIONS = (
-    click.option("--game", metavar="SPEC", help="Only matches of this game."),
-    click.option("--tournament", metavar="ID", help="Only matches of this tournament; * and ? are wild."),
-    click.option(
-        "--bot", metavar="BOT", help="Only matches of this bot, by name, spec or label; mcts* is any such."
+
+class _Option(NamedTuple):
+    """An option, and the word that it stands for."""
+
+    flag: str
+    word: str
+    metavar: str
+    help: str
+    sign: str = ""
+    """Of the comparison that it stands for."""
+    is_repeated: bool = False
+
+    @property
+    def parameter(self) -> str:
+        """Name of the parameter that click gives."""
+        return f"where_{self.flag.strip('-').replace('-', '_')}"
+
+
+_OPTIONS: Final = (
+    _Option("--game", "game", "SPEC", "Only matches of this game."),
+    _Option("--tournament", "tournament", "ID", "Only matches of this tournament; * and ? are wild."),
+    _Option("--bot", "bot", "BOT", "Only matches of this bot, by name, spec or label; mcts* is any such."),
+    _Option("--vs", "vs", "BOT", "Only matches against this bot."),
+    _Option(
+        "--since", "date", "TIME", "Only matches begun at or after this UTC time (2026-01-31T12:00).", ">="
     ),
-    click.option("--vs", metavar="BOT", help="Only matches against this bot."),
-    click.option(
-        "--since",
-        metavar="TIME",
-        help="Only matches begun at or after this UTC time (2026-01-31 or 2026-01-31T12:00).",
+    _Option("--until", "date", "TIME", "Only matches begun before this UTC time.", "<"),
+    _Option("--tc", "tc", "CLOCK", "Only matches under this limit, as a tournament takes it: 10+0.1."),
+    _Option("--st", "st", "S", "Only matches with so many seconds a move."),
+    _Option("--nodes", "nodes", "N", "Only matches with so many search nodes a move."),
+    _Option("--pool", "pool", "NAME", "Only matches of this pool, limit and kind of run: '5/move hosted'."),
+    _Option("--min-tier", "tier", "TIER", "Only matches with at least this isolation, T0 to T3.", ">="),
+    _Option(
+        "--termination", "end", "KIND", "Only matches that ended like this: rules, time_move, crash, ..."
     ),
-    click.option("--until", metavar="TIME", help="Only matches begun before this UTC time."),
-    click.option("--tc", metavar="POOL", help="Only matches under this limit, as written in the TC column."),
-    click.option(
-        "--termination",
-        metavar="KIND",
-        help="Only matches that ended like this: rules, time_move, crash, ...",
-    ),
-    click.option(
-        "--min-tier",
-        type=click.Choice(["T0", "T1", "T2", "T3"]),
-        help="Only matches with at least this isolation.",
-    ),
-)
-_MATCH_OPTIONS = (
-    click.option(
-        "--result",
-        type=click.Choice(["1-0", "0-1", "1/2", "void"]),
-        help="Only matches with this result, 1-0 for whoever moved first.",
-    ),
-    click.option(
+    _Option("--result", "result", "RESULT", "Only matches with this result, 1-0 for whoever moved first."),
+    _Option(
         "--ply",
-        multiple=True,
-        metavar="COMPARISON",
-        help="Only matches of so many actions: '<20', '>=7', 42; repeatable.",
+        "ply",
+        "COMPARISON",
+        "Only matches of so many actions: '<20', '>=7', 42; repeatable.",
+        is_repeated=True,
     ),
+    _Option("--opening", "opening", "MOVES", "Only matches from this opening: 'd d', 'd*', none."),
+    _Option(
+        "--duration",
+        "duration",
+        "COMPARISON",
+        "Only matches that took so long: '>10', '<2m'.",
+        is_repeated=True,
+    ),
+    _Option(
+        "--mistakes",
+        "mistakes",
+        "COMPARISON",
+        "Only graded matches with so many mistakes: '>2'.",
+        is_repeated=True,
+    ),
+    _Option("--graded", "graded", "JUDGE", "Only matches that this judge graded; yes or no for any judge."),
 )
-"""Of single matches; a rating of those that somebody won would be none."""
-_PLY = re.compile(r"(<=|>=|<|>|=|)\s*(\d{1,6})")
+_WHERE: Final = "Further conditions, as in 'bot:mcts* ply<20' (docs/how-to/look-at-results.md has all words)."
+_BOTS: Final[Mapping[str, str]] = {
+    "--bot": "Show only the rows of this bot, by name, spec or label; ratings and ranks stay those of all.",
+    "--vs": "With --refit: rate only matches against this bot.",
+    "--pool": "The pool to rate, or all.  [default: the one with most matches]",
+}
+"""What options mean in a table of ratings, where that is something else."""
 
 
-def filter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that narrow a query; the command gets them as one filter, its first argument."""
+def match_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that choose matches; the command gets them as one condition, its first argument."""
+    return _with(command, _OPTIONS, {})
+
+
+def table_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that choose what a table of ratings is about; given as `match_options` gives them."""
+    words = {"game", "tournament", "bot", "vs", "date", "tc", "st", "nodes", "pool", "tier"}
+    return _with(command, [option for option in _OPTIONS if option.word in words], _BOTS)
+
+
+def _with(
+    command: Callable[..., _Result], options: Iterable[_Option], helps: Mapping[str, str]
+) -> Callable[..., _Result]:
+    options = tuple(options)
 
     @wraps(command)
-    def with_filter(  # noqa: PLR0913 - one parameter an option
-        *,
-        game: str | None,
-        tournament: str | None,
-        bot: str | None,
-        vs: str | None,
-        since: str | None,
-        until: str | None,
-        tc: str | None,
-        termination: str | None,
-        min_tier: str | None,
-        **given: object,
-    ) -> _Result:
-        from arena_db.records import MatchFilter
+    def with_condition(**given: object) -> _Result:
+        typed = given.pop("where_text")
+        chosen = [(option, given.pop(option.parameter)) for option in options]
+        return command(_condition("" if typed is None else str(typed), chosen), **given)
 
-        where = MatchFilter(
-            game=_game(game),
-            tournament=tournament,
-            bot=bot,
-            vs=vs,
-            since=_seconds(since, "'--since'"),
-            until=_seconds(until, "'--until'"),
-            pool=tc,
-            termination=_termination(termination),
-            min_tier=min_tier,
-        )
-        return command(where, **given)
-
-    wrapped: Callable[..., _Result] = with_filter
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
+    wrapped: Callable[..., _Result] = with_condition
+    wrapped = click.option("--where", "where_text", metavar="FILTER", help=_WHERE)(wrapped)
+    for option in reversed(options):
+        wrapped = click.option(
+            option.flag,
+            option.parameter,
+            metavar=option.metavar,
+            multiple=option.is_repeated,
+            help=helps.get(option.flag, option.help),
+        )(wrapped)
     return wrapped
 
 
-def match_filter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of `filter_options`, and those that tell matches by how they went."""
+def _condition(typed: str, chosen: Iterable[tuple[_Option, object]]) -> Condition:
+    """Read all options as one condition.
 
-    @wraps(command)
-    def with_filter(
-        where: MatchFilter, *, result: str | None, ply: tuple[str, ...], **given: object
-    ) -> _Result:
-        import dataclasses
+    Raises:
+        click.BadParameter: an option has a value that means nothing; names the option.
+        ConfigError: conditions exclude each other.
+    """
+    from arena.results.condition import read_condition, read_pairs
 
-        from arena.live.views import RESULTS
+    pairs: list[tuple[str, str]] = []
+    for option, given in chosen:
+        own = [(option.word, f"{option.sign}{text}") for text in _texts(given)]
+        try:
+            read_pairs(own)
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint=f"'{option.flag}'") from error
+        pairs += own
+    try:
+        pairs += read_condition(typed).pairs()
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="'--where'") from error
+    return read_pairs(pairs)
 
-        outcome = next((outcome for outcome, text in RESULTS.items() if text == result), None)
-        plies = tuple(_comparison(text) for text in ply)
-        return command(dataclasses.replace(where, outcome=outcome, plies=plies), **given)
 
-    wrapped: Callable[..., _Result] = with_filter
-    for option in reversed(_MATCH_OPTIONS):
-        wrapped = option(wrapped)
-    return filter_options(wrapped)
+def _texts(given: object) -> list[str]:
+    """Return the values of an option: several of one that may be repeated, none where it was not given."""
+    if isinstance(given, tuple):
+        return [str(text) for text in cast("tuple[object, ...]", given)]
+    return [] if given is None else [str(given)]
 
 
-def check_names(store: Store, where: MatchFilter) -> None:
+def check_names(store: Store, condition: Condition) -> None:
     """Look whether what an empty answer was asked about is there at all.
 
     Raises:
@@ -130,50 +163,11 @@ def check_names(store: Store, where: MatchFilter) -> None:
     from arena_db.wild import is_like
     from arena_plugins.spec import nearest
 
-    known = [] if where.tournament is None else [tournament.name for tournament in store.tournaments()]
-    if where.tournament is not None and not any(is_like(name, where.tournament) for name in known):
-        raise NotFoundError(f'no tournament "{where.tournament}"{nearest(where.tournament, known)}')
-    for name in (where.bot, where.vs):
-        if name is not None and not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
+    wanted = condition.tournament
+    known = [tournament.name for tournament in store.tournaments()] if wanted else []
+    if wanted and not any(is_like(name, wanted) for name in known):
+        raise NotFoundError(f'no tournament "{wanted}"{nearest(wanted, known)}')
+    for name in filter(None, (condition.bot, condition.vs)):
+        if not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
             bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
             raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')
-
-
-def _game(text: str | None) -> str | None:
-    from arena_db.wild import is_wild
-
-    if text is None or is_wild(text):
-        return text
-    from arena_plugins import game_spec, load_game
-
-    return game_spec(load_game(text))
-
-
-def _termination(text: str | None) -> str | None:
-    from arena_db.wild import is_like
-    from arena_plugins import Termination
-    from arena_plugins.spec import nearest
-
-    if text is not None and not any(is_like(kind, text) for kind in Termination):
-        raise click.BadParameter(
-            f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}",
-            param_hint="'--termination'",
-        )
-    return text
-
-
-def _comparison(text: str) -> tuple[str, int]:
-    found = _PLY.fullmatch(text.strip())
-    if found is None:
-        raise click.BadParameter(f"{text} is not like '<20', '>=7' or 42", param_hint="'--ply'")
-    return found[1] or "=", int(found[2])
-
-
-def _seconds(text: str | None, option: str) -> float | None:
-    if text is None:
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text} is not a time like 2026-01-31T12:00", param_hint=option) from error
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit, NotFoundError
-from arena.cli.filters import check_names, match_filter_options
+from arena.cli.filters import check_names, match_options
 from arena.cli.options import db_option, format_option
 from arena.cli.stored import find_match
 
 if TYPE_CHECKING:
-    from arena_db.records import MatchFilter
+    from collections.abc import Iterator
+
+    from arena.results.condition import Condition
+    from arena_db.records import MatchFilter, StoredMatch
+    from arena_db.store import Store
 
 _COLUMNS = {
     "id": "Match",
@@ -28,16 +33,19 @@ _COLUMNS = {
 }
 
 
+_LIMIT = 50
+"""Matches of a table that nobody bounds."""
+_PAGE = 500
+
+
 @click.command(cls=RichCommand)
-@match_filter_options
+@match_options
 @click.option("--unrated", is_flag=True, help="Unrated and void matches, too.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
     metavar="N",
-    default=50,
-    show_default=True,
-    help="How many, newest first.",
+    help="How many, newest first.  [default: 50 in a table, else all]",
 )
 @click.option(
     "--before",
@@ -48,24 +56,54 @@ _COLUMNS = {
 @format_option
 @db_option
 def games(  # noqa: PLR0913 - one parameter an option
-    where: MatchFilter, *, unrated: bool, limit: int, before: int | None, form: str, db: str | None
+    condition: Condition,
+    *,
+    unrated: bool,
+    limit: int | None,
+    before: int | None,
+    form: str,
+    db: str | None,
 ) -> None:
     """List stored matches, newest first."""
-    import dataclasses
-
     from arena.cli.objects import MATCH_KEYS, stored_match_object
     from arena.cli.output import emit
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
-        where = dataclasses.replace(where, rated_only=not unrated)
-        found = store.matches(where, before=before, limit=limit)
-        if not found:
-            check_names(store, where)
+        where = condition.to_filter(store, rated_only=not unrated)
+        if limit is None and form == "table":
+            limit = _LIMIT
+        if not store.matches(where, before=before, limit=1):
+            check_names(store, condition)
             click.echo("no stored match fits (--unrated shows unrated and void ones, too)", err=True)
-    emit("match", [stored_match_object(match) for match in found], form, _COLUMNS, MATCH_KEYS)
-    if form == "table" and len(found) == limit:
-        click.echo(f"More: arena games --before {found[-1].id}", err=True)
+        matches = _Pages(store, where, before, limit)
+        emit("match", map(stored_match_object, matches), form, _COLUMNS, MATCH_KEYS)
+        if limit is not None and matches.last and store.matches(where, before=matches.last, limit=1):
+            click.echo(f"More: arena games --before {matches.last}", err=True)
+
+
+class _Pages:
+    """Reads matches page by page, newest first."""
+
+    def __init__(self, store: Store, where: MatchFilter, before: int | None, limit: int | None) -> None:
+        self._store = store
+        self._where = where
+        self._before = before
+        self._left = sys.maxsize if limit is None else limit
+        self.last: int | None = None
+        """Number of the match that was read last."""
+
+    def __iter__(self) -> Iterator[StoredMatch]:
+        """Read the matches."""
+        while self._left:
+            page = self._store.matches(self._where, before=self._before, limit=min(self._left, _PAGE))
+            for match in page:
+                self.last = match.id
+                yield match
+            if not page:
+                return
+            self._before = self.last
+            self._left -= len(page)
 
 
 @click.command(cls=RichCommand)

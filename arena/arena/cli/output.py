@@ -8,6 +8,7 @@ import math
 import shutil
 import sys
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -15,7 +16,7 @@ import click
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -46,9 +47,9 @@ def _escape(code: int) -> str:
 
 
 def emit(
-    kind: str, rows: Sequence[Row], form: str, columns: Mapping[str, str], keys: Sequence[str] = ()
+    kind: str, rows: Iterable[Row], form: str, columns: Mapping[str, str], keys: Sequence[str] = ()
 ) -> None:
-    """Print rows of one type.
+    """Print rows of one type; all forms but the table print each as it comes, so there may be many.
 
     Args:
         kind: the `type` of each object.
@@ -58,14 +59,17 @@ def emit(
         keys: the header of a CSV without any row.
     """
     if form == "table":
-        print_table(rows, columns)
+        print_table(tuple(rows), columns)
     elif form == "json":
-        click.echo("[" + ",".join(f"\n{_json(kind, row)}" for row in rows) + "\n]")
+        click.echo("[", nl=False)
+        for number, row in enumerate(rows):
+            click.echo(f"{',' * (number > 0)}\n{_json(kind, row)}", nl=False)
+        click.echo("\n]")
     elif form == "ndjson":
         for row in rows:
             emit_object(kind, row)
     else:
-        _print_csv([_object(kind, row) for row in rows], ("type", "schema", *keys))
+        _print_csv((_object(kind, row) for row in rows), ("type", "schema", *keys))
 
 
 def emit_one(kind: str, row: Row, form: str) -> None:
@@ -175,10 +179,12 @@ def _is_number(text: str) -> bool:
     return text.removesuffix("?").removesuffix("%").lstrip("+-").replace(".", "", 1).isdigit() or text == "-"
 
 
-def _print_csv(rows: Sequence[Row], keys: Sequence[str]) -> None:
-    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else keys, lineterminator="\n")
+def _print_csv(rows: Iterator[Row], keys: Sequence[str]) -> None:
+    first = next(rows, None)
+    writer = csv.DictWriter(sys.stdout, keys if first is None else list(first), lineterminator="\n")
     writer.writerow({key: _csv_cell(key) for key in writer.fieldnames})
-    writer.writerows({key: _csv_cell(value) for key, value in row.items()} for row in rows)
+    for row in () if first is None else chain((first,), rows):
+        writer.writerow({key: _csv_cell(value) for key, value in row.items()})
 
 
 def _csv_cell(value: object) -> object:

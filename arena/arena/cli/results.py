@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import click
 from rich_click import RichCommand
 
 from arena.cli.exits import NotFoundError
-from arena.cli.filters import check_names, filter_options
+from arena.cli.filters import check_names, table_options
 from arena.cli.options import db_option, format_option
 from arena.errors import ConfigError
 
 if TYPE_CHECKING:
-    from arena_db.records import MatchFilter
+    from arena.results.condition import Condition
 
 _MAX_ELO = 100_000.0
 
 
 @click.command(cls=RichCommand)
-@filter_options
-@click.option(
-    "--pool", metavar="NAME", help="The pool to rate, or all.  [default: the one with most matches]"
-)
+@table_options
+@click.option("--refit", is_flag=True, help="Rate only the matches of --bot and --vs, not those of all bots.")
 @click.option("--anchor", metavar="BOT=ELO", help="Give this bot this rating; all others are relative to it.")
 @click.option(
     "--bootstrap",
@@ -34,9 +31,9 @@ _MAX_ELO = 100_000.0
 @format_option
 @db_option
 def leaderboard(  # noqa: PLR0913 - one parameter an option
-    where: MatchFilter,
+    condition: Condition,
     *,
-    pool: str | None,
+    refit: bool,
     anchor: str | None,
     bootstrap: int | None,
     form: str,
@@ -44,40 +41,34 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Rate the bots of one game over all stored tournaments.
 
-    Bots are compared within a pool: matches under one limit, run in one way.
+    Bots are compared within a pool: matches under one limit, run in one way. --bot shows some rows of the
+    whole table; with --refit only the matches of these bots are rated.
     """
     from arena.cli.output import say
     from arena.cli.standings import print_standings
     from arena.home import open_store
-    from arena.results import views
-    from arena.results.book import RatedMatches
+    from arena.results.leaderboards import rate
+    from arena.results.views import ALL
 
     fixed = parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
-        tallies = store.tallies(where)
-        pools = views.pools([tally for tally in tallies if tally.first != tally.second])
-        if not pools:
-            check_names(store, where)
+        found = rate(store, condition, refit=refit, anchor=fixed, num_samples=bootstrap)
+        if found is None:
+            check_names(store, condition)
             raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
-        game, chosen = views.choose_pool(pools, pool)
-        drawn = dataclasses.replace(where, game=game, pool=where.pool if chosen == views.ALL else chosen)
-        book = RatedMatches(drawn)
-        book.update(store)
-        board = views.Leaderboard(tallies, store.bots(), game, chosen, book, store.labels())
-        tables = board.tables(fixed, num_samples=bootstrap)
     if form == "table":
-        mixed = (
-            " (mixes pools: these ratings compare bots under different limits)" if chosen == views.ALL else ""
-        )
-        say(f"{game}, {chosen}{mixed}")
-    print_standings(tables, form)
-    others = [
-        f"{name} ({other}, {number} matches)"
-        for name, other, number in pools
-        if (name, other) != (game, chosen) and (name != game or chosen != views.ALL)
-    ]
-    if form == "table" and others:
-        say(f"Other pools (--game, --pool): {'; '.join(others)}")
+        is_mixed = found.pool == ALL
+        mixed = " (mixes pools: these ratings compare bots under different limits)" if is_mixed else ""
+        say(f"{found.game}, {found.pool}{mixed}")
+    print_standings(found.tables, form, num_other_pools=len(found.others))
+    if form == "table":
+        shown = sum(len(table.rows) for table in found.tables)
+        num_bots = sum(table.num_bots for table in found.tables)
+        if shown < num_bots:
+            say(f"{shown} of {num_bots} bots are shown; ranks and ratings are those of the whole table.")
+        if found.others:
+            others = [f"{name} ({pool}, {number} matches)" for name, pool, number in found.others]
+            say(f"Other pools (--game, --pool): {'; '.join(others)}")
 
 
 @click.command(cls=RichCommand)

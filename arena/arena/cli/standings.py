@@ -48,11 +48,18 @@ _FAULTS = ("time", "illegal", "crash", "other")
 _NUM_MISFITS = 5
 
 
-def print_standings(tables: Sequence[Table], form: str) -> None:
-    """Print rating tables; several where bots are not connected by matches."""
+def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
+    """Print rating tables; several where bots are not connected by matches.
+
+    Args:
+        tables: those of one field.
+        form: table, json, ndjson or csv.
+        more: further keys of each object.
+    """
     if form != "table":
-        emit("rating", rating_objects(tables), form, {})
+        emit("rating", [{**row, **more} for row in rating_objects(tables)], form, {})
         return
+    tables = [table for table in tables if table.rows]
     all_rows = [row for table in tables for row in table.rows]
     hidden = {fault for fault in _FAULTS if not any(getattr(row, fault) for row in all_rows)}
     if all(row.bootstrap_low is None for row in all_rows):
@@ -66,12 +73,16 @@ def print_standings(tables: Sequence[Table], form: str) -> None:
 
 
 def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
-    """Give all rows as objects; `table` tells bots that no match connects apart."""
+    """Return the rows as objects; `table` tells bots that no match connects apart.
+
+    `num_bots` says how many the table has, of which not all may be shown.
+    """
     return [
         {
             "game": table.game,
             "table": number,
             **msgspec.structs.asdict(row),
+            "num_bots": table.num_bots,
             "first_advantage": table.first_advantage,
             "first_advantage_error": table.first_advantage_error,
         }
@@ -143,7 +154,7 @@ def _print_notes(tables: Sequence[Table]) -> None:
             "?: unbeaten or winless against the rest; results bound its rating on one side only, the figure "
             "comes from the prior."
         )
-    repeated = sum(row.pairs - row.different_pairs for table in tables for row in table.rows) // 2
+    repeated = sum(table.num_repeated for table in tables)
     if repeated:
         click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")
     misfits = tables[0].misfits

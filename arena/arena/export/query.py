@@ -11,7 +11,7 @@ from arena_db.wild import is_like
 from arena_plugins.contract import Termination
 
 if TYPE_CHECKING:
-    from arena_db.records import MatchFilter
+    from arena_db.records import MatchFilter, OpeningFilter
     from arena_db.store import Store
 
 POSITION_FORMATS: Final = ("parquet", "npz", "jsonl", "csv")
@@ -19,9 +19,11 @@ POSITION_FORMATS: Final = ("parquet", "npz", "jsonl", "csv")
 MATCH_FORMATS: Final = ("pgn", "sgf")
 """One text file of matches."""
 FORMATS: Final = POSITION_FORMATS + MATCH_FORMATS
-_OPTIONS: Final = {"pool": "tc", "min_tier": "min-tier"}
+_OPTIONS: Final = {"limit": "tc", "min_tier": "min-tier", "judge": "graded"}
 """The filters whose options have other names."""
-_OTHERWISE: Final = frozenset({"rated_only", "plies", "outcome"})
+_OTHERWISE: Final = frozenset(
+    {"rated_only", "plies", "durations", "mistakes", "openings", "is_graded", "outcome"}
+)
 """The filters that an option says in other words."""
 
 
@@ -58,8 +60,18 @@ class ExportQuery:
         }
         if self.where.outcome is not None:
             given["result"] = RESULTS[self.where.outcome]
-        if self.where.plies:
-            given["ply"] = " ".join(f"{sign}{number}" for sign, number in self.where.plies)
+        where = self.where
+        for option, unit, comparisons in (
+            ("ply", "", where.plies),
+            ("duration", "ms", where.durations),
+            ("mistakes", "", where.mistakes),
+        ):
+            if comparisons:
+                given[option] = " ".join(f"{sign}{number}{unit}" for sign, number in comparisons)
+        if where.is_graded is not None:
+            given["graded"] = "yes" if where.is_graded else "no"
+        if where.openings:
+            given["opening"] = "; ".join(map(_say_opening, where.openings))
         if not self.where.rated_only:
             given["unrated"] = True
         if self.include_forfeits:
@@ -71,6 +83,11 @@ class ExportQuery:
     def selection(self) -> Selection:
         """Give the query as the store takes it."""
         return Selection(where=self.where, terminations=self.terminations, limit=self.limit)
+
+
+def _say_opening(opening: OpeningFilter) -> str:
+    """Write the actions that a match begins with: `connect-four 3 2 *` where more may follow."""
+    return " ".join([opening.game, *map(str, opening.actions), *"*" * opening.is_beginning])
 
 
 class Count(NamedTuple):

@@ -1,44 +1,100 @@
-"""The language of filters: `bot:az vs:mcts* result:0-1 ply<20 end:time_move`."""
+"""Conditions on matches, one type from text, options, form and URL to SQL: `bot:az vs:mcts* ply<20`."""
 
 from __future__ import annotations
 
 import operator
 import re
 import shlex
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
 from arena.errors import ConfigError
-from arena.live.views import RESULTS
+from arena.results import values
+from arena.results.pools import is_pool
+from arena_db.records import MatchFilter
+from arena_db.wild import is_like, is_wild
+from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from arena.live.tables import MatchRow
     from arena.live.views import MatchView
-    from arena_db.records import MatchFilter
+    from arena_db.store import Store
 
 HINT: Final = "bot:az vs:mcts* result:0-1 ply<20 end:time_move"
-_WORDS: Final = ("bot", "vs", "result", "end", "tournament", "game")
-_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+_SIGNS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
     "=": operator.eq,
 }
-_PLY: Final = re.compile(r"ply(<=|>=|<|>|=|:)(\d{1,6})")
-_OUTCOMES: Final = {result: outcome for outcome, result in RESULTS.items()} | {
-    "1/2-1/2": "draw",
-    "draw": "draw",
+_COMPARISON: Final = re.compile(r"(<=|>=|<|>|=|)\s*(.+)", re.DOTALL)
+_WORD: Final = re.compile(r"([a-z]+)(<=|>=|<|>|=|:)(.*)", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """A word of the language, and what may stand behind it."""
+
+    name: str
+    field: str
+    """Of `Condition`."""
+    check: Callable[[str], object]
+    """Raises `ConfigError` for a value that means nothing."""
+    signs: tuple[str, ...] = ("=",)
+    """How it can be compared; a word with `:` alone has `=` alone."""
+    is_repeated: bool = False
+    """Whether several of it may hold at once."""
+
+    @property
+    def shown(self) -> str:
+        """The word with its sign, as `bot:` or `ply<`."""
+        return f"{self.name}{'<' if self.is_repeated else ':'}"
+
+
+def _any(_: str) -> None:
+    """Take any text."""
+
+
+_ORDER: Final = tuple(_SIGNS)
+WORDS: Final[Mapping[str, Word]] = {
+    word.name: word
+    for word in (
+        Word("bot", "bot", _any),
+        Word("vs", "vs", _any),
+        Word("result", "result", values.check_result),
+        Word("end", "end", values.check_end),
+        Word("ply", "plies", values.count_of, _ORDER, is_repeated=True),
+        Word("opening", "opening", _any),
+        Word("date", "dates", values.seconds_of, _ORDER, is_repeated=True),
+        Word("duration", "durations", values.milliseconds_of, _ORDER, is_repeated=True),
+        Word("mistakes", "mistakes", values.count_of, _ORDER, is_repeated=True),
+        Word("graded", "graded", _any),
+        Word("tournament", "tournament", _any),
+        Word("game", "game", _any),
+        Word("pool", "pool", _any),
+        Word("tc", "tc", values.check_tc),
+        Word("st", "st", values.check_st),
+        Word("nodes", "nodes", values.check_nodes),
+        Word("tier", "tier", values.check_tier, ("=", ">=")),
+    )
 }
-_WILD: Final = "*?"
+_OF_POOLS: Final = ("tournament", "game", "pool", "tc", "st", "nodes")
+TABLE_WORDS: Final = frozenset({"bot", "vs", "date", "tier", *_OF_POOLS})
+"""What tables of ratings take: a rating of chosen results, or of short matches, would be none."""
+BOARD_WORDS: Final = frozenset({"bot", "vs", "result", "end", "ply", "game"})
+"""What is known of a match while it is played."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a filter asks for; empty is no condition. `*` and `?` stand for any text, any character."""
+    """What a query asks for, all of which holds; empty is no condition.
+
+    In texts `*` stands for any text, `?` for any character. Comparisons are pairs of sign and text, as
+    they were written; whoever read them has checked them.
+    """
 
     bot: str = ""
     vs: str = ""
@@ -46,10 +102,27 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """1-0, 0-1, 1/2 or void."""
     end: str = ""
     """A termination."""
+    plies: tuple[tuple[str, str], ...] = ()
+    """Comparisons with the number of actions."""
+    opening: str = ""
+    """Moves that were given; with `*` behind them more may follow."""
+    dates: tuple[tuple[str, str], ...] = ()
+    """Comparisons with the time at which the match began, UTC."""
+    durations: tuple[tuple[str, str], ...] = ()
+    mistakes: tuple[tuple[str, str], ...] = ()
+    """Comparisons with the number of actions that lost something, by one judge."""
+    graded: str = ""
+    """yes, no or the name of a judge."""
     tournament: str = ""
     game: str = ""
-    plies: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the number of plies, all of which hold."""
+    pool: str = ""
+    """Limit and how bots were run, `5/move hosted`."""
+    tc: str = ""
+    """Limit, as on the command line of a tournament, with `st` and `nodes`."""
+    st: str = ""
+    nodes: str = ""
+    tier: str = ""
+    """`T2`, or `>=T2` for that and stronger isolation."""
 
     @property
     def is_empty(self) -> bool:
@@ -59,126 +132,249 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def outcome(self) -> str:
         """What the result means: first, second, draw or void; empty without one."""
-        return _OUTCOMES[self.result] if self.result else ""
+        return values.OUTCOMES[self.result] if self.result else ""
 
-    def to_store(self) -> MatchFilter:
-        """Give what the store can look for itself: exact names, result, termination."""
-        from arena_db.records import MatchFilter
+    @property
+    def needs_each_match(self) -> bool:
+        """Whether the store has to look at matches one by one, which takes about a second for a million."""
+        return any(word not in {"bot", "vs", "result", *_OF_POOLS} for word, _ in self.pairs())
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the words that are used, with their values; comparisons begin with their sign."""
+        found: list[tuple[str, str]] = []
+        for word in WORDS.values():
+            given = getattr(self, word.field)
+            if word.is_repeated:
+                found += [(word.name, f"{sign}{value}") for sign, value in given]
+            elif given:
+                found.append((word.name, given))
+        return found
+
+    @property
+    def text(self) -> str:
+        """The condition as it is typed; `read_condition` reads it back."""
+        return " ".join(_typed(name, value) for name, value in self.pairs())
+
+    def limit(self) -> str | None:
+        """Return the limit of the matches, as the names of pools have it; None where any fits.
+
+        Raises:
+            ConfigError: the words of limits exclude each other.
+        """
+        if not (self.tc or self.st or self.nodes):
+            return None
+        return values.limit_of_words(self.tc, self.st, self.nodes)
+
+    def to_query(self) -> str:
+        """Return the condition as the query of a URL, which `read_query` reads back."""
+        return urlencode(self.pairs())
+
+    def only(self, words: Iterable[str], where: str) -> Condition:
+        """Return the condition itself.
+
+        Args:
+            words: those that mean something there.
+            where: what takes the condition, as `the wall`.
+
+        Raises:
+            ConfigError: another word is used; names those that can be.
+        """
+        takes = [word.name for word in WORDS.values() if word.name in set(words)]
+        for name, _ in self.pairs():
+            if name not in takes:
+                raise ConfigError(f"{where} cannot be filtered by {name}; there are {', '.join(takes)}")
+        return self
+
+    def to_filter(self, store: Store | None = None, *, rated_only: bool = False) -> MatchFilter:
+        """Return the condition as the store takes it.
+
+        Args:
+            store: whose games an opening may be of; None if `game` names it.
+            rated_only: whether only matches fit that count for ratings.
+
+        Raises:
+            ConfigError: the opening is one of no game.
+            PluginError: there is no such game.
+        """
+        since, until = _span(self.dates)
+        game = values.game_of(self.game) if self.game else None
         return MatchFilter(
-            bot=_exact(self.bot),
-            vs=_exact(self.vs),
-            tournament=_exact(self.tournament),
-            game=_exact(self.game),
-            termination=_exact(self.end),
-            outcome=self.outcome or None,
-            rated_only=False,
-        )
-
-    def to_filter(self) -> MatchFilter:
-        """Give all of it as the store takes it: what `arena games` and `arena export` look for."""
-        from dataclasses import replace
-
-        return replace(
-            self.to_store(),
             bot=self.bot or None,
             vs=self.vs or None,
-            tournament=self.tournament or None,
-            game=self.game or None,
+            outcome=self.outcome or None,
             termination=self.end or None,
-            plies=self.plies,
-        )
-
-    def rest(self) -> Condition:
-        """Give what is left to look for in each row: all with `*` or `?`, and plies."""
-        wild = {
-            name: getattr(self, name)
-            for name in ("bot", "vs", "end", "tournament", "game")
-            if _is_wild(getattr(self, name))
-        }
-        # Both names are about one match: where one is left, the sides have to be told apart.
-        if "bot" in wild or "vs" in wild:
-            wild |= {"bot": self.bot, "vs": self.vs}
-        return Condition(plies=self.plies, **wild)
-
-    def fits(self, row: MatchRow) -> bool:
-        """Say whether a row fits, names by label, spec or the name before its options."""
-        return (
-            self._fits_names((row.names,))
-            and all(_COMPARISONS[sign](row.plies, number) for sign, number in self.plies)
-            and _like(self.end, row.termination)
-            and _like(self.tournament, row.tournament)
-            and _like(self.game, row.game)
-            and (not self.result or row.outcome == self.outcome)
+            plies=_counts(self.plies),
+            openings=values.openings_of(self.opening, _games(game, store)) if self.opening else (),
+            since=since,
+            until=until,
+            durations=tuple((sign, values.milliseconds_of(text)) for sign, text in self.durations),
+            mistakes=_counts(self.mistakes),
+            is_graded={"yes": True, "no": False}.get(self.graded),
+            judge=self.graded if self.graded not in {"", "yes", "no"} else None,
+            tournament=self.tournament or None,
+            game=game,
+            pool=self.pool or (self.tc if is_pool(self.tc) else None),
+            limit=self.limit(),
+            tier=None if self.tier.startswith(">") else self.tier or None,
+            min_tier=self.tier.removeprefix(">=") if self.tier.startswith(">") else None,
+            rated_only=rated_only,
         )
 
     def fits_board(self, match: MatchView) -> bool:
-        """Say whether a match of the wall fits; of one that is played, result and end fit nothing."""
+        """Return whether a match of the wall fits; of one that is played, result and end fit nothing."""
         full = (match.seats[0].name, match.seats[1].name)
         short = (match.seats[0].label, match.seats[1].label)
         return (
             self._fits_names((full, short))
-            and all(_COMPARISONS[sign](match.ply, number) for sign, number in self.plies)
-            and _like(self.end, match.termination)
-            and _like(self.game, match.game)
+            and all(_SIGNS[sign](match.ply, number) for sign, number in _counts(self.plies))
+            and (not self.end or is_like(match.termination, self.end))
+            and (not self.game or is_like(match.game, self.game))
             and (not self.result or match.outcome == self.outcome)
         )
 
     def _fits_names(self, pairs: Sequence[tuple[str, str]]) -> bool:
         return any(
-            _like_bot(self.bot, pair[place]) and _like_bot(self.vs, pair[1 - place])
+            is_bot(self.bot, pair[place]) and is_bot(self.vs, pair[1 - place])
             for pair in pairs
             for place in (0, 1)
         )
 
 
 def read_condition(text: str) -> Condition:
-    """Read a filter.
+    """Read a condition as it is typed.
 
     Raises:
-        ConfigError: a word is none; says which there are.
+        ConfigError: a word or a value means nothing; names it and the nearest.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise ConfigError(f"the filter {text} has a quotation mark without its partner") from error
+    return read_pairs(map(_split, words))
+
+
+def read_query(query: str) -> Condition:
+    """Read a condition from the query of a URL, with or without its `?`.
+
+    Raises:
+        ConfigError: a word or a value means nothing; names it and the nearest.
+    """
+    return read_pairs(parse_qsl(query.removeprefix("?")))
+
+
+def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:
+    """Read a condition from words and their values, as options and forms have them.
+
+    A value begins with its sign, `<20`; without one it is that value itself.
+
+    Raises:
+        ConfigError: a word or a value means nothing, or a word stands twice that can hold only once.
+    """
     found: dict[str, str] = {}
-    plies: list[tuple[str, int]] = []
-    for word in words:
-        if comparison := _PLY.fullmatch(word):
-            plies.append((comparison[1].replace(":", "="), int(comparison[2])))
-            continue
-        key, colon, value = word.partition(":")
-        if not colon or key not in _WORDS or not value:
-            raise ConfigError(f'no filter "{word}"; there are {": ".join(_WORDS)}:, ply<20, ply>20, ply=20')
-        if key == "result" and value not in _OUTCOMES:
-            raise ConfigError(f"no result {value}; there are {', '.join(RESULTS.values())}")
-        found[key] = value
-    return Condition(plies=tuple(plies), **found)
+    compared: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, value in pairs:
+        word = _word(name)
+        sign, rest = _compared(word, value)
+        try:
+            word.check(rest)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from error
+        if word.is_repeated:
+            compared[word.field].append((sign, rest))
+        elif word.field in found:
+            raise ConfigError(f'{name}: "{found[word.field]}" and "{rest}" exclude each other; give one')
+        else:
+            found[word.field] = rest if sign == "=" else sign + rest
+    condition = msgspec.convert({**found, **compared}, Condition)
+    condition.limit()
+    return condition
 
 
 def word(key: str, value: str) -> str:
     """Write one word of a filter, quoted where needed."""
-    return f"{key}:{shlex.quote(value)}"
+    return f"{key}:{_quoted(value)}"
 
 
-def _is_wild(text: str) -> bool:
-    return any(sign in text for sign in _WILD)
-
-
-def _exact(text: str) -> str | None:
-    return None if not text or _is_wild(text) else text
-
-
-def _like(wanted: str, text: str) -> bool:
-    return not wanted or fnmatchcase(text, _pattern(wanted))
-
-
-def _like_bot(wanted: str, name: str) -> bool:
+def is_bot(wanted: str, name: str) -> bool:
+    """Return whether a bot is one that is wanted: by label, spec, or the name before options and version."""
     address = name.partition(":")[0]
-    return any(_like(wanted, text) for text in (name, address, address.partition("@")[0]))
+    return not wanted or any(is_like(text, wanted) for text in (name, address, address.partition("@")[0]))
 
 
-def _pattern(wanted: str) -> str:
-    # Brackets are part of names, no sets of characters.
-    return wanted.replace("[", "[[]")
+def _split(text: str) -> tuple[str, str]:
+    found = _WORD.fullmatch(text)
+    name, sign, value = (text, ":", "") if found is None else found.groups()
+    word = _word(name)
+    _check_value(word, value)
+    if len(word.signs) == 1:
+        _check_sign(word, sign.replace(":", "="))
+        return name, value
+    return name, f"{sign.replace(':', '=')}{value}"
+
+
+def _word(name: str) -> Word:
+    if name not in WORDS:
+        raise ConfigError(_unknown(name))
+    return WORDS[name]
+
+
+def _unknown(name: str) -> str:
+    there = " ".join(word.shown for word in WORDS.values())
+    return f'no filter "{name}"{nearest(name, WORDS)} (there are {there})'
+
+
+def _compared(word: Word, value: str) -> tuple[str, str]:
+    """Return the sign and the value behind it."""
+    found = _COMPARISON.fullmatch(value) if len(word.signs) > 1 else None
+    sign, rest = ("=", value) if found is None else (found[1] or "=", found[2])
+    _check_value(word, rest)
+    _check_sign(word, sign)
+    return sign, rest
+
+
+def _check_value(word: Word, value: str) -> None:
+    if not value.strip():
+        raise ConfigError(f"{word.name} has no value; write {word.shown}VALUE")
+
+
+def _check_sign(word: Word, sign: str) -> None:
+    if sign not in word.signs:
+        takes = " or ".join(":" if known == "=" else known for known in word.signs)
+        raise ConfigError(f"{word.name} takes {takes}, not {sign}")
+
+
+def _typed(name: str, value: str) -> str:
+    sign = next((sign for sign in ("<=", ">=", "<", ">", "=") if value.startswith(sign)), "")
+    if sign and len(WORDS[name].signs) > 1:
+        return f"{name}{sign}{_quoted(value[len(sign) :])}"
+    return word(name, value)
+
+
+def _quoted(text: str) -> str:
+    """Quote what would be read otherwise; a pattern stays readable, as no shell reads it."""
+    return shlex.quote(text) if re.search(r"[\s'\"\\]", text) else text
+
+
+def _counts(comparisons: Iterable[tuple[str, str]]) -> tuple[tuple[str, int], ...]:
+    return tuple((sign, values.count_of(text)) for sign, text in comparisons)
+
+
+def _span(dates: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
+    """Return the first moment that fits and the first that does no more; None where nothing bounds it."""
+    since: list[float] = []
+    until: list[float] = []
+    for sign, text in dates:
+        start, end = values.seconds_of(text)
+        since += {">=": [start], "=": [start], ">": [end]}.get(sign, [])
+        until += {"<": [start], "<=": [end], "=": [end]}.get(sign, [])
+    return max(since, default=None), min(until, default=None)
+
+
+def _games(game: str | None, store: Store | None) -> list[str]:
+    """Return the games that an opening may be of."""
+    if game is not None and not is_wild(game):
+        return [game]
+    if store is None:
+        raise ConfigError("opening: name its game, too, as game:connect-four")
+    known = {tally.game for tally in store.tallies(MatchFilter(rated_only=False))}
+    return sorted(spec for spec in known if game is None or is_like(spec, game))

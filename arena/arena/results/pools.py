@@ -27,6 +27,11 @@ def limit_text(pool: str) -> str:
     return limit if kind in _KINDS.values() else pool
 
 
+def is_pool(text: str) -> bool:
+    """Return whether a text is a whole name of a pool, not just a limit."""
+    return limit_text(text) != text
+
+
 def limit_of(pool: str) -> TimeControl | None:
     """Return the limit of a pool; None where its name begins with none."""
     try:

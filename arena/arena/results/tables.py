@@ -17,7 +17,7 @@ from arena.results.sides import Sides
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from arena.rating.ratings import Gap, Ratings
     from arena.rating.sums import MatchArrays
@@ -88,6 +88,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     anchor: str
     """What the ratings are relative to, as in `random = 1000`; empty for the mean of the table, 1500."""
     rows: tuple[Row, ...]
+    """Those that are shown; ranks and ratings are those of all bots of the table."""
+    num_bots: int
+    """Bots in the table, shown or not."""
+    num_repeated: int
+    """Pairs of the table that repeat earlier ones."""
     first_advantage: float
     """What moving first is worth, Elo."""
     first_advantage_error: float
@@ -132,11 +137,21 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
             pool=pool,
             anchor=f"{anchor[0]} = {anchor[1]:g}" if anchor and index and index[0] in bots else "",
             rows=tuple(make_row(bots)),
+            num_bots=len(bots),
+            num_repeated=sum(ratings.num_pairs[bot] - ratings.num_counted[bot] for bot in bots) // 2,
             first_advantage=ratings.advantage,
             first_advantage_error=ratings.advantage_error,
             misfits=misfits,
         )
         for bots in ratings.ranking()
+    ]
+
+
+def show_only(tables: Sequence[Table], is_shown: Callable[[Row], bool]) -> list[Table]:
+    """Return the tables with some of their rows; a table without any stays, so that numbers of tables do."""
+    return [
+        msgspec.structs.replace(table, rows=tuple(row for row in table.rows if is_shown(row)))
+        for table in tables
     ]
 
 

@@ -10,6 +10,7 @@ from arena.results.book import RatedMatches
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
 from arena_db.records import MatchFilter
+from arena_db.wild import is_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
 
     Args:
         pools: at least one, the largest first.
-        wanted: name of a pool, `all`, or None.
+        wanted: name of a pool, which may be a pattern, `all`, or None.
 
     Raises:
         ConfigError: there is no such pool; names those there are.
@@ -74,7 +75,7 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
     if wanted == ALL:
         return pools[0][0], ALL
     for game, pool, _ in pools:
-        if wanted in (None, pool):
+        if wanted is None or is_like(pool, wanted):
             return game, pool
     there = "; ".join(sorted({pool for _, pool, _ in pools}))
     raise ConfigError(f'no pool "{wanted}"; there are: {there}; {ALL} mixes them')

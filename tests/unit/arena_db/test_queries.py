@@ -12,11 +12,13 @@ import pytest
 from sqlalchemy import event
 
 from arena_db import queries
-from arena_db.records import MatchFilter
+from arena_db.records import Analysis, JudgedPly, MatchFilter, OpeningFilter
 from arena_db.wild import is_like
 from stores import START, Cup, add_cup, digest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from arena_db.records import MatchRecord, StoredMatch, TournamentRecord
@@ -61,6 +63,27 @@ FILTERS: list[dict[str, Any]] = [
     {"plies": (("<", 4),)},
     {"plies": (("=", 4),), "bot": "a"},
     {"plies": ((">=", 1), ("<=", 4), (">", 3)), "tournament": "*"},
+    {"limit": "1/move"},
+    {"limit": "5/move", "bot": "a"},
+    {"limit": "5"},
+    {"tier": "T1"},
+    {"tier": "T2", "vs": "b"},
+    {"durations": ((">", 70_012),)},
+    {"durations": ((">=", 1000), ("<", 70_012)), "bot": "a"},
+    {"openings": (OpeningFilter("connect-four", 7, (3, 2)),)},
+    {"openings": (OpeningFilter("connect-four", 7, (3,)),)},
+    {"openings": (OpeningFilter("connect-four", 7, (3,), is_beginning=True),)},
+    {"openings": (OpeningFilter("connect-four", 7, ()),), "rated_only": False},
+    {"openings": (OpeningFilter("connect-four", 7, (3, 2)), OpeningFilter("gomoku", 225, (2, 3)))},
+    {"openings": (OpeningFilter("gomoku", 225, (), is_beginning=True),)},
+    {"is_graded": True},
+    {"is_graded": False},
+    {"judge": "solver"},
+    {"judge": "m*"},
+    {"mistakes": ((">", 0),)},
+    {"mistakes": (("=", 0),), "is_graded": True},
+    {"mistakes": ((">=", 1), ("<", 3)), "judge": "solver"},
+    {"mistakes": (("<", 9),), "is_graded": False},
     {"since": START + 4, "until": START + 12, "bot": "c", "rated_only": False},
 ]
 
@@ -73,12 +96,18 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
     rng = Random(7)  # noqa: S311 — play, no secrets
     cups = [
         add_cup(store, "a", "b", "c", name="cup", num=30),
-        add_cup(store, "a", "b/label", "d", num=30, game="gomoku", pool="1/move hosted"),
+        add_cup(store, "a", "b/label", "d", num=30, game="gomoku", num_actions=225, pool="1/move in-process"),
         add_cup(store, "a", "a/a_2", type="match", num=30, pool="1/move hosted"),
     ]
     records = [_any_match(cup, number, rng) for cup in cups for number in range(1, 31)]
     rng.shuffle(records)
     store.save(records)
+    for match in store.matches(MatchFilter(rated_only=False), limit=100):
+        for judge in rng.choice([(), (), ("solver",), ("mcts",), ("mcts", "solver")]):
+            plies = tuple(
+                JudgedPly(value=0.0, loss=rng.choice([None, 0.0, 0.0, 0.5, 2.0])) for _ in match.actions
+            )
+            store.add_analysis(Analysis(match=match.id, name=judge, plies=plies, made_at=START))
     return {cup.record.id: cup.record for cup in cups}
 
 
@@ -93,11 +122,26 @@ def _any_match(cup: Cup, number: int, rng: Random) -> MatchRecord:
         tier=rng.choice(["T0", "T1", "T2", "T3"]),
         match_hash=digest(str(rng.randrange(4))),
         started_at=START + rng.randrange(20),
+        duration_ms=rng.choice([5, 1000, 70_012, 70_013]),
+        actions=rng.choice([(3, 2, 3, 4), (2, 3, 0, 1)]),
+        num_opening=rng.choice([0, 1, 2]),
     )
 
 
-def fits(match: StoredMatch, where: MatchFilter, pool: str) -> bool:
+def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Analysis]) -> bool:
     """Decide in plain words whether a match is one that a filter is about."""
+    given = match.actions[: match.num_opening]
+    begins = [
+        opening.game == match.game
+        and (given[: len(opening.actions)] if opening.is_beginning else given) == opening.actions
+        for opening in where.openings
+    ]
+    judged = [
+        where.judge is None or is_like(grade.name, where.judge)
+        for grade in grades
+        if all(SIGNS[sign](_mistakes(grade), number) for sign, number in where.mistakes)
+    ]
+    wants_judge = where.judge is not None or bool(where.mistakes) or where.is_graded
     names = [
         {match.first_label} | _NAMES[match.first],
         {match.second_label} | _NAMES[match.second],
@@ -121,9 +165,19 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str) -> bool:
             where.since is None or match.started_at >= where.since,
             where.until is None or match.started_at < where.until,
             where.min_tier is None or match.tier >= where.min_tier,
+            where.tier in (None, match.tier),
+            where.limit is None or pool in {f"{where.limit} hosted", f"{where.limit} in-process"},
+            all(SIGNS[sign](match.duration_ms, number) for sign, number in where.durations),
+            any(begins) or not where.openings,
+            any(judged) or not wants_judge,
+            where.is_graded in (None, bool(grades)),
             match.rated or not where.rated_only,
         )
     )
+
+
+def _mistakes(grade: Analysis) -> int:
+    return sum(ply.loss is not None and ply.loss > 0 for ply in grade.plies)
 
 
 _NAMES = {digest(f"{name}:playouts=100"): {name, f"{name}:playouts=100"} for name in "abcd"}
@@ -132,7 +186,12 @@ _NAMES = {digest(f"{name}:playouts=100"): {name, f"{name}:playouts=100"} for nam
 def select(store: Store, where: MatchFilter, records: dict[int, TournamentRecord]) -> list[StoredMatch]:
     """Give the matches of a filter, newest first, by a plain loop."""
     every = [match for record in records.values() for match in store.tournament_matches(record.id)]
-    chosen = [match for match in every if fits(match, where, records[match.tournament].pool)]
+    grades = store.analyses([match.id for match in every])
+    chosen = [
+        match
+        for match in every
+        if fits(match, where, records[match.tournament].pool, grades.get(match.id, ()))
+    ]
     return sorted(chosen, key=lambda match: -match.id)
 
 

@@ -1,4 +1,4 @@
-"""What an export would hold, and its filter as options of the command line."""
+"""What an export would hold, and the command line that it equals."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from arena.errors import ConfigError
 from arena.export.query import ExportQuery, count
 from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
-from arena.live.views import RESULTS
 from arena.results.condition import read_condition
 from arena.tui.feed.stored import row_of
 
 if TYPE_CHECKING:
     from arena.live.tables import MatchRow
-    from arena.results.condition import Condition
 
-_OPTIONS: Final = {"bot": "bot", "vs": "vs", "game": "game", "tournament": "tournament", "end": "termination"}
-"""Words of a filter, and the options that say the same."""
 _NUM_NEWEST: Final = 50
 
 
@@ -27,16 +23,8 @@ def export_words(form: ExportForm) -> list[str]:
     Raises:
         ConfigError: a field is missing or wrong.
     """
-    return form.words(conditions_of(read_condition(form.filter)))
-
-
-def conditions_of(condition: Condition) -> list[str]:
-    """Give a filter as options of `arena export`."""
-    given = {word: str(getattr(condition, word)) for word in _OPTIONS if getattr(condition, word)}
-    options = [f"--{_OPTIONS[word]}={value}" for word, value in given.items()]
-    if condition.result:
-        options.append(f"--result={RESULTS[condition.outcome]}")
-    return options + [f"--ply={sign}{number}" for sign, number in condition.plies]
+    condition = read_condition(form.filter)
+    return form.words([] if condition.is_empty else [f"--where={condition.text}"])
 
 
 def preview(option: str | None, form: ExportForm) -> ExportPreview:
@@ -45,13 +33,13 @@ def preview(option: str | None, form: ExportForm) -> ExportPreview:
     Raises:
         ArenaError: the form or the store cannot be read.
     """
-    from dataclasses import replace
-
-    where = replace(read_condition(form.filter).to_filter(), rated_only=form.unrated != "on")
+    condition = read_condition(form.filter)
+    limit = _limit(form.limit)
     if not has_store(option):
         return ExportPreview()
-    query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=_limit(form.limit))
     with open_store(option, read_only=True, create=False) as store:
+        where = condition.to_filter(store, rated_only=form.unrated != "on")
+        query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=limit)
         found = count(store, query)
         newest = [
             row_of(match)

@@ -1,4 +1,4 @@
-"""Pages of stored matches for the list: by ranges of numbers, or from a look through the newest ones."""
+"""Pages of stored matches for the list: by ranges of numbers, or sorted from the newest ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arena.live.views import RESULTS
 from arena.results.condition import read_condition
 from arena.tui.feed.stored import row_of
 from arena.tui.widgets.match_pages import Page
+from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from arena.live.tables import MatchRow
     from arena.results.condition import Condition
     from arena.tui.widgets.match_pages import PageRequest
-    from arena_db.records import MatchFilter
     from arena_db.store import Store
 
-MAX_LOOKED_AT: Final = 20_000
-"""Newest matches that are looked through where the store cannot answer itself."""
+MAX_SORTED: Final = 20_000
+"""Newest matches that are sorted where the store cannot do so itself; filters have no such bound."""
 _CHUNK: Final = 1000
 _KEYS: Final[dict[str, Callable[[MatchRow], Any]]] = {
     "number": lambda row: row.stored,
@@ -46,13 +46,11 @@ class MatchSource:
         self._keys: dict[int, int | None] = {}
         self._newest = 0
         self._is_whole = False
+        self._where = MatchFilter(rated_only=False)
         self.is_cut = False
-        """Whether older matches were not looked at."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether the store itself finds what is asked for, so that it may be asked again and again."""
-        return self._rows is None
+        """Whether older matches were not sorted."""
+        self.is_quick = True
+        """Whether the store knows the answer without a look at every match, so that it may be asked often."""
 
     def renew(self) -> None:
         """Forget what is known; the next call sees new matches."""
@@ -73,11 +71,11 @@ class MatchSource:
             if wanted != self._wanted:
                 self._prepare(store, condition, request)
                 self._wanted = wanted
-            rows = self._slice(store, condition.to_store(), request)
+            rows = self._slice(store, self._where, request)
         return Page(rows=tuple(rows), total=self._total)
 
     def _prepare(self, store: Store, condition: Condition, request: PageRequest) -> None:
-        where = condition.to_store()
+        where = self._where = condition.to_filter(store)
         newest = store.matches(where, limit=1)
         self._newest = newest[0].id if newest else 0
         self._total = sum(tally.num_matches for tally in store.tallies(where))
@@ -86,24 +84,22 @@ class MatchSource:
         self._keys = {0: None if self._newest == 0 else self._newest + 1}
         self._rows = None
         self.is_cut = False
-        is_by_number = request.sort == "number" and condition.rest().is_empty
-        if not is_by_number or not (request.descending or self._is_whole):
-            self._rows = self._looked_through(store, condition)
+        self.is_quick = not condition.needs_each_match
+        if request.sort != "number" or not (request.descending or self._is_whole):
+            self._rows = self._newest_rows(store, where)
             self._rows.sort(key=_KEYS[request.sort], reverse=request.descending)
             self._total = len(self._rows)
+            self.is_quick = False
 
-    def _looked_through(self, store: Store, condition: Condition) -> list[MatchRow]:
-        """Give all rows that fit, of the newest ones; newest first."""
-        where, rest = condition.to_store(), condition.rest()
+    def _newest_rows(self, store: Store, where: MatchFilter) -> list[MatchRow]:
+        """Return the newest rows that fit, as many as are sorted, newest first."""
         found: list[MatchRow] = []
         before: int | None = None
-        looked_at = 0
         while page := store.matches(where, before=before, limit=_CHUNK):
-            found += [row for row in map(row_of, page) if rest.fits(row)]
+            found += map(row_of, page)
             before = page[-1].id
-            looked_at += len(page)
-            if looked_at >= MAX_LOOKED_AT:
-                self.is_cut = looked_at < sum(tally.num_matches for tally in store.tallies(where))
+            if len(found) >= MAX_SORTED:
+                self.is_cut = len(found) < self._total
                 break
         return found
 

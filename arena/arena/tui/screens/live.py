@@ -13,7 +13,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
-from arena.results.condition import Condition, read_condition, word
+from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.feed.starting import ask_named
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning
@@ -224,7 +224,7 @@ class LiveScreen(ArenaScreen):
     @override
     def filter_changed(self, text: str) -> None:
         try:
-            self._wall.condition = read_condition(text)
+            self._wall.condition = read_condition(text).only(BOARD_WORDS, "the wall")
         except ConfigError as error:
             self._wall.condition = Condition()
             self.notify(str(error), severity="warning", markup=False)

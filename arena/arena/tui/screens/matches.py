@@ -13,7 +13,7 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.live.replay import Replay
 from arena.results.condition import HINT
-from arena.tui.feed.match_source import MAX_LOOKED_AT, MatchSource
+from arena.tui.feed.match_source import MAX_SORTED, MatchSource
 from arena.tui.feed.one_match import load_match
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
@@ -125,7 +125,7 @@ class MatchesScreen(ArenaScreen):
         asked = f"filter {self.filter_text}   " if self.filter_text else ""
         cut = ""
         if source is not None and source.is_cut:
-            cut = f"   of the newest {MAX_LOOKED_AT}"
+            cut = f"   of the newest {MAX_SORTED}"
         self.query_one("#asked", BareLines).say(
             f" {matches.cursor + 1 if matches.total else 0}/{matches.total}{cut}   {asked}", "dim"
         )

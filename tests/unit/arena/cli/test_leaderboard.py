@@ -46,6 +46,49 @@ def test_los_is_of_the_next_in_rank(played: CommandLine) -> None:
     assert all(0.5 <= float(str(row["los"])) <= 1 for row in rows[:-1])
 
 
+def test_rows_are_chosen_without_rating_anybody_anew(played: CommandLine) -> None:
+    whole = played.objects("leaderboard")
+    last = whole[-1]
+    assert played.objects("leaderboard", "--bot", str(last["name"])) == [last]
+    assert (last["rank"], last["num_bots"], last["num_other_pools"]) == (3, 3, 1)
+    shown = played.objects("leaderboard", "--where", "bot:mini*")
+    assert shown == [row for row in whole if str(row["name"]).startswith("minimax")]
+    assert len(shown) == 2
+    lines = played.lines("leaderboard", "--bot", "random")
+    assert "1 of 3 bots are shown; ranks and ratings are those of the whole table." in lines
+    assert not any(line.startswith("1 ") and "minimax" in line for line in lines)
+
+
+def test_only_a_refit_rates_a_subset(played: CommandLine) -> None:
+    whole = {row["name"]: row for row in played.objects("leaderboard")}
+    two = ("--bot", "random", "--vs", "minimax:depth=1")
+    refitted = {row["name"]: row for row in played.objects("leaderboard", "--refit", *two)}
+    assert refitted.keys() == {"random", "minimax:depth=1"}
+    assert {row["games"] for row in refitted.values()} == {4}
+    assert all(refitted[name]["games"] != whole[name]["games"] for name in refitted)
+    assert {row["num_bots"] for row in refitted.values()} == {2}
+
+
+def test_a_limit_is_written_as_a_tournament_takes_it(played: CommandLine) -> None:
+    assert played.lines("leaderboard", "--st", "2")[0] == "tic-tac-toe, 2/move in-process"
+    assert played.lines("leaderboard", "--tc", "2/move")[0] == "tic-tac-toe, 2/move in-process"
+    assert played.lines("leaderboard", "--pool", "2*")[0] == "tic-tac-toe, 2/move in-process"
+    for options in (("--st", "3"), ("--tc", "10+0.1"), ("--nodes", "5"), ("--min-tier", "T1")):
+        assert "no stored match fits" in played("leaderboard", *options, status=2).stderr
+
+
+def test_separate_tables_keep_their_numbers(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        for names in (("a", "b"), ("c", "d")):
+            cup = add_cup(store, *names)
+            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+    whole = arena.objects("leaderboard")
+    for row in whole:
+        assert arena.objects("leaderboard", "--bot", str(row["name"])) == [row]
+    alone = str(whole[-1]["name"])
+    assert not any("Not connected" in line for line in arena.lines("leaderboard", "--bot", alone))
+
+
 def test_a_bootstrap_adds_intervals(played: CommandLine) -> None:
     rows = played.objects("leaderboard", "--bootstrap", 50)
     for row in rows:

@@ -46,6 +46,22 @@ def test_games_page_from_the_newest(played: CommandLine) -> None:
     assert [found["id"] for found in played.objects("games", "--before", 3)] == [2, 1]
 
 
+def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, num=1234)
+        store.save([cup.match(number) for number in range(1, 1235)])
+    expected = list(range(1234, 0, -1))
+    assert [found["id"] for found in arena.objects("games")] == expected
+    assert [found["id"] for found in json.loads(arena("games", "--format", "json").stdout)] == expected
+    rows = list(csv.DictReader(io.StringIO(arena("games", "--format", "csv").stdout, newline="")))
+    assert [int(row["id"]) for row in rows] == expected
+    assert len(arena.lines("games")) == 52
+    assert arena("games").stderr == "More: arena games --before 1185\n"
+    assert [found["id"] for found in arena.objects("games", "--limit", 700)] == expected[:700]
+    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: arena games --before 535\n"
+    assert arena("games", "--limit", 1234).stderr == ""
+
+
 def test_games_know_people_by_name(played: CommandLine) -> None:
     (found,) = played.objects("games", "--before", 2)
     assert (found["tournament"], found["first"], found["second"]) == ("spring", "random", "minimax:depth=1")
@@ -67,6 +83,18 @@ def test_games_know_people_by_name(played: CommandLine) -> None:
         (("--game", "tic-tac-toe"), 16),
         (("--game", "connect-four"), 0),
         (("--tc", "2/move in-process"), 4),
+        (("--pool", "2/move *"), 4),
+        (("--tc", "2/move"), 4),
+        (("--st", "2.0"), 4),
+        (("--tc", "2/move hosted"), 0),
+        (("--nodes", "2"), 0),
+        (("--where", "bot:random ply>=5", "--vs", "minimax:depth=1"), 8),
+        (("--duration", "<1h"), 16),
+        (("--duration", ">1h"), 0),
+        (("--opening", "none"), 0),
+        (("--opening", "*"), 16),
+        (("--graded", "no"), 16),
+        (("--mistakes", ">=0"), 0),
         (("--termination", "rules"), 16),
         (("--min-tier", "T1"), 0),
         (("--min-tier", "T0"), 16),

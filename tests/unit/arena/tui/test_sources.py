@@ -13,11 +13,10 @@ from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, command_line
-from arena.results.condition import read_condition
 from arena.tournament.plan import make_plan
 from arena.tui.feed import bots_source
 from arena.tui.feed.bots_source import read_bots, read_status
-from arena.tui.feed.export_source import conditions_of, export_words, preview, preview_line
+from arena.tui.feed.export_source import export_words, preview, preview_line
 from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -201,29 +200,21 @@ def test_installed_bots_are_named() -> None:
     assert {"random", "mcts"} <= set(installed_bots().split())
 
 
-def test_a_filter_becomes_options() -> None:
-    condition = read_condition("bot:az vs:td game:tic-tac-toe tournament:spring end:rules")
-    assert conditions_of(condition) == [
-        "--bot=az",
-        "--vs=td",
-        "--game=tic-tac-toe",
-        "--tournament=spring",
-        "--termination=rules",
-    ]
-    wild = read_condition("bot:mc* end:time_? result:draw ply<20 ply>=7 ply=9")
-    assert conditions_of(wild) == [
-        "--bot=mc*",
-        "--termination=time_?",
-        "--result=1/2",
-        "--ply=<20",
-        "--ply=>=7",
-        "--ply==9",
-    ]
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("", []),
+        ("bot:az  result:draw ply<20", ["--where=bot:az result:draw ply<20"]),
+        ("bot:'a b' date>=2026-01-31", ["--where=bot:'a b' date>=2026-01-31"]),
+    ],
+)
+def test_a_filter_becomes_an_option(typed: str, words: list[str]) -> None:
+    assert export_words(ExportForm(out="x", filter=typed)) == ["export", "--format=npz", *words, "--", "x"]
 
 
 def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
     form = ExportForm(out="x", filter="bot:random", limit="4")
-    assert export_words(form) == ["export", "--format=npz", "--bot=random", "--limit=4", "--", "x"]
+    assert export_words(form) == ["export", "--format=npz", "--where=bot:random", "--limit=4", "--", "x"]
     found = preview(str(shown_store), form)
     assert (found.num_matches, found.games, len(found.newest)) == (4, ("tic-tac-toe",), 4)
     assert found.num_positions > 4 * 4

@@ -14,7 +14,6 @@ from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
 from arena.live.tables import MatrixView, StandingsView
-from arena.results.condition import Condition, read_condition, word
 from arena.tui.feed.match_source import MatchSource
 from arena.tui.feed.one_match import load_match
 from arena.tui.feed.store_feed import StoreFeed
@@ -200,25 +199,6 @@ def test_a_batch_that_is_the_last_ends_plain_lines() -> None:
             raise AssertionError("whoever made the feed closes it")
 
     follow_plain(Ended(), lambda _: None)
-
-
-def test_the_language_of_filters() -> None:
-    found = read_condition("bot:az vs:mcts* result:1/2 ply<20 ply>=3 end:time_move tournament:rr-1")
-    assert found == Condition(
-        bot="az",
-        vs="mcts*",
-        result="1/2",
-        end="time_move",
-        tournament="rr-1",
-        plies=(("<", 20), (">=", 3)),
-    )
-    assert read_condition("") == Condition()
-    assert read_condition("").is_empty
-    for name in ("a b", "it's", 'q"', "[x]", "mcts:playouts=9", "$HOME"):
-        assert read_condition(word("bot", name)).bot == name
-    for text in ("az", "bot:", "colour:red", "ply<x", "result:2-0", 'bot:"az'):
-        with pytest.raises(ArenaError):
-            read_condition(text)
 
 
 def test_pages_go_by_ranges_of_numbers(own_store: Path) -> None:

@@ -159,12 +159,12 @@ def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -
         screen.query_one("#field-out", Field).value = str(tmp_path / "data")
         screen.query_one("#field-filter", Field).value = "bot:mc* ply<7"
         await settle(pilot)
-        assert "'--bot=mc*' '--ply=<7' -- " in screen.line()
+        assert "'--where=bot:mc* ply<7' -- " in screen.line()
         assert "! " not in seen(app)
         screen.query_one("#field-filter", Field).value = "tournament:duel"
         await settle(pilot)
         assert "2 matches of tic-tac-toe" in seen(app)
-        assert screen.line().endswith(f"--format=npz --tournament=duel -- {tmp_path / 'data'}")
+        assert screen.line().endswith(f"--format=npz --where=tournament:duel -- {tmp_path / 'data'}")
         await press(pilot, "y")
         assert app.clipboard == screen.line()
 

@@ -1,0 +1,90 @@
+"""The leaderboard that somebody asks for: which matches are rated, and which rows of the table are shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from arena.errors import ConfigError
+from arena.results.book import RatedMatches
+from arena.results.condition import TABLE_WORDS
+from arena.results.tables import show_only
+from arena.results.views import ALL, Leaderboard, choose_pool, pools
+from arena_db.wild import is_like
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from arena.results.condition import Condition
+    from arena.results.tables import Table
+    from arena_db.store import Store
+
+
+class Rated(NamedTuple):
+    """The leaderboard of one pool."""
+
+    game: str
+    pool: str
+    """Its name, or `all`."""
+    tables: list[Table]
+    """One for each part that matches connect; of rows only those that were asked for."""
+    others: list[tuple[str, str, int]]
+    """Game, pool and number of matches of the pools that are not in it."""
+
+
+def rate(
+    store: Store,
+    condition: Condition,
+    *,
+    refit: bool = False,
+    anchor: tuple[str, float] | None = None,
+    num_samples: int | None = None,
+) -> Rated | None:
+    """Rate the bots of one pool.
+
+    Args:
+        store: where their matches are.
+        condition: game, pool and limit choose the pool, tournament, date and tier the matches that are rated,
+            `bot` the rows that are shown; ratings and ranks stay those of all bots.
+        refit: rate only the matches of `bot` and `vs`, and show all of the small table.
+        anchor: a bot and the Elo it is given.
+        num_samples: how often to draw the openings again for intervals of another kind; None for none.
+
+    Returns:
+        None where no match fits.
+
+    Raises:
+        ConfigError: a word that means nothing for ratings, or no such pool, bot or anchor.
+    """
+    condition.only(TABLE_WORDS, "a table of ratings")
+    if condition.vs and not refit:
+        raise ConfigError(
+            "--vs chooses matches, but a table rates all matches of its bots; add --refit to rate only those"
+        )
+    rated = replace(condition, pool="") if refit else replace(condition, pool="", bot="", vs="")
+    where = rated.to_filter(store, rated_only=True)
+    tallies = store.tallies(where)
+    found = pools([tally for tally in tallies if tally.first != tally.second])
+    if not found:
+        return None
+    game, chosen = choose_pool(found, condition.pool or None)
+    book = RatedMatches(dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen))
+    book.update(store)
+    bots = store.bots()
+    board = Leaderboard(tallies, bots, game, chosen, book, store.labels())
+    tables = board.tables(anchor, num_samples=num_samples)
+    others = [each for each in found if each[0] != game or chosen not in {ALL, each[1]}]
+    if not condition.bot or refit:
+        return Rated(game, chosen, tables, others)
+    names = {
+        row.identity: (row.name, bots[row.identity].name, bots[row.identity].spec)
+        for table in tables
+        for row in table.rows
+    }
+    shown = show_only(tables, lambda row: any(is_like(text, condition.bot) for text in names[row.identity]))
+    if not any(table.rows for table in shown):
+        known = {text for texts in names.values() for text in texts}
+        close = nearest(condition.bot, sorted(known))
+        raise ConfigError(f'no bot "{condition.bot}" in {game}, {chosen}{close}')
+    return Rated(game, chosen, shown, others)

@@ -1,0 +1,184 @@
+"""Values of the language of conditions: times, durations, results, limits and openings, as people write."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
+from arena.games.notation import parse_moves
+from arena.live.views import RESULTS
+from arena.referee.timecontrol import TimeControl
+from arena.results.pools import limit_text
+from arena_db.records import OpeningFilter
+from arena_db.wild import is_like, is_wild
+from arena_plugins import game_spec, load_game
+from arena_plugins.contract import Termination
+from arena_plugins.errors import PluginError
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+OUTCOMES: Final[Mapping[str, str]] = {result: outcome for outcome, result in RESULTS.items()} | {
+    "1/2-1/2": "draw",
+    "draw": "draw",
+}
+"""How a result is written, and the outcome that it means."""
+TIERS: Final = ("T0", "T1", "T2", "T3")
+NO_OPENING: Final = "none"
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?")
+_UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+
+
+def seconds_of(text: str) -> tuple[float, float]:
+    """Return when a time begins and ends, UTC seconds: a date is a whole day, `12:00` a minute.
+
+    Raises:
+        ConfigError: it is no time.
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigError(f"{text} is not a time like 2026-01-31T12:00 or 2026-01-31") from error
+    if len(text) <= len("2026-01-31"):
+        span = timedelta(days=1)
+    else:
+        clock = re.split(r"[+Z-]", text[len("2026-01-31") + 1 :])[0]
+        span = timedelta(seconds=1) if clock.count(":") > 1 else timedelta(minutes=1)
+    start = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return start, start + span.total_seconds()
+
+
+def milliseconds_of(text: str) -> int:
+    """Return a duration in milliseconds: `10` and `10s` are seconds, besides `500ms`, `2m` and `1h`.
+
+    Raises:
+        ConfigError: it is no duration.
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ConfigError(f"{text} is not a duration like 10 (seconds), 500ms, 2m or 1h")
+    return round(float(found[1]) * _UNITS[found[2] or "s"])
+
+
+def count_of(text: str) -> int:
+    """Return a whole number of at most six digits.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if not re.fullmatch(r"[0-9]{1,6}", text):
+        raise ConfigError(f"{text} is not a whole number from 0 to 999999")
+    return int(text)
+
+
+def check_result(text: str) -> None:
+    """Refuse what is no result.
+
+    Raises:
+        ConfigError: names the results.
+    """
+    if text not in OUTCOMES:
+        raise ConfigError(f"no result {text} (there are {', '.join(RESULTS.values())})")
+
+
+def check_end(text: str) -> None:
+    """Refuse an end, which may be a pattern, that no match can have.
+
+    Raises:
+        ConfigError: names the ends.
+    """
+    if not any(is_like(kind, text) for kind in Termination):
+        raise ConfigError(f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}")
+
+
+def check_tier(text: str) -> None:
+    """Refuse what is no tier.
+
+    Raises:
+        ConfigError: names the tiers.
+    """
+    if text not in TIERS:
+        raise ConfigError(f"{text} is none of {', '.join(TIERS)}")
+
+
+def game_of(text: str) -> str:
+    """Return the canonical spec of a game; a pattern stays as it is.
+
+    Raises:
+        PluginError: there is no such game; names the nearest.
+    """
+    return text if is_wild(text) else game_spec(load_game(text))
+
+
+def limit_of_words(tc: str, st: str, nodes: str) -> str:
+    """Return the limit that options of a tournament set, as the names of pools have it.
+
+    Args:
+        tc: as behind `--tc`, or as tables show a limit: `10+0.1`, `5/move`; it may be a pattern.
+        st: seconds per move.
+        nodes: search nodes per move.
+
+    Raises:
+        ConfigError: they set none.
+    """
+    if is_wild(tc):
+        return tc
+    num_nodes = int(nodes) if nodes.isdecimal() else None
+    if nodes and num_nodes is None:
+        raise ConfigError(f"nodes {nodes} is not a whole number from 1")
+    if not tc:
+        try:
+            seconds = float(st) if st else None
+        except ValueError as error:
+            raise ConfigError(f"st {st} is not a number of seconds") from error
+        return str(TimeControl.parse(None, seconds, num_nodes))
+    if st:
+        raise ConfigError(f"tc {tc} and st {st} exclude each other; give one of them")
+    limit = TimeControl.from_text(limit_text(tc)) if tc != "inf" else TimeControl.parse(tc, None, None)
+    return str(limit if num_nodes is None else TimeControl.from_text(f"{limit} {num_nodes} nodes"))
+
+
+def check_tc(text: str) -> None:
+    """Refuse what is no limit."""
+    limit_of_words(text, "", "")
+
+
+def check_st(text: str) -> None:
+    """Refuse what is no number of seconds per move."""
+    limit_of_words("", text, "")
+
+
+def check_nodes(text: str) -> None:
+    """Refuse what is no number of nodes."""
+    limit_of_words("", "", text)
+
+
+def openings_of(text: str, games: Iterable[str]) -> tuple[OpeningFilter, ...]:
+    """Return the openings that moves mean in each of some games.
+
+    Args:
+        text: moves as tables show them, as `d3 d4`; with `*` behind them more may follow; `none` for matches
+            from the initial position.
+        games: canonical specs.
+
+    Raises:
+        ConfigError: they are moves of none of the games.
+    """
+    is_beginning = text.endswith("*")
+    moves = "" if text == NO_OPENING else text.removesuffix("*")
+    found: list[OpeningFilter] = []
+    reasons: list[str] = []
+    for spec in games:
+        try:
+            game = load_game(spec)
+            actions = tuple(parse_moves(game, moves))
+        except (PluginError, InvalidMoveError, IllegalMoveError) as error:
+            reasons.append(f"{spec}: {error}")
+            continue
+        found.append(OpeningFilter(spec, game.num_actions, actions, is_beginning))
+    if not found:
+        raise ConfigError(f'no game can begin with "{text}" ({"; ".join(reasons) or "there is none"})')
+    return tuple(found)
