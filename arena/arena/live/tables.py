@@ -57,12 +57,22 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     first_score: float | None = None
     """Points per match of the row's bot when it moved first."""
     second_score: float | None = None
+    pairs: int = 0
+    """Complete pairs."""
+    different_pairs: int = 0
+    """Those that count."""
+    openings: int = 0
+    """Different openings."""
     elo: float | None = None
     """Elo difference, row minus column."""
     error: float | None = None
     """Half of its 95 % interval."""
     is_bounded: bool = True
     """Whether results bound the difference on both sides; if not it is shown as `?`."""
+    los: float | None = None
+    """Likelihood that the row's bot is the stronger one."""
+    forfeits: tuple[int, int] = (0, 0)
+    """Matches that the row's bot forfeited, and the column's."""
 
     @property
     def score(self) -> float | None:

@@ -36,6 +36,23 @@ class EncounterCounts:
     moving_first: _Results = (0, 0, 0)
     """Wins, draws and losses of the matches in which it moved first."""
     moving_second: _Results = (0, 0, 0)
+    forfeits: tuple[int, int] = (0, 0)
+    """Matches that it forfeited, and that the other one did; they are among the losses and the wins."""
+
+    def reversed(self) -> EncounterCounts:
+        """Return the same encounter as the other bot sees it."""
+        return EncounterCounts(
+            wins=self.losses,
+            draws=self.draws,
+            losses=self.wins,
+            ptnml=(self.ptnml[4], self.ptnml[3], self.ptnml[2], self.ptnml[1], self.ptnml[0]),
+            num_unique=self.num_unique,
+            num_unique_pairs=self.num_unique_pairs,
+            num_openings=self.num_openings,
+            moving_first=_turned(self.moving_second),
+            moving_second=_turned(self.moving_first),
+            forfeits=(self.forfeits[1], self.forfeits[0]),
+        )
 
     @property
     def num_matches(self) -> int:
@@ -50,7 +67,7 @@ class EncounterCounts:
     @property
     def score(self) -> float | None:
         """Points per match; None without matches."""
-        return (self.wins + self.draws / 2) / self.num_matches if self.num_matches else None
+        return score_of((self.wins, self.draws, self.losses))
 
     @property
     def draw_ratio(self) -> float | None:
@@ -113,9 +130,25 @@ class HeadToHead:
     counts: EncounterCounts
     gap: Gap
 
+    def reversed(self) -> HeadToHead:
+        """Return the same as the other bot sees it."""
+        return HeadToHead(self.counts.reversed(), self.gap.reversed())
 
-def counts_of(encounters: Encounters, place: int) -> EncounterCounts:
-    """Return one of many encounters, seen by its lower bot."""
+
+def score_of(results: _Results) -> float | None:
+    """Return the points per match of wins, draws and losses; None without matches."""
+    wins, draws, losses = results
+    total = wins + draws + losses
+    return (wins + draws / 2) / total if total else None
+
+
+def _turned(results: _Results) -> _Results:
+    wins, draws, losses = results
+    return losses, draws, wins
+
+
+def counts_of(encounters: Encounters, place: int, forfeits: tuple[int, int] = (0, 0)) -> EncounterCounts:
+    """Return one of many encounters, seen by its lower bot; `forfeits` are its own and the other's."""
     first, second = encounters.results[place].astype(int).tolist()
     losses, draws, wins = (one + other for one, other in zip(first, second, strict=True))
     cells = encounters.ptnml[place].astype(int).tolist()
@@ -129,4 +162,5 @@ def counts_of(encounters: Encounters, place: int) -> EncounterCounts:
         num_openings=int(encounters.num_openings[place]),
         moving_first=(first[2], first[1], first[0]),
         moving_second=(second[2], second[1], second[0]),
+        forfeits=forfeits,
     )

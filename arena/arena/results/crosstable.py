@@ -1,23 +1,21 @@
-"""The crosstable: how every bot did against every other."""
+"""The crosstable: how every bot did against every other; a cell is an encounter."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.rating.fit import head_to_head
-from arena.results.book import RatedMatches
-from arena.results.counts import counts_of
-from arena_db.records import MatchFilter
+from arena.live.tables import MatrixCell, MatrixView
+from arena.results.counts import score_of
+from arena.results.encounter import meetings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from arena.rating.ratings import Gap
-    from arena.results.counts import EncounterCounts
+    from arena.results.book import RatedMatches
+    from arena.results.counts import HeadToHead
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -32,6 +30,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     losses: int = 0
     moving_first: tuple[int, int, int] = (0, 0, 0)
     """Wins, draws and losses of the matches in which the bot of the row moved first."""
+    moving_second: tuple[int, int, int] = (0, 0, 0)
     pairs: int = 0
     """Complete pairs."""
     different_pairs: int = 0
@@ -46,12 +45,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     elo_high: float | None = None
     los: float | None = None
     """Likelihood of being the stronger of the two."""
+    forfeits: int = 0
+    """Matches that the bot of the row forfeited; they are among its losses."""
+    opponent_forfeits: int = 0
+
+    @property
+    def games(self) -> int:
+        """Matches in all."""
+        return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> float | None:
         """Points per match; None where they have not met."""
-        games = self.wins + self.draws + self.losses
-        return (self.wins + self.draws / 2) / games if games else None
+        return score_of((self.wins, self.draws, self.losses))
 
 
 class Crosstable(msgspec.Struct, frozen=True):
@@ -74,18 +80,10 @@ def crosstable(
         book: of the tournament's matches, if one was read before.
     """
     labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
-    if book is None:
-        book = RatedMatches(MatchFilter(tournament=tournament.name))
-    book.update(store)
-    encounters = book.encounters({(tournament.id, seat): seat for seat in labels})
-    cells: dict[tuple[str, str], Cell] = {}
-    for place, gap in enumerate(head_to_head(encounters)):
-        one, other = labels[int(encounters.low[place])], labels[int(encounters.high[place])]
-        counts = counts_of(encounters, place)
-        wins, draws, losses = counts.moving_second
-        cells[one, other] = _cell(one, other, counts, gap)
-        seen = replace(counts, wins=counts.losses, losses=counts.wins, moving_first=(losses, draws, wins))
-        cells[other, one] = _cell(other, one, seen, gap.reversed())
+    cells = {
+        (labels[one], labels[other]): _cell(labels[one], labels[other], met)
+        for (one, other), met in meetings(store, tournament, book).items()
+    }
     return Crosstable(
         tuple(order),
         tuple(
@@ -95,7 +93,27 @@ def crosstable(
     )
 
 
-def _cell(bot: str, opponent: str, counts: EncounterCounts, gap: Gap) -> Cell:
+def matrix_view(cross: Crosstable, labels: Mapping[str, str], title: str) -> MatrixView:
+    """Return a crosstable as the dashboard shows it.
+
+    Args:
+        cross: the crosstable.
+        labels: short names of the bots, by label.
+        title: what stands above it.
+    """
+    return MatrixView(
+        names=cross.names,
+        labels=tuple(labels[name] for name in cross.names),
+        cells=tuple(
+            tuple(None if cell.bot == cell.opponent else _matrix_cell(cell) for cell in line)
+            for line in cross.cells
+        ),
+        title=title,
+    )
+
+
+def _cell(bot: str, opponent: str, met: HeadToHead) -> Cell:
+    counts, gap = met.counts, met.gap
     return Cell(
         bot=bot,
         opponent=opponent,
@@ -103,6 +121,7 @@ def _cell(bot: str, opponent: str, counts: EncounterCounts, gap: Gap) -> Cell:
         draws=counts.draws,
         losses=counts.losses,
         moving_first=counts.moving_first,
+        moving_second=counts.moving_second,
         pairs=counts.num_pairs,
         different_pairs=counts.num_unique_pairs,
         openings=counts.num_openings,
@@ -111,4 +130,25 @@ def _cell(bot: str, opponent: str, counts: EncounterCounts, gap: Gap) -> Cell:
         elo_low=gap.low if isfinite(gap.low) else None,
         elo_high=gap.high if isfinite(gap.high) else None,
         los=gap.los,
+        forfeits=counts.forfeits[0],
+        opponent_forfeits=counts.forfeits[1],
+    )
+
+
+def _matrix_cell(cell: Cell) -> MatrixCell:
+    return MatrixCell(
+        games=cell.games,
+        wins=cell.wins,
+        draws=cell.draws,
+        losses=cell.losses,
+        first_score=score_of(cell.moving_first),
+        second_score=score_of(cell.moving_second),
+        pairs=cell.pairs,
+        different_pairs=cell.different_pairs,
+        openings=cell.openings,
+        elo=cell.elo,
+        error=cell.error,
+        is_bounded=cell.elo_low is not None and cell.elo_high is not None,
+        los=cell.los,
+        forfeits=(cell.forfeits, cell.opponent_forfeits),
     )

@@ -10,6 +10,7 @@ from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
 from arena.results.book import RatedMatches
 from arena.results.counts import EncounterCounts, HeadToHead, counts_of
+from arena.results.forfeits import count_forfeits
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
@@ -54,11 +55,38 @@ class Scores:
         return self._labels[one], self._labels[other], counts
 
 
+def meetings(
+    store: Store, tournament: TournamentRecord, book: RatedMatches | None = None
+) -> dict[tuple[int, int], HeadToHead]:
+    """Return all that is known of each two bots of a tournament, by their seats, as the first named sees it.
+
+    Match line, crosstable, its JSON and the matrix of the dashboard are views of it. Two bots that have not
+    met are missing.
+
+    Args:
+        store: where it is.
+        tournament: whose rated matches.
+        book: of these matches, if one was read before.
+    """
+    where = MatchFilter(tournament=tournament.name)
+    if book is None:
+        book = RatedMatches(where)
+    book.update(store)
+    seats = [entrant.seat for entrant in store.entrants(tournament.id)]
+    encounters = book.encounters({(tournament.id, seat): seat for seat in seats})
+    forfeits = count_forfeits(
+        store.tallies(where),
+        lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),
+    )
+    found: dict[tuple[int, int], HeadToHead] = {}
+    for place, gap in enumerate(head_to_head(encounters)):
+        one, other = int(encounters.low[place]), int(encounters.high[place])
+        lost = forfeits[one, other].total(), forfeits[other, one].total()
+        met = found[one, other] = HeadToHead(counts_of(encounters, place, lost), gap)
+        found[other, one] = met.reversed()
+    return found
+
+
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
     """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
-    book = RatedMatches(MatchFilter(tournament=tournament.name))
-    book.update(store)
-    encounters = book.encounters({(tournament.id, seat): seat for seat in (0, 1)})
-    if not len(encounters):
-        return HeadToHead(EncounterCounts(), NO_MATCH)
-    return HeadToHead(counts_of(encounters, 0), head_to_head(encounters)[0])
+    return meetings(store, tournament).get((0, 1)) or HeadToHead(EncounterCounts(), NO_MATCH)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.live.labels import short_labels, show_name
-from arena.live.tables import MatrixCell, MatrixView, Point, Series, StandingRow, StandingsView
+from arena.live.tables import Point, Series, StandingRow, StandingsView
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.results.crosstable import Cell
     from arena.results.tables import Row, Table
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -39,6 +38,7 @@ class Facts:
 
     def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
         """Give all tables as they are now."""
+        from arena.results.crosstable import crosstable, matrix_view
         from arena.results.views import standings
 
         self._history.update(store)
@@ -51,7 +51,11 @@ class Facts:
             "standings": StandingsView(title=show_name(tournament.name), rows=rows),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
-            "matrix": self._matrix(store, tournament, [row.name for row in rows]),
+            "matrix": matrix_view(
+                crosstable(store, tournament, [row.name for row in rows], self._book),
+                self._labels,
+                show_name(tournament.name),
+            ),
             "trend": [
                 Series(
                     self._labels[row.name],
@@ -60,24 +64,6 @@ class Facts:
                 for row in rows
             ],
         }
-
-    def _matrix(self, store: Store, tournament: TournamentRecord, order: Sequence[str]) -> MatrixView:
-        from arena.results.crosstable import crosstable
-
-        cells = crosstable(store, tournament, order, self._book).cells
-        places = range(len(order))
-        return MatrixView(
-            names=tuple(order),
-            labels=tuple(self._labels[name] for name in order),
-            cells=tuple(
-                tuple(
-                    None if row == column else _cell(cells[row][column], cells[column][row])
-                    for column in places
-                )
-                for row in places
-            ),
-            title=show_name(tournament.name),
-        )
 
     def _leaderboards(self, store: Store, tournament: TournamentRecord) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
@@ -136,25 +122,3 @@ def _standing_row(row: Row, rank: int, label: str, trend: tuple[float, ...]) -> 
         los=row.los,
         trend=trend,
     )
-
-
-def _cell(cell: Cell, back: Cell) -> MatrixCell:
-    """Make a cell; `back` is that of the column's bot against the row's."""
-    share = _share(back.moving_first)
-    return MatrixCell(
-        games=cell.wins + cell.draws + cell.losses,
-        wins=cell.wins,
-        draws=cell.draws,
-        losses=cell.losses,
-        first_score=_share(cell.moving_first),
-        second_score=None if share is None else 1 - share,
-        elo=cell.elo,
-        error=cell.error,
-        is_bounded=cell.elo_low is not None and cell.elo_high is not None,
-    )
-
-
-def _share(results: tuple[int, int, int]) -> float | None:
-    wins, draws, losses = results
-    games = wins + draws + losses
-    return (wins + draws / 2) / games if games else None

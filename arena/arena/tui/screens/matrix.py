@@ -129,4 +129,8 @@ def _cell_lines(cell: MatrixCell) -> list[Line]:
         if cell.elo is None or cell.error is None
         else f" Elo {cell.elo:+.0f}{mark} +/- {cell.error:.0f} (95 %)"
     )
-    return [((result, ""),), ((elo, ""),)]
+    pairs = f"{cell.different_pairs} of {cell.pairs} pairs, {cell.openings} openings"
+    facts = [elo, "" if cell.los is None else f"LOS {100 * cell.los:.1f} %", pairs]
+    if any(cell.forfeits):
+        facts.append(f"forfeits {cell.forfeits[0]}-{cell.forfeits[1]}")
+    return [((result, ""),), (("   ".join(filter(None, facts)), ""),)]
