@@ -18,7 +18,7 @@ from arena.cli.stored import check_new_name, find_tournament
 from arena.cli.text_reporter import TextReporter
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
-from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.executor.preflight import describe_fault, is_refused_option, preflight, refusal
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
 from arena.results.book import RatedMatches
@@ -164,7 +164,7 @@ def _refusal(competitor: Competitor, plan: Plan) -> str:
             return ""
         why = describe_fault(fault)
         if is_refused_option(fault):
-            why = str(fault.detail.get("cause")).partition(": ")[2]
+            why = refusal(fault)
             if not skips:
                 raise OptionError(why)
         else:

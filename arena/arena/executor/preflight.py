@@ -149,6 +149,34 @@ def describe_fault(fault: Fault) -> str:
     return f"{said}; {known}" if known else said
 
 
+def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:
+    """Start a bot and end it; return why it refuses its options, empty if it takes them.
+
+    Whatever else keeps it from starting is told by `preflight`, before a tournament.
+
+    Args:
+        competitor: the bot.
+        game: what it is to play.
+        tier: how it is kept apart.
+    """
+    control = TimeControl.parse(None, None, None)
+    setup = SeatSetup(match="options", game=game, player=0, seed=0, control=control, init_s=_PATIENCE_S)
+    try:
+        made = make_seat(competitor, game.name, tier, keeps_compiled=True)
+    except OptionError as error:
+        return str(error)
+    except PluginError:
+        return ""
+    with workspace(), closing(made) as seat:
+        fault = seat.start(setup)
+    return refusal(fault) if fault is not None and is_refused_option(fault) else ""
+
+
+def refusal(fault: Fault) -> str:
+    """Return what a bot says of the option that it refuses, without how that was reported."""
+    return str(fault.detail.get("cause")).partition(": ")[2]
+
+
 def is_refused_option(fault: Fault) -> bool:
     """Tell whether the bot started but refuses the options it was given."""
     return str(fault.detail.get("cause")).startswith(_REFUSALS)

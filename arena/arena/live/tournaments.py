@@ -120,25 +120,27 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     """None where nothing is known to go by."""
     is_bound: bool = False
-    """Whether it cannot take longer, rather than being likely."""
+    """Whether of some pairs nothing is known but what the clocks allow, so that it cannot take longer."""
     num_stored: int = 0
     """Stored matches that it was reckoned from."""
     num_pairs: int = 0
     """Pairs of bots that meet."""
     num_known: int = 0
-    """Pairs among them that have met under this limit before."""
+    """Pairs among them that have met under this limit in this tier before."""
 
     @property
     def text(self) -> str:
-        """`90 matches, 3 at once, about 12 min (from 240 stored matches, 3 of 6 pairs)`."""
+        """`90 matches, 3 at once, about 12 min, a guess (240 stored matches, 3 of 6 pairs have met)`."""
         start = f"{self.matches} matches, {self.workers} at once"
         if self.seconds is None:
             return f"{start}, nobody knows how long: no clock, and no stored match to go by"
         how_long = duration_text(self.seconds)
-        if self.is_bound:
-            return f"{start}, at most {how_long} by the clocks (no stored match to go by)"
         known = f"{self.num_stored} stored matches, {self.num_known} of {self.num_pairs} pairs have met"
-        return f"{start}, about {how_long} ({known})"
+        if self.is_bound:
+            by = known if self.num_stored else "no stored match to go by"
+            return f"{start}, at most {how_long} by the clocks ({by})"
+        guess = "" if self.num_known == self.num_pairs else ", a guess"
+        return f"{start}, about {how_long}{guess} ({known})"
 
 
 def command_line(words: list[str] | tuple[str, ...], db: str | None = None) -> str:

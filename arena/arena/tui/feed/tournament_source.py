@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,21 +11,24 @@ from arena.home import has_store, open_store, user_config
 from arena.live.events import RunState, unpack
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate, TournamentRow
-from arena.results.pools import limit_text, pool_name
+from arena.results.durations import Durations, read_durations
+from arena.results.pools import limit_text
+from arena.sandbox.tier import Tier
+from arena_plugins import OptionError, game_spec
+from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
 
     from arena.live.tournaments import State, TournamentForm
     from arena.referee.timecontrol import TimeControl
     from arena.tournament.config import TournamentConfig
-    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.records import TournamentRecord
     from arena_db.store import Store
+    from arena_plugins import Game
 
 _MAX_ROWS: Final = 1000
 """Tournaments that are listed, the newest."""
-_MAX_GONE_BY: Final = 2000
-"""Newest matches that an estimate goes by."""
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
@@ -52,24 +54,25 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     from arena.executor.pools import num_workers
     from arena.pairing.schedule import make_schedule
     from arena.sandbox.resources import num_cores
-    from arena_plugins import game_spec, load_game
+    from arena.tournament.plan import choose_tier, tournament_limit
+    from arena_plugins import load_game
 
     config = config_of(form)
     game = load_game(config.game)
     bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match", keep=False)
-    limit = _limit(config)
+    tier = choose_tier(config.isolation, config.require_tier, bots)
+    for bot in bots:
+        _check_options(bot.spec, game, tier)
+    limit = tournament_limit(config)
     one_round = make_schedule(
         config.type, len(bots), rounds=1, games=config.games, seeds=config.seeds, openings=[()]
     )
     pairs = [(bots[match.first].record.identity, bots[match.second].record.identity) for match in one_round]
     workers = num_workers(config.concurrency, num_cores())
     matches = len(one_round) * config.rounds
-    known = _Durations(_alike(option, game_spec(game), limit, is_hosted=config.isolation != "none"))
-    seconds = known.mean_of(pairs)
-    is_bound = False
-    if seconds is None:
-        seconds = _longest(limit, game.max_length)
-        is_bound = seconds is not None
+    specs = {bot.record.identity: bot.record.spec for bot in bots}
+    known = _known(option, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
+    seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
     meeting = {frozenset(pair) for pair in pairs}
     return Estimate(
         matches=matches,
@@ -80,6 +83,41 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
         num_pairs=len(meeting),
         num_known=len(meeting & known.pairs.keys()),
     )
+
+
+def _known(option: str | None, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
+    """Return what the store says about matches of these bots; nothing where there is no store yet."""
+    try:
+        with open_store(option, read_only=True, create=False) as store:
+            return read_durations(store, bots, game=game, limit=limit, tier=tier)
+    except ArenaError:
+        return Durations({})
+
+
+_checked: Final[dict[tuple[str, str, str], str]] = {}
+"""Why bots refuse their options, by spec, game and tier; empty if they do not."""
+
+
+def _check_options(spec: str, game: Game, tier: Tier) -> None:
+    """Refuse a bot that refuses its options; it is started for that, once, in a process of its own.
+
+    Raises:
+        OptionError: says which option, and the nearest.
+    """
+    if not Spec.parse(spec).options:
+        return
+    # No bot is loaded into the dashboard, also where its matches are played without isolation.
+    apart = Tier.T1 if tier is Tier.T0 else tier
+    key = (spec, game_spec(game), apart.value)
+    if key not in _checked:
+        from arena.entrants import resolve
+        from arena.executor.preflight import refused_option
+
+        # A bot is started from its kept content, as it is when the tournament begins.
+        (bot,) = resolve([spec], margin_ms=0)
+        _checked[key] = refused_option(bot, game, tier=apart)
+    if _checked[key]:
+        raise OptionError(_checked[key])
 
 
 def installed_bots() -> str:
@@ -111,57 +149,6 @@ def config_of(form: TournamentForm) -> TournamentConfig:
     config = config_from({**usual, **given, "bots": form.bot_specs(), "type": form.type}, "the form")
     config.check()
     return config
-
-
-class _Durations:
-    """How long matches took, by the pair of their bots."""
-
-    def __init__(self, matches: Iterable[StoredMatch]) -> None:
-        self.pairs: dict[frozenset[str], list[float]] = defaultdict(list)
-        self._bots: dict[str, list[float]] = defaultdict(list)
-        self._all: list[float] = []
-        for match in matches:
-            seconds = match.duration_ms / 1000
-            self.pairs[frozenset((match.first, match.second))].append(seconds)
-            for identity in {match.first, match.second}:
-                self._bots[identity].append(seconds)
-            self._all.append(seconds)
-
-    @property
-    def num_matches(self) -> int:
-        return len(self._all)
-
-    def mean_of(self, pairs: Sequence[tuple[str, str]]) -> float | None:
-        """Give seconds a match; a pair that never met is taken from what either bot played, or from all."""
-        if not self._all:
-            return None
-        return _mean([self._of(*pair) for pair in pairs])
-
-    def _of(self, first: str, second: str) -> float:
-        met = self.pairs.get(frozenset((first, second)))
-        if met:
-            return _mean(met)
-        return _mean([*self._bots.get(first, ()), *self._bots.get(second, ())] or self._all)
-
-
-def _alike(option: str | None, game: str, limit: TimeControl, *, is_hosted: bool) -> list[StoredMatch]:
-    """Give the newest matches of a game under a limit; none where there is no store yet."""
-    from arena_db.records import MatchFilter
-
-    pool = pool_name(limit, is_hosted=is_hosted)
-    try:
-        with open_store(option, read_only=True, create=False) as store:
-            return store.matches(MatchFilter(game=game, pool=pool, rated_only=False), limit=_MAX_GONE_BY)
-    except ArenaError:
-        return []
-
-
-def _limit(config: TournamentConfig) -> TimeControl:
-    from arena.referee.timecontrol import TimeControl
-
-    return TimeControl.parse(
-        config.tc, config.st, config.nodes, bank=config.bank, margin_ms=config.timemargin
-    )
 
 
 def _longest(limit: TimeControl, plies: int) -> float | None:
@@ -216,7 +203,3 @@ def _seconds(text: str) -> float:
         return float(text)
     except ValueError as error:
         raise ConfigError(f'st: "{text}" is no number of seconds') from error
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

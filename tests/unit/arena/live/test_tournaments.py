@@ -52,6 +52,9 @@ def test_what_cannot_be_a_line_is_refused(field: str, value: str) -> None:
 
 def test_an_estimate_says_what_it_goes_by() -> None:
     known = Estimate(matches=90, workers=3, seconds=720.0, num_stored=240, num_pairs=6, num_known=3)
-    assert known.text == "90 matches, 3 at once, about 12 min (240 stored matches, 3 of 6 pairs have met)"
+    assert (
+        known.text
+        == "90 matches, 3 at once, about 12 min, a guess (240 stored matches, 3 of 6 pairs have met)"
+    )
     assert "at most 12 min by the clocks" in Estimate(matches=9, workers=1, seconds=720.0, is_bound=True).text
     assert "nobody knows" in Estimate(matches=9, workers=1, seconds=None).text
