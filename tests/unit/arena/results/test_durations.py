@@ -43,8 +43,7 @@ def test_only_what_is_alike_counts(store: Store) -> None:
             cup.void(6),
         ]
     )
-    for changes in ({"pool": "1/move hosted"}, {"game": "gomoku"}):
-        other = add_cup(store, "a", "b", **changes)
+    for other in (add_cup(store, "a", "b", pool="1/move hosted"), add_cup(store, "a", "b", game="gomoku")):
         store.save([other.match(1, duration_ms=70_000)])
     person = add_cup(store, "a", "a person", type="play")
     store.save([person.match(number, duration_ms=900_000) for number in range(1, 5)])
