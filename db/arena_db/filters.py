@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import and_, case, exists, func, or_, select
+from sqlalchemy import and_, exists, or_, select
 
+from arena_db.kept import pools
 from arena_db.models import FAILED, TIERS, bots, entrants, matches, tournaments
 from arena_db.wild import glob, is_like, is_wild
 
@@ -29,12 +30,8 @@ BYTE: Final = 256
 
 
 def needs_matches(where: MatchFilter) -> bool:
-    """Return whether the kept counts do not know enough to answer.
-
-    They know terminations, but count a repeat where it came first, which may be under another one.
-    """
-    known = where.since is where.until is where.min_tier is where.termination is None
-    return not known or bool(where.plies)
+    """Return whether the kept counts do not know enough to answer."""
+    return not (where.since is where.until is where.min_tier is None) or bool(where.plies)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:
@@ -75,7 +72,7 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(FAILED)
     if where.min_tier is not None:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
-    conditions += [_SIGNS[sign](_num_plies(), number) for sign, number in where.plies]
+    conditions += [_SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
     return conditions
 
 
@@ -86,22 +83,16 @@ def is_named(name: str) -> ColumnElement[bool]:
 
 def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     """Return the conditions of a filter on tournaments."""
-    wanted = (
-        (tournaments.c.game, where.game),
-        (tournaments.c.name, where.tournament),
-        (tournaments.c.pool, where.pool),
-    )
-    return [_fits(column, value) for column, value in wanted if value is not None]
+    wanted = ((tournaments.c.game, where.game), (tournaments.c.name, where.tournament))
+    conditions = [_fits(column, value) for column, value in wanted if value is not None]
+    if where.pool is not None:
+        named = select(pools.c.id).where(_fits(pools.c.name, where.pool))
+        conditions.append(tournaments.c.pool_id.in_(named))
+    return conditions
 
 
 def _fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     return column.op("GLOB", is_comparison=True)(glob(wanted)) if is_wild(wanted) else column == wanted
-
-
-def _num_plies() -> ColumnElement[int]:
-    own = select(tournaments.c.num_actions).where(tournaments.c.id == matches.c.tournament_id)
-    width = case((own.scalar_subquery() > BYTE, 2), else_=1)
-    return func.length(matches.c.actions) // width
 
 
 def _is_seated(table: Table, side: str, name: str) -> ColumnElement[bool]:

@@ -207,7 +207,7 @@ class MatchWriter:
     def _limit(self, match: StoredMatch) -> str:
         """Give the limit on both players, first and second where they differ."""
         tournament, entrants = self._tournament(match)
-        common = tournament.pool.rpartition(" ")[0] or _NO_LIMIT
+        common = tournament.pool.limit or _NO_LIMIT
         limits = [entrants[seat].limit or common for seat in (match.first_seat, match.second_seat)]
         return _clean(limits[0] if limits[0] == limits[1] else " : ".join(limits))
 

@@ -16,9 +16,10 @@ from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
+from arena.sandbox.tier import Tier
 from arena.tournament.changes import changes
 from arena.tournament.lease import Lease
-from arena.tournament.plan import choose_tier, pool_name, restore_competitor
+from arena.tournament.plan import choose_tier, restore_competitor
 from arena.tournament.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.records import Entrant, NewTournament
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from arena.play.config import PlayConfig, PlayPlan
     from arena.referee.seats import Seat
-    from arena.sandbox.tier import Tier
     from arena.tournament.changes import BotChange
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
@@ -125,7 +125,7 @@ def store_play(store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch) ->
             type="play",
             game=game_spec(plan.game),
             num_actions=plan.game.num_actions,
-            pool=pool_name(plan.bot_control, tier),
+            pool=plan.bot_control.pool(is_hosted=tier is not Tier.T0),
             seed=plan.config.srand,
             config=plan.config.to_toml(),
             event="",

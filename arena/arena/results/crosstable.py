@@ -77,7 +77,7 @@ def crosstable(
     if book is None:
         book = RatedMatches(MatchFilter(tournament=tournament.name))
     book.update(store)
-    encounters = book.encounters({(tournament.id, seat): seat for seat in labels})
+    encounters = book.of_tournament(tournament.id, {seat: seat for seat in labels})
     cells: dict[tuple[str, str], Cell] = {}
     for place, gap in enumerate(head_to_head(encounters)):
         one, other = labels[int(encounters.low[place])], labels[int(encounters.high[place])]

@@ -58,7 +58,7 @@ def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
     """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
     book = RatedMatches(MatchFilter(tournament=tournament.name))
     book.update(store)
-    encounters = book.encounters({(tournament.id, seat): seat for seat in (0, 1)})
+    encounters = book.of_tournament(tournament.id, {0: 0, 1: 1})
     if not len(encounters):
         return HeadToHead(EncounterCounts(), NO_MATCH)
     return HeadToHead(counts_of(encounters, 0), head_to_head(encounters)[0])

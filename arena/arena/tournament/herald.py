@@ -238,7 +238,7 @@ class Herald:
             done=self._num_done,
             name=tournament.name,
             game=tournament.game,
-            tc=tournament.pool.rpartition(" ")[0],
+            tc=tournament.pool.limit,
             workers=self._num_workers,
             rate=self._rate(now),
             reason=self._reason,

@@ -205,7 +205,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
             type=plan.config.type,
             game=game_spec(plan.game),
             num_actions=plan.game.num_actions,
-            pool=pool_name(plan.limit, plan.tier),
+            pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
             seed=plan.config.srand or 0,
             config=plan.config.to_toml(),
             event=plan.config.event,
@@ -222,11 +222,6 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
         ],
         plan.matches,
     )
-
-
-def pool_name(limit: TimeControl, tier: Tier) -> str:
-    """Name the pool of ratings: only matches under one limit, run in one way, are compared."""
-    return f"{limit} {'in-process' if tier is Tier.T0 else 'hosted'}"
 
 
 def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
-from arena.errors import ConfigError
 from arena.live.events import Thoughts
 from arena.live.labels import MAX_NAME, short_labels
 from arena.live.replay import Recorded, Replay
@@ -19,13 +18,13 @@ from arena.live.views import (
     MatchView,
     ProgressView,
 )
-from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Termination
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena_db.pools import PoolRecord
     from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -41,11 +40,6 @@ _STATES: Mapping[str, Literal["running", "ended"]] = {
 }
 
 
-def clock_text_of(pool: str) -> str:
-    """Give the limit of a pool, whose name ends with how bots were run: `5/move` of `5/move hosted`."""
-    return pool.rpartition(" ")[0] or pool
-
-
 def labels_of(store: Store, tournament: int) -> dict[int, str]:
     """Give the short label of each seat of a tournament."""
     entrants = store.entrants(tournament)
@@ -54,7 +48,10 @@ def labels_of(store: Store, tournament: int) -> dict[int, str]:
 
 
 def recorded_of(
-    match: StoredMatch, labels: Mapping[int, str], pool: str = "", remarks: Sequence[Remark | None] = ()
+    match: StoredMatch,
+    labels: Mapping[int, str],
+    pool: PoolRecord | None = None,
+    remarks: Sequence[Remark | None] = (),
 ) -> Recorded:
     """Give a stored match as what a replay is made of.
 
@@ -79,7 +76,7 @@ def recorded_of(
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=match.reason,
-        tc=clock_text_of(pool),
+        tc="" if pool is None else pool.short,
         clock_ms=clock_ms,
         inc_ms=inc_ms,
         started_t=match.started_at,
@@ -146,7 +143,7 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
         progress=ProgressView(
             name=clean_text(record.name, MAX_NAME),
             game=clean_text(record.game, _MAX_TEXT),
-            tc=clock_text_of(record.pool),
+            tc=record.pool.short,
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
             planned=record.num_planned,
@@ -158,7 +155,9 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
     )
 
 
-def _boards(matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: str) -> dict[int, MatchView]:
+def _boards(
+    matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: PoolRecord
+) -> dict[int, MatchView]:
     """Give the last position of each match by its number; of several attempts that of the newest."""
     boards: dict[int, MatchView] = {}
     for match in matches:
@@ -181,12 +180,8 @@ def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]
     return {name: dict(counts) for name, counts in found.items()}
 
 
-def _clocks(pool: str) -> tuple[tuple[int, int] | None, int]:
-    """Give both clocks at the start and the increment, ms; no clocks where each move has its own time."""
-    try:
-        control = TimeControl.from_text(clock_text_of(pool))
-    except ConfigError:
-        return None, 0
-    if control.mode == "fischer":
-        return (control.base_ms, control.base_ms), control.inc_ms
+def _clocks(pool: PoolRecord | None) -> tuple[tuple[int, int] | None, int]:
+    """Return both clocks at the start and the increment, ms; no clocks where each move has its own time."""
+    if pool is not None and pool.mode == "fischer":
+        return (pool.base_ms, pool.base_ms), pool.inc_ms
     return None, 0

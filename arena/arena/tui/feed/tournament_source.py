@@ -12,7 +12,6 @@ from arena.home import has_store, open_store, user_config
 from arena.live.events import RunState, unpack
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate, TournamentRow
-from arena.tui.feed.stored import clock_text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -148,7 +147,7 @@ def _alike(option: str | None, game: str, limit: TimeControl, *, is_hosted: bool
     """Give the newest matches of a game under a limit; none where there is no store yet."""
     from arena_db.records import MatchFilter
 
-    pool = f"{limit} {'hosted' if is_hosted else 'in-process'}"
+    pool = limit.pool(is_hosted=is_hosted).name
     try:
         with open_store(option, read_only=True, create=False) as store:
             return store.matches(MatchFilter(game=game, pool=pool, rated_only=False), limit=_MAX_GONE_BY)
@@ -178,7 +177,7 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         name=record.name,
         type=record.type,
         game=record.game,
-        tc=clock_text_of(record.pool),
+        tc=record.pool.short,
         state=_state(store, record),
         planned=record.num_planned,
         done=record.num_done,

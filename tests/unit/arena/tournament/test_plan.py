@@ -19,7 +19,7 @@ from arena.executor.worker import Control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
-from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, pool_name, restore_plan
+from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def test_a_plan_is_what_the_options_say() -> None:
     assert (str(plan.limit), plan.tier, plan.game.name) == ("50 nodes", Tier.T0, "tic-tac-toe")
     assert plan.config.srand is not None
     assert 0 <= plan.config.srand < 1 << 63
-    assert pool_name(plan.limit, plan.tier) == "50 nodes in-process"
-    assert pool_name(plan.limit, Tier.T1) == "50 nodes hosted"
+    assert plan.limit.pool(is_hosted=False).name == "50 nodes in-process"
+    assert plan.limit.pool(is_hosted=True).name == "50 nodes hosted"
 
 
 def test_seeds_are_drawn_anew() -> None:

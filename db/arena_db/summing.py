@@ -1,0 +1,322 @@
+"""Adds matches to the kept sums of their encounters, in the pool and in the tournament."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from hashlib import sha256
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+
+from sqlalchemy import insert, select, text, update
+
+from arena_db.dialects import driver_text, upsert
+from arena_db.kept import clusters, encounters, strays
+from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, Cluster, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+HALF_POINTS: Final = {"first": 2, "draw": 1, "second": 0}
+"""Of the bot that moved first."""
+_CHUNK: Final = 500
+"""Rows of one statement."""
+_RESULTS: Final = 3
+"""Loss, draw and win."""
+
+Key: TypeAlias = tuple[int, int, int, int]
+"""Pool, tournament or 0, lower and higher seat of the tournament or bot of the pool."""
+_Place: TypeAlias = tuple[int, int]
+"""Opening and id of the encounter."""
+_Item = TypeVar("_Item")
+
+
+class Counted(NamedTuple):
+    """A match with a result that is final and rated."""
+
+    first_seat: int
+    """Of the bot that moved first."""
+    second_seat: int
+    first_bot: int
+    """Its id."""
+    second_bot: int
+    half_points: int
+    """Of the bot that moved first."""
+    opening_hash: int
+
+
+class _Change:
+    """What a batch adds to one encounter."""
+
+    __slots__ = ("openings", "sums")
+
+    def __init__(self) -> None:
+        self.sums = [0] * FIRST_SHARE
+        self.openings: dict[int, tuple[list[tuple[int, int, int]], list[int]]] = {}
+        """By opening: side, half points of the lower bot and moves of each match; half points of pairs."""
+
+    def opening(self, opening_hash: int) -> tuple[list[tuple[int, int, int]], list[int]]:
+        """Return what is new of an opening."""
+        found = self.openings.get(opening_hash)
+        if found is None:
+            found = self.openings[opening_hash] = ([], [])
+        return found
+
+
+class Summing:
+    """Collects matches of a batch in the order they are stored; `apply` adds them to the sums."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._changes: dict[Key, _Change] = {}
+
+    def add(
+        self, pool: int, tournament: int, match: Counted, moves_hash: int, partner: Counted | None
+    ) -> None:
+        """Add a match.
+
+        Args:
+            pool: id of its pool.
+            tournament: id of its tournament.
+            match: the match.
+            moves_hash: equal for matches with the same moves.
+            partner: the other match of its pair, if that was added before, in this batch or an earlier one.
+        """
+        other = None if partner is None else (partner.first_seat, partner.second_seat)
+        self._add((pool, tournament), match[:2], match, moves_hash, partner, other)
+        # A bot against itself tells nothing of bots, only of seats.
+        if match.first_bot != match.second_bot:
+            other = None if partner is None else (partner.first_bot, partner.second_bot)
+            self._add((pool, 0), match[2:4], match, moves_hash, partner, other)
+
+    def _add(  # noqa: PLR0913, PLR0917 - called twice for every match: no object is made for it
+        self,
+        scope: tuple[int, int],
+        players: tuple[int, ...],
+        match: Counted,
+        moves_hash: int,
+        partner: Counted | None,
+        other: tuple[int, int] | None,
+    ) -> None:
+        first, second = players
+        half, opening_hash = match.half_points, match.opening_hash
+        side = int(first > second)
+        key = (*scope, second, first) if side else (*scope, first, second)
+        change = self._changes.get(key)
+        if change is None:
+            change = self._changes[key] = _Change()
+        if side:
+            half = 2 - half
+        sums = change.sums
+        sums[_RESULTS * side + half] += 1
+        change.opening(opening_hash)[0].append((side, half, moves_hash))
+        # Two of one pair count together where each bot had each side.
+        if partner is None or other != (second, first):
+            sums[FIRST_SINGLE + _RESULTS * side + half] += 1
+            return
+        counterpart = partner.half_points if side else 2 - partner.half_points
+        sums[FIRST_SINGLE + _RESULTS * (1 - side) + counterpart] -= 1
+        sums[FIRST_PAIR + half + counterpart] += 1
+        # Both began from one opening; should they not, the pair has to belong to one of them whoever is asked.
+        change.opening(min(opening_hash, partner.opening_hash))[1].append(half + counterpart)
+
+    def apply(self, connection: Connection, known_ids: dict[Key, int] | None = None) -> None:
+        """Add all of it to the store.
+
+        Args:
+            connection: holds the write lock.
+            known_ids: ids of encounters that earlier transactions found; it is added to.
+        """
+        if not self._changes:
+            return
+        ids = _encounter_ids(connection, self._changes, {} if known_ids is None else known_ids)
+        changes = {ids[key]: change for key, change in self._changes.items()}
+        places = [(opening, number) for number, change in changes.items() for opening in change.openings]
+        places.sort()
+        known = _load(connection, places)
+        repeated = _count_strays(connection, changes, known)
+        rows: list[tuple[int, ...]] = []
+        sums: list[tuple[int, ...]] = []
+        for number, change in changes.items():
+            shares: list[tuple[int, ...]] = []
+            for opening, (played, pairs) in change.openings.items():
+                place = opening, number
+                cluster = known.get(place)
+                if cluster is None:
+                    cluster = Cluster()
+                else:
+                    shares.append(tuple(-value for value in cluster.share()))
+                _play(cluster, played, repeated.get(place, ()))
+                cluster.num_pairs += len(pairs)
+                cluster.pair_half_points += sum(pairs)
+                shares.append(cluster.share())
+                rows.append(_row(place, cluster))
+            sums.append((*change.sums, *map(sum, zip(*shares, strict=True)), number))
+        dialect = connection.dialect.name
+        rows.sort()
+        connection.exec_driver_sql(_store_text(dialect), rows)
+        connection.exec_driver_sql(_add_text(dialect), sums)
+        self._changes.clear()
+
+
+def hash_opening(actions: bytes | bytearray) -> int:
+    """Return 60 bits that tell an opening from others, made of its packed actions."""
+    # Python's hash of a number of up to 60 bits is the number itself, so ratings order openings as the store does.
+    return int.from_bytes(sha256(actions).digest()[:8]) >> 4
+
+
+def hash_moves(match_hash: bytes) -> int:
+    """Return 63 bits of the hash of a match, which alike matches share."""
+    return int.from_bytes(match_hash[:8]) >> 1
+
+
+def _play(
+    cluster: Cluster, played: Iterable[tuple[int, int, int]], repeated: Iterable[tuple[int, int, int]]
+) -> None:
+    """Add matches to a cluster.
+
+    Args:
+        cluster: is changed.
+        played: side, half points of the lower bot and moves of each match.
+        repeated: side, number of matches and how many of them are new, for each course of play but the first.
+    """
+    for side, half_points, moves_hash in played:
+        place = cluster.sides[side]
+        if not place.matches:
+            place.moves_hash = moves_hash
+            cluster.num_different += 1
+        place.matches += 1
+        place.half_points += half_points
+        if moves_hash == place.moves_hash:
+            place.same += 1
+            place.most = max(place.most, place.same)
+    for side, times, new in repeated:
+        cluster.sides[side].most = max(cluster.sides[side].most, times)
+        cluster.num_different += times == new
+
+
+def _count_strays(
+    connection: Connection, changes: dict[int, _Change], known: dict[_Place, Cluster]
+) -> dict[_Place, list[tuple[int, int, int]]]:
+    """Count moves that are not those of the first match of their cluster and side, as `_play` takes them."""
+    counts: Counter[tuple[int, int, int, int]] = Counter()
+    for number, change in changes.items():
+        for opening, (played, _) in change.openings.items():
+            cluster = known.get((opening, number))
+            if cluster is None and len(played) == 1:
+                continue
+            first: list[int | None] = [None, None]
+            if cluster is not None:
+                first = [place.moves_hash if place.matches else None for place in cluster.sides]
+            for side, _, moves_hash in played:
+                if first[side] is None:
+                    first[side] = moves_hash
+                elif first[side] != moves_hash:
+                    counts[opening, number, side, moves_hash] += 1
+    found: dict[_Place, list[tuple[int, int, int]]] = {}
+    dialect = connection.dialect.name
+    for chunk in _parts(sorted(counts)):
+        values = tuple(chain.from_iterable((*key, counts[key]) for key in chunk))
+        rows = connection.exec_driver_sql(_strays_text(dialect, len(chunk)), values).all()
+        for opening, number, side, moves_hash, times in rows:
+            new = counts[opening, number, side, moves_hash]
+            found.setdefault((opening, number), []).append((side, times, new))
+    return found
+
+
+@cache
+def _strays_text(dialect: str, num: int) -> str:
+    names = [column.name for column in strays.c]
+    statement = upsert(strays, dialect).values([dict.fromkeys(names, 0)] * num)
+    times = {"times": strays.c.times + statement.excluded["times"]}
+    summed = statement.on_conflict_do_update(index_elements=names[:-1], set_=times)
+    return driver_text(summed.returning(*strays.c), dialect)
+
+
+def _encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, int]) -> dict[Key, int]:
+    """Return the ids of encounters; those that are missing are made with sums of 0."""
+    ids: dict[Key, int] = {}
+    dialect = connection.dialect.name
+    for key in keys:
+        found = known.get(key)
+        if found is None:
+            found = connection.exec_driver_sql(_id_text(dialect), key).scalar()
+            if found is None:
+                # It may yet be taken back: it is known when another transaction finds it.
+                found = connection.exec_driver_sql(_new_text(dialect), key + (0,) * len(SUMS)).scalar_one()
+            else:
+                known[key] = found
+        ids[key] = found
+    return ids
+
+
+_KEY: Final = ("pool_id", "tournament_id", "low", "high")
+
+
+@cache
+def _id_text(dialect: str) -> str:
+    found = select(encounters.c.id)
+    for name in _KEY:
+        found = found.where(encounters.c[name] == 0)
+    return driver_text(found, dialect)
+
+
+@cache
+def _new_text(dialect: str) -> str:
+    return driver_text(insert(encounters).returning(encounters.c.id), dialect, [*_KEY, *SUMS])
+
+
+def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Cluster]:
+    """Return the stored ones of these clusters."""
+    found: dict[_Place, Cluster] = {}
+    dialect = connection.dialect.name
+    for chunk in _parts(places):
+        values = tuple(chain.from_iterable(chunk))
+        for row in connection.exec_driver_sql(_load_text(dialect, len(chunk)), values):
+            opening, number, *rest = row
+            sides = Side(*rest[:5]), Side(*rest[5:10])
+            found[opening, number] = Cluster(sides, *rest[10:])
+    return found
+
+
+@cache
+def _load_text(dialect: str, num: int) -> str:
+    names = ", ".join(f"clusters.{column.name}" for column in clusters.c)
+    marks = ", ".join(f"(:o{index}, :e{index})" for index in range(num))
+    # A join and not `(opening_hash, encounter_id) IN (VALUES …)`, for which SQLite walks through the table.
+    query = (
+        f"SELECT {names} FROM (VALUES {marks}) AS wanted CROSS JOIN clusters "  # noqa: S608 - our own names
+        "WHERE clusters.opening_hash = wanted.column1 AND clusters.encounter_id = wanted.column2"
+    )
+    return driver_text(text(query), dialect)
+
+
+def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    for start in range(0, len(items), _CHUNK):
+        yield items[start : start + _CHUNK]
+
+
+def _row(place: _Place, cluster: Cluster) -> tuple[int, ...]:
+    """Return the row of a cluster."""
+    sides = (
+        (side.matches, side.half_points, side.moves_hash, side.same, side.most) for side in cluster.sides
+    )
+    rest = (cluster.num_different, cluster.num_pairs, cluster.pair_half_points)
+    return (*place, *chain.from_iterable(sides), *rest)
+
+
+@cache
+def _store_text(dialect: str) -> str:
+    names = [column.name for column in clusters.c]
+    statement = upsert(clusters, dialect)
+    new = {name: statement.excluded[name] for name in names[2:]}
+    changed = statement.on_conflict_do_update(index_elements=names[:2], set_=new)
+    return driver_text(changed, dialect, names)
+
+
+@cache
+def _add_text(dialect: str) -> str:
+    sums = {name: encounters.c[name] + 0 for name in SUMS}
+    return driver_text(update(encounters).where(encounters.c.id == 0).values(sums), dialect)
