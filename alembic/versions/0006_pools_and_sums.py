@@ -1,7 +1,8 @@
 """Pools in typed columns; sums of results per encounter, kept; plies and opening of a match in columns.
 
-This revision makes the tables and marks all matches as not counted yet (`summing`). They are counted afterwards,
-in batches of a transaction each, by whatever opens the store: `arena_db.resumming`, which also rebuilds the sums.
+This revision makes the tables and marks all matches as not counted yet (`summing`). They are counted
+afterwards, in batches of a transaction each, by whatever opens the store: `arena_db.resumming`, which also
+rebuilds the sums.
 """
 
 import re

@@ -97,10 +97,24 @@ class Batch:
             chunk = wanted[start : start + _CHUNK]
             values = (*chain.from_iterable(chunk), self.tournament)
             text = _partners_text(connection.dialect.name, len(chunk))
-            for encounter, match_no, *row in connection.exec_driver_sql(text, values):
-                self.numbers[encounter, match_no] = row[0]
-                if row[5] in HALF_POINTS:
-                    self.counted[row[0]] = Counted(*row[1:5], HALF_POINTS[row[5]], row[6])
+            for row in connection.exec_driver_sql(text, values).all():
+                (
+                    encounter,
+                    match_no,
+                    number,
+                    first_seat,
+                    second_seat,
+                    first_bot,
+                    second_bot,
+                    outcome,
+                    opening,
+                ) = row
+                self.numbers[encounter, match_no] = number
+                if outcome in HALF_POINTS:
+                    half_points = HALF_POINTS[outcome]
+                    self.counted[number] = Counted(
+                        first_seat, second_seat, first_bot, second_bot, half_points, opening
+                    )
 
     def partner(self, number: int) -> Counted | None:
         """Return the other match of a pair, if it is counted."""
@@ -156,7 +170,9 @@ def _tournament(connection: Connection, tournament: int) -> Tournament:
     seats = select(entrants.c.seat, bots.c.id, bots.c.identity)
     seats = seats.join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     rows = connection.execute(seats.where(entrants.c.tournament_id == tournament))
-    return Tournament(*found, {seat: Seat(bot, identity) for seat, bot, identity in rows})
+    return Tournament(
+        found.num_actions, found.pool_id, {seat: Seat(bot, identity) for seat, bot, identity in rows}
+    )
 
 
 def ranges(numbers: Iterable[int], gap: int = _GAP) -> Iterator[tuple[int, int]]:

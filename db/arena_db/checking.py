@@ -167,4 +167,4 @@ def _tallies(connection: Connection) -> Iterator[str]:
     counted = {tuple(row) for row in connection.execute(recount([]))}
     for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
-        yield f"tally {dict(zip(names, row, strict=True))} is {what}"
+        yield f"tally {dict(zip(names, row, strict=True))} is {what}; `arena db repair` counts again"

@@ -165,7 +165,7 @@ def _select_tournaments() -> Select[*tuple[Any, ...]]:
 
 def pool_record(row: Any) -> PoolRecord:  # noqa: ANN401 - a row with the columns of a pool
     """Return a pool as it is stored."""
-    values = {field.name: getattr(row, field.name) for field in fields(PoolRecord)}
+    values: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(PoolRecord)}
     return PoolRecord(**(values | {"moves": row.moves or None, "nodes": row.nodes or None}))
 
 

@@ -14,15 +14,16 @@ from arena_db.engine import make_engine, writing
 from arena_db.errors import DamagedError
 from arena_db.filters import BYTE
 from arena_db.kept import clusters, encounters, pools, strays, summing
-from arena_db.models import bots, entrants, matches, planned, tournaments
+from arena_db.models import bots, entrants, matches, planned, tallies, tournaments
 from arena_db.planning import pool_record
 from arena_db.summing import HALF_POINTS, Counted, Summing, hash_moves, hash_opening
 from arena_db.sums import FIRST_PAIR, SUMS
+from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from arena_db.engine import Settings
 
@@ -76,13 +77,14 @@ def step(connection: Connection) -> bool:
 
 
 def rebuild(connection: Connection) -> None:
-    """Compute all sums anew within one transaction, for the readers of a store that is in use.
+    """Compute all sums and tallies anew within one transaction, for the readers of a store that is in use.
 
     Raises:
         DamagedError: see `go_on`.
     """
-    for table in (*_KEPT, summing):
+    for table in (*_KEPT, summing, tallies):
         connection.execute(delete(table))
+    connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
     connection.execute(insert(summing).values(id=1, next_match=1))
     while not step(connection):
         pass
@@ -157,7 +159,8 @@ def _derive(connection: Connection, first: int, last: int) -> None:
 def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield number of plies and hash of the opening of matches, both as they are stored, and the id."""
     names = ("id", "tournament_id", "actions", "num_opening", "num_plies", "opening_hash")
-    found = select(*(matches.c[name] for name in names)).where(matches.c.id.between(first, last))
+    own = matches.c.id.between(first, last)
+    found: Select[*tuple[Any, ...]] = select(*(matches.c[name] for name in names)).where(own)
     width = {
         number: 1 if num_actions <= BYTE else 2
         for number, num_actions in connection.execute(select(tournaments.c.id, tournaments.c.num_actions))
@@ -181,13 +184,13 @@ def _count(connection: Connection, first: int, last: int) -> None:
     """Add a range of matches to the sums."""
     sums = Summing()
     for row in connection.execute(_COUNTED.where(_MATCH.c.id.between(first, last))):
-        mine = _counted(row[:6])
-        partner = None if row[6] is None else _counted(row[6:12])
-        sums.add(row.pool_id, row.tournament_id, mine, hash_moves(row.match_hash), partner)
+        mine, other, (tournament, match_hash, pool) = row[:6], row[6:12], row[12:]
+        partner = None if other[0] is None else _counted(other)
+        sums.add(pool, tournament, _counted(mine), hash_moves(match_hash), partner)
     sums.apply(connection)
 
 
-def _counted(values: Row[Any] | tuple[Any, ...]) -> Counted:
+def _counted(values: Sequence[Any]) -> Counted:
     first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = values
     return Counted(first_seat, second_seat, first_bot, second_bot, HALF_POINTS[outcome], opening_hash)
 

@@ -42,7 +42,7 @@ class SumsReading(Access):
         return self._sums(query)
 
     def repair(self) -> None:
-        """Compute the sums of all encounters anew from the matches, in one transaction.
+        """Compute the sums of all encounters, and the tallies, anew from the matches, in one transaction.
 
         Raises:
             DamagedError: the plan of a tournament lacks some of its matches.

@@ -119,7 +119,7 @@ class Summing:
         counterpart = partner.half_points if side else 2 - partner.half_points
         sums[FIRST_SINGLE + _RESULTS * (1 - side) + counterpart] -= 1
         sums[FIRST_PAIR + half + counterpart] += 1
-        # Both began from one opening; should they not, the pair has to belong to one of them whoever is asked.
+        # Both began from one opening; should they not, the choice may not depend on who is lower.
         change.opening(min(opening_hash, partner.opening_hash))[1].append(half + counterpart)
 
     def apply(self, connection: Connection, known_ids: dict[Key, int] | None = None) -> None:
@@ -163,7 +163,7 @@ class Summing:
 
 def hash_opening(actions: bytes | bytearray) -> int:
     """Return 60 bits that tell an opening from others, made of its packed actions."""
-    # Python's hash of a number of up to 60 bits is the number itself, so ratings order openings as the store does.
+    # Python's hash of a number of up to 60 bits is that number, so ratings order openings as the store does.
     return int.from_bytes(sha256(actions).digest()[:8]) >> 4
 
 

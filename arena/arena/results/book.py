@@ -112,9 +112,9 @@ class RatedMatches:
 
 def _is_kept(where: MatchFilter) -> bool:
     """Return whether a filter asks for no more than a tournament, a game or a pool, by exact names."""
-    names = {"game": where.game, "tournament": where.tournament, "pool": where.pool}
-    if any(is_wild(name) for name in names.values() if name is not None):
+    names = (where.game, where.tournament, where.pool)
+    if any(is_wild(name) for name in names if name is not None):
         return False
     if where.tournament is not None and where != MatchFilter(tournament=where.tournament):
         return False
-    return where == MatchFilter(**names)
+    return where == MatchFilter(game=where.game, pool=where.pool, tournament=where.tournament)

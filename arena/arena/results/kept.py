@@ -12,7 +12,7 @@ from arena_db.sums import FIRST_PAIR, FIRST_SINGLE, SCALE, SUMS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.rating.sums import FloatArray
+    from arena.rating.sums import FloatArray, IntArray
     from arena_db.sums import EncounterSums
 
 _PLACES = {name: place for place, name in enumerate(SUMS)}
@@ -36,7 +36,7 @@ def encounters_of(kept: Sequence[EncounterSums], index: Mapping[int | str, int])
     return _encounters(low[order], high[order], sums[order])
 
 
-def _encounters(low: FloatArray, high: FloatArray, sums: FloatArray) -> Encounters:
+def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
     def column(name: str) -> FloatArray:
         return sums[:, _PLACES[name]]
 

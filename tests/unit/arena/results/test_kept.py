@@ -64,8 +64,8 @@ def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
     """Save most matches in a random order and random batches; some are void first, some are not rated."""
     num_courses = int(rng.choice([1, 2, 40]))
     ready: list[MatchRecord] = []
-    for place in rng.permutation(len(cup.plan)):
-        planned = cup.plan[place]
+    for place in rng.permutation(len(cup.plan)).tolist():
+        planned = cup.plan[int(place)]
         number, attempt = planned.number, 0
         if rng.random() < 0.1:
             continue
@@ -92,15 +92,18 @@ def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
         ready = ready[size:]
 
 
+def numbers(sums: ClusterSums | tuple[ClusterSums, ...] | FloatArray) -> FloatArray:
+    """Return sums of any kind as one array."""
+    if isinstance(sums, ClusterSums):
+        return np.array(sums.columns)
+    return np.array([part.columns for part in sums]) if isinstance(sums, tuple) else sums
+
+
 def same(kept: Encounters, counted: Encounters) -> None:
     """Compare all sums of two fields."""
     for name in (field.name for field in fields(kept)):
-        one, other = getattr(kept, name), getattr(counted, name)
-        if isinstance(one, ClusterSums):
-            one, other = one.columns, other.columns
-        elif isinstance(one, tuple):
-            one, other = ([part.columns for part in parts] for parts in (one, other))
-        np.testing.assert_allclose(np.array(one), np.array(other), rtol=1e-9, atol=1e-9, err_msg=name)
+        one, other = numbers(getattr(kept, name)), numbers(getattr(counted, name))
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 def both_ways(store: Store) -> tuple[RatedMatches, RatedMatches]:
