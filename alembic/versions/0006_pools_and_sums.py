@@ -213,7 +213,7 @@ def _create_sums() -> None:
             sa.Column(name, BIG, nullable=False)
             for name in ("pool_id", "tournament_id", "low", "high", *SUMS)
         ),
-        sa.CheckConstraint("low < high", name=op.f("ck_encounters_order")),
+        sa.CheckConstraint("low <> high", name=op.f("ck_encounters_apart")),
         sa.ForeignKeyConstraint(["pool_id"], ["pools.id"], name=op.f("fk_encounters_pool_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_encounters")),
         sa.UniqueConstraint(

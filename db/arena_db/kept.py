@@ -48,7 +48,8 @@ pools = Table(
     sqlite_strict=True,
 )
 
-# One row for two bots in a pool (tournament 0, by ids of bots) and one for two seats in a tournament.
+# One row for two bots in a pool (tournament 0, by ids of bots) and one for two seats in a tournament; the
+# lower one has the lower id of a bot.
 encounters = Table(
     "encounters",
     metadata,
@@ -59,7 +60,7 @@ encounters = Table(
     _count("high"),
     *(_count(name) for name in SUMS),
     UniqueConstraint("pool_id", "tournament_id", "low", "high"),
-    CheckConstraint("low < high", name="order"),
+    CheckConstraint("low <> high", name="apart"),
     sqlite_strict=True,
 )
 

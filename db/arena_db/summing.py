@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 from hashlib import sha256
 from itertools import chain
+from operator import add, sub
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import insert, select, text, update
@@ -27,9 +28,13 @@ _RESULTS: Final = 3
 """Loss, draw and win."""
 
 Key: TypeAlias = tuple[int, int, int, int]
-"""Pool, tournament or 0, lower and higher seat of the tournament or bot of the pool."""
+"""Pool, tournament or 0, and two seats of the tournament or bots of the pool; the lower bot id first."""
 _Place: TypeAlias = tuple[int, int]
 """Opening and id of the encounter."""
+_Unit: TypeAlias = tuple[int, int, int, int, int, int]
+"""Pool, tournament, both seats and both bots."""
+_New: TypeAlias = tuple[list[tuple[int, int, int]], list[int]]
+"""Side, half points of the lower bot and moves of each match of an opening; half points of new pairs."""
 _Item = TypeVar("_Item")
 
 
@@ -54,15 +59,25 @@ class _Change:
 
     def __init__(self) -> None:
         self.sums = [0] * FIRST_SHARE
-        self.openings: dict[int, tuple[list[tuple[int, int, int]], list[int]]] = {}
-        """By opening: side, half points of the lower bot and moves of each match; half points of pairs."""
+        self.openings: dict[int, _New] = {}
 
-    def opening(self, opening_hash: int) -> tuple[list[tuple[int, int, int]], list[int]]:
+    def opening(self, opening_hash: int) -> _New:
         """Return what is new of an opening."""
         found = self.openings.get(opening_hash)
         if found is None:
             found = self.openings[opening_hash] = ([], [])
         return found
+
+    def merged(self, other: _Change) -> _Change:
+        """Return both: of one bot in two seats, or in several tournaments."""
+        both = _Change()
+        both.sums = list(map(add, self.sums, other.sums))
+        for change in (self, other):
+            for opening, (played, pairs) in change.openings.items():
+                new = both.opening(opening)
+                new[0].extend(played)
+                new[1].extend(pairs)
+        return both
 
 
 class Summing:
@@ -70,7 +85,7 @@ class Summing:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._changes: dict[Key, _Change] = {}
+        self._changes: dict[_Unit, _Change] = {}
 
     def add(
         self, pool: int, tournament: int, match: Counted, moves_hash: int, partner: Counted | None
@@ -84,36 +99,21 @@ class Summing:
             moves_hash: equal for matches with the same moves.
             partner: the other match of its pair, if that was added before, in this batch or an earlier one.
         """
-        other = None if partner is None else (partner.first_seat, partner.second_seat)
-        self._add((pool, tournament), match[:2], match, moves_hash, partner, other)
-        # A bot against itself tells nothing of bots, only of seats.
-        if match.first_bot != match.second_bot:
-            other = None if partner is None else (partner.first_bot, partner.second_bot)
-            self._add((pool, 0), match[2:4], match, moves_hash, partner, other)
-
-    def _add(  # noqa: PLR0913, PLR0917 - called twice for every match: no object is made for it
-        self,
-        scope: tuple[int, int],
-        players: tuple[int, ...],
-        match: Counted,
-        moves_hash: int,
-        partner: Counted | None,
-        other: tuple[int, int] | None,
-    ) -> None:
-        first, second = players
-        half, opening_hash = match.half_points, match.opening_hash
-        side = int(first > second)
-        key = (*scope, second, first) if side else (*scope, first, second)
+        first_seat, second_seat, first_bot, second_bot, half, opening_hash = match
+        # By bots and not by seats: then the pool and the tournament see an encounter from the same side.
+        if first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat):
+            side, key = 0, (pool, tournament, first_seat, second_seat, first_bot, second_bot)
+        else:
+            side, key = 1, (pool, tournament, second_seat, first_seat, second_bot, first_bot)
+            half = 2 - half
         change = self._changes.get(key)
         if change is None:
             change = self._changes[key] = _Change()
-        if side:
-            half = 2 - half
         sums = change.sums
         sums[_RESULTS * side + half] += 1
         change.opening(opening_hash)[0].append((side, half, moves_hash))
         # Two of one pair count together where each bot had each side.
-        if partner is None or other != (second, first):
+        if partner is None or partner[:2] != (second_seat, first_seat):
             sums[FIRST_SINGLE + _RESULTS * side + half] += 1
             return
         counterpart = partner.half_points if side else 2 - partner.half_points
@@ -131,34 +131,52 @@ class Summing:
         """
         if not self._changes:
             return
-        ids = _encounter_ids(connection, self._changes, {} if known_ids is None else known_ids)
-        changes = {ids[key]: change for key, change in self._changes.items()}
+        by_key = self._by_encounter()
+        ids = _encounter_ids(connection, by_key, {} if known_ids is None else known_ids)
+        changes = {ids[key]: change for key, change in by_key.items()}
         places = [(opening, number) for number, change in changes.items() for opening in change.openings]
         places.sort()
         known = _load(connection, places)
         repeated = _count_strays(connection, changes, known)
         rows: list[tuple[int, ...]] = []
         sums: list[tuple[int, ...]] = []
+        # What is new in the tournament is mostly new in the pool, too, and then the same.
+        fresh: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         for number, change in changes.items():
             shares: list[tuple[int, ...]] = []
-            for opening, (played, pairs) in change.openings.items():
+            for opening, new in change.openings.items():
                 place = opening, number
                 cluster = known.get(place)
-                if cluster is None:
-                    cluster = Cluster()
+                made = fresh.get((id(change), opening)) if cluster is None else None
+                if made is None:
+                    before = None if cluster is None else cluster.share()
+                    values, share = _extend(cluster or Cluster(), new, repeated.get(place, ()))
+                    if before is None:
+                        fresh[id(change), opening] = values, share
+                    else:
+                        share = tuple(map(sub, share, before))
                 else:
-                    shares.append(tuple(-value for value in cluster.share()))
-                _play(cluster, played, repeated.get(place, ()))
-                cluster.num_pairs += len(pairs)
-                cluster.pair_half_points += sum(pairs)
-                shares.append(cluster.share())
-                rows.append(_row(place, cluster))
+                    values, share = made
+                rows.append(place + values)
+                shares.append(share)
             sums.append((*change.sums, *map(sum, zip(*shares, strict=True)), number))
         dialect = connection.dialect.name
         rows.sort()
         connection.exec_driver_sql(_store_text(dialect), rows)
         connection.exec_driver_sql(_add_text(dialect), sums)
         self._changes.clear()
+
+    def _by_encounter(self) -> dict[Key, _Change]:
+        """Return the changes of each encounter, in its tournament and in the pool."""
+        found: dict[Key, _Change] = {}
+        for (pool, tournament, low_seat, high_seat, low_bot, high_bot), change in self._changes.items():
+            found[pool, tournament, low_seat, high_seat] = change
+            # A bot against itself tells nothing of bots, only of seats.
+            if low_bot != high_bot:
+                key = (pool, 0, low_bot, high_bot)
+                other = found.get(key)
+                found[key] = change if other is None else other.merged(change)
+        return found
 
 
 def hash_opening(actions: bytes | bytearray) -> int:
@@ -172,16 +190,17 @@ def hash_moves(match_hash: bytes) -> int:
     return int.from_bytes(match_hash[:8]) >> 1
 
 
-def _play(
-    cluster: Cluster, played: Iterable[tuple[int, int, int]], repeated: Iterable[tuple[int, int, int]]
-) -> None:
-    """Add matches to a cluster.
+def _extend(
+    cluster: Cluster, new: _New, repeated: Iterable[tuple[int, int, int]]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Add matches to a cluster; return the columns of its row after the key, and its share.
 
     Args:
         cluster: is changed.
-        played: side, half points of the lower bot and moves of each match.
+        new: what is new of its opening.
         repeated: side, number of matches and how many of them are new, for each course of play but the first.
     """
+    played, pairs = new
     for side, half_points, moves_hash in played:
         place = cluster.sides[side]
         if not place.matches:
@@ -192,9 +211,18 @@ def _play(
         if moves_hash == place.moves_hash:
             place.same += 1
             place.most = max(place.most, place.same)
-    for side, times, new in repeated:
+    for side, times, num_new in repeated:
         cluster.sides[side].most = max(cluster.sides[side].most, times)
-        cluster.num_different += times == new
+        cluster.num_different += times == num_new
+    cluster.num_pairs += len(pairs)
+    cluster.pair_half_points += sum(pairs)
+    one, other = cluster.sides
+    values = (
+        *(one.matches, one.half_points, one.moves_hash, one.same, one.most),
+        *(other.matches, other.half_points, other.moves_hash, other.same, other.most),
+        *(cluster.num_different, cluster.num_pairs, cluster.pair_half_points),
+    )
+    return values, cluster.share()
 
 
 def _count_strays(
@@ -296,15 +324,6 @@ def _load_text(dialect: str, num: int) -> str:
 def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
     for start in range(0, len(items), _CHUNK):
         yield items[start : start + _CHUNK]
-
-
-def _row(place: _Place, cluster: Cluster) -> tuple[int, ...]:
-    """Return the row of a cluster."""
-    sides = (
-        (side.matches, side.half_points, side.moves_hash, side.same, side.most) for side in cluster.sides
-    )
-    rest = (cluster.num_different, cluster.num_pairs, cluster.pair_half_points)
-    return (*place, *chain.from_iterable(sides), *rest)
 
 
 @cache
