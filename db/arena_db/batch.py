@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import select, text
@@ -12,7 +11,7 @@ from sqlalchemy import select, text
 from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError
 from arena_db.models import bots, entrants, matches, planned, tournaments
-from arena_db.summing import HALF_POINTS, Counted, Key
+from arena_db.summing import HALF_POINTS, Counted, Key, padded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from arena_db.records import MatchRecord
 
-_CHUNK: Final = 500
+_CHUNK: Final = 512
 """Rows of one statement."""
 _GAP: Final = 50
 """Numbers that are read with their neighbours, though nobody asked for them, cost less than another query."""
@@ -95,9 +94,9 @@ class Batch:
         wanted = [place for place in others if place not in self.numbers]
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            values = (*chain.from_iterable(chunk), self.tournament)
-            text = _partners_text(connection.dialect.name, len(chunk))
-            for row in connection.exec_driver_sql(text, values).all():
+            values, num = padded(chunk)
+            text = _partners_text(connection.dialect.name, num)
+            for row in connection.exec_driver_sql(text, (*values, self.tournament)).all():
                 (
                     encounter,
                     match_no,

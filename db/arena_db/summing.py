@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HALF_POINTS: Final = {"first": 2, "draw": 1, "second": 0}
 """Of the bot that moved first."""
-_CHUNK: Final = 500
+_CHUNK: Final = 512
 """Rows of one statement."""
 _RESULTS: Final = 3
 """Loss, draw and win."""
@@ -179,6 +179,15 @@ class Summing:
         return found
 
 
+def padded(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], int]:
+    """Return the values of pairs in a row and how many pairs they are, filled up with -1: that fits nothing.
+
+    Their number is a power of two: to make a statement for each number would take a millisecond.
+    """
+    num = 1 << (len(pairs) - 1).bit_length()
+    return (*chain.from_iterable(pairs), *(-1,) * (2 * (num - len(pairs)))), num
+
+
 def hash_opening(actions: bytes | bytearray) -> int:
     """Return 60 bits that tell an opening from others, made of its packed actions."""
     # Python's hash of a number of up to 60 bits is that number, so ratings order openings as the store does.
@@ -301,8 +310,8 @@ def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Clus
     found: dict[_Place, Cluster] = {}
     dialect = connection.dialect.name
     for chunk in _parts(places):
-        values = tuple(chain.from_iterable(chunk))
-        for row in connection.exec_driver_sql(_load_text(dialect, len(chunk)), values):
+        values, num = padded(chunk)
+        for row in connection.exec_driver_sql(_load_text(dialect, num), values):
             opening, number, *rest = row
             sides = Side(*rest[:5]), Side(*rest[5:10])
             found[opening, number] = Cluster(sides, *rest[10:])
