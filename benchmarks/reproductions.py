@@ -28,6 +28,7 @@ from move_quality import figures, play, wilson
 from arena.entrants import resolve
 from arena_db.records import MatchFilter
 from arena_db.store import Store
+from arena_db.sums import SUMS
 from arena_plugins import Limit
 
 if TYPE_CHECKING:
@@ -171,10 +172,13 @@ def results(store: Path, tournament: str) -> tuple[str, str, str]:
     """Give how the first-named bot did moving first, moving second, and how many matches were different."""
     with Store.open(store, read_only=True) as opened:
         tallies = opened.tallies(MatchFilter(tournament=tournament))
+        record = opened.tournament(tournament)
+        kept = [] if record is None else opened.tournament_sums(record.id)
     first = [tally for tally in tallies if tally.first_seat == 0]
     second = [tally for tally in tallies if tally.first_seat == 1]
     num = sum(tally.num_matches for tally in tallies)
-    return cell(first, "first"), cell(second, "second"), f"{sum(t.num_unique for t in tallies)} of {num}"
+    different = sum(each.sums[SUMS.index("num_different")] for each in kept)
+    return cell(first, "first"), cell(second, "second"), f"{different} of {num}"
 
 
 def cell(tallies: Sequence[Tally], own: str) -> str:

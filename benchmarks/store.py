@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simulated.season import START, add_tournament, make_bots, make_plan, make_records
 
+from arena.results.book import RatedMatches
+from arena.results.views import Leaderboard, pools
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 
@@ -110,6 +112,7 @@ def _read(path: Path, num_matches: int) -> dict[str, float]:
     note("open_ms", lambda: Store.open(path, read_only=True).close())
     with Store.open(path, read_only=True) as store:
         note("leaderboard_ms", lambda: store.tallies(MatchFilter()))
+        note("leaderboard_rated_ms", lambda: _rate(store))
         note("leaderboard_of_bot_ms", lambda: store.tallies(MatchFilter(bot="bot-03")))
         note("leaderboard_since_ms", lambda: store.tallies(MatchFilter(since=START + 0.99 * num_matches)))
         note("page_ms", lambda: store.matches(MatchFilter()))
@@ -123,6 +126,15 @@ def _read(path: Path, num_matches: int) -> dict[str, float]:
         note("page_until_ms", lambda: store.matches(MatchFilter(until=START + 0.01 * num_matches)))
         note("data_version_ms", store.data_version)
     return best
+
+
+def _rate(store: Store) -> None:
+    """Rate all bots, as `arena leaderboard` does."""
+    tallies = store.tallies(MatchFilter())
+    ((game, pool, _),) = pools(tallies)
+    book = RatedMatches(MatchFilter(game=game, pool=pool))
+    book.update(store)
+    Leaderboard(tallies, store.bots(), game, pool, book, store.labels()).tables()
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def add_cup(store: Store, num_matches: int) -> tuple[list[Entrant], list[Planned
         type="round-robin",
         game="connect-four",
         num_actions=7,
-        pool="5/move hosted",
+        pool=PoolRecord(mode="move", move_ms=5000),
         seed=1,
         config="",
         event="",

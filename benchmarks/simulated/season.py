@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def add_tournament(store: Store, bots: Sequence[Entrant]) -> TournamentRecord:
         type="round-robin",
         game="connect-four",
         num_actions=COLUMNS,
-        pool="5/move hosted",
+        pool=PoolRecord(mode="move", move_ms=5000),
         seed=1,
         config="",
         event="benchmark",

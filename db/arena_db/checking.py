@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, select, true
 
-from arena_db import analyses, remarks
+from arena_db import analyses, remarks, resumming
 from arena_db.codec import record_hash, same_part, setting_part
 from arena_db.models import (
     APPLICATION_ID,
     REVISION,
     bots,
     entrants,
-    fingerprints,
     matches,
     planned,
     tallies,
@@ -53,8 +52,8 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             _hashes(connection),
             remarks.find_faults(connection),
             analyses.find_faults(connection),
-            _fingerprints(connection),
             _tallies(connection),
+            resumming.find_faults(connection),
         ]
     return [fault for look in looks for fault in _cut(look)]
 
@@ -162,17 +161,10 @@ _NUMBERS: Final = ("number", "attempt", "num_opening", "seed_first", "seed_secon
 """Columns in the order of a record's hash."""
 
 
-def _fingerprints(connection: Connection) -> Iterator[str]:
-    num_kept = connection.execute(select(func.count()).select_from(fingerprints)).scalar_one()
-    num_unique = connection.execute(select(func.coalesce(func.sum(tallies.c.num_unique), 0))).scalar_one()
-    if num_kept != num_unique:
-        yield f"{num_kept} matches are known to be no repeats, not {num_unique}"
-
-
 def _tallies(connection: Connection) -> Iterator[str]:
-    names = (*KEYS, "num_matches", "num_unique")
+    names = (*KEYS, "num_matches")
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
     counted = {tuple(row) for row in connection.execute(recount([]))}
     for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
-        yield f"tally {dict(zip(names, row, strict=True))} is {what}"
+        yield f"tally {dict(zip(names, row, strict=True))} is {what}; `arena db repair` counts again"

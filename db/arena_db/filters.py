@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import and_, case, exists, func, or_, select
+from sqlalchemy import and_, exists, func, or_, select
 
 from arena_db.codec import pack_actions
 from arena_db.judging import NUM_MISTAKES
+from arena_db.kept import pools
 from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments
 from arena_db.wild import glob, is_like, is_wild
 
@@ -31,11 +32,8 @@ BYTE: Final = 256
 
 
 def needs_matches(where: MatchFilter) -> bool:
-    """Return whether the kept counts do not know enough to answer.
-
-    They know terminations, but count a repeat where it came first, which may be under another one.
-    """
-    known = where.since is where.until is where.min_tier is where.tier is where.termination is None
+    """Return whether the kept counts do not know enough to answer."""
+    known = where.since is where.until is where.min_tier is where.tier is None
     return not known or bool(where.plies or where.durations or where.openings) or _is_about_grades(where)
 
 
@@ -79,7 +77,7 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
     if where.tier is not None:
         conditions.append(matches.c.tier == where.tier)
-    conditions += [_SIGNS[sign](_num_plies(), number) for sign, number in where.plies]
+    conditions += [_SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
     conditions += [_SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
     if where.openings:
         conditions.append(or_(*map(_begins_with, where.openings)))
@@ -95,23 +93,17 @@ def is_named(name: str) -> ColumnElement[bool]:
 
 def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     """Return the conditions of a filter on tournaments."""
-    wanted = (
-        (tournaments.c.game, where.game),
-        (tournaments.c.name, where.tournament),
-        (tournaments.c.pool, where.pool),
-        (tournaments.c.pool, None if where.limit is None else f"{where.limit} *"),
-    )
-    return [_fits(column, value) for column, value in wanted if value is not None]
+    wanted = ((tournaments.c.game, where.game), (tournaments.c.name, where.tournament))
+    conditions = [_fits(column, value) for column, value in wanted if value is not None]
+    for name in (where.pool, None if where.limit is None else f"{where.limit} *"):
+        if name is not None:
+            named = select(pools.c.id).where(_fits(pools.c.name, name))
+            conditions.append(tournaments.c.pool_id.in_(named))
+    return conditions
 
 
 def _fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     return column.op("GLOB", is_comparison=True)(glob(wanted)) if is_wild(wanted) else column == wanted
-
-
-def _num_plies() -> ColumnElement[int]:
-    own = select(tournaments.c.num_actions).where(tournaments.c.id == matches.c.tournament_id)
-    width = case((own.scalar_subquery() > BYTE, 2), else_=1)
-    return func.length(matches.c.actions) // width
 
 
 def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:

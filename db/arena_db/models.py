@@ -22,11 +22,13 @@ from sqlalchemy import (
 )
 
 from arena_db import columns
+from arena_db.kept import pools
+from arena_db.naming import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -64,17 +66,6 @@ LIMITS: Final = ("kernel", "polled")
 EVENT_KINDS: Final = ("started", "move", "info", "finished", "fault", "state")
 COMMAND_KINDS: Final = ("pause", "resume", "stop", "abort", "move", "undo", "hint", "resign", "new")
 
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
-
-
 bots = Table(
     "bots",
     metadata,
@@ -105,7 +96,6 @@ tournaments = Table(
     columns.text("type"),
     columns.text("game"),
     columns.integer("num_actions"),
-    columns.text("pool"),
     Column("seed", columns.big(), nullable=False),
     columns.text("config"),
     columns.text("event"),
@@ -114,12 +104,12 @@ tournaments = Table(
     Column("created_at", columns.seconds(), nullable=False),
     columns.integer("num_planned"),
     columns.integer("num_done"),
+    Column("pool_id", columns.big(), ForeignKey(pools.c.id), nullable=False),
     UniqueConstraint("name"),
     columns.length("name", 1, 256),
     columns.one_of("type", TOURNAMENT_TYPES),
     columns.length("game", 1, 4096),
     CheckConstraint("num_actions BETWEEN 1 AND 65536", name="num_actions_range"),
-    columns.length("pool", 1, 256),
     columns.at_least("seed", 0),
     columns.length("config", 0, 1 << 24),
     columns.length("event", 0, 4096),
@@ -219,6 +209,9 @@ matches = Table(
     Column("limits", Text),
     Column("runtime_first", Text),
     Column("runtime_second", Text),
+    # Follow from the actions; the defaults are those of a match before an upgrade has read them.
+    Column("num_plies", Integer, nullable=False, server_default=text("0")),
+    Column("opening_hash", columns.big(), nullable=False, server_default=text("0")),
     UniqueConstraint("tournament_id", "number", "attempt"),
     ForeignKeyConstraint(["tournament_id", "number"], ["planned.tournament_id", "planned.number"]),
     columns.apart(),
@@ -249,7 +242,7 @@ matches = Table(
 columns.partial_index(
     "uq_matches_final", matches.c.tournament_id, matches.c.number, unique=True, where=_FINAL
 )
-for _column in ("tournament_id", "first_bot", "second_bot", "started_at"):
+for _column in ("tournament_id", "first_bot", "second_bot", "started_at", "num_plies", "duration_ms"):
     Index(f"ix_matches_{_column}_id", matches.c[_column], matches.c.id)
 columns.partial_index("ix_matches_termination_id", matches.c.termination, matches.c.id, where=FAILED)
 
@@ -280,13 +273,6 @@ analyses = Table(
     sqlite_strict=True,
 )
 
-fingerprints = Table(
-    "fingerprints",
-    metadata,
-    Column("key", columns.big(), primary_key=True, autoincrement=False),
-    sqlite_strict=True,
-)
-
 tallies = Table(
     "tallies",
     metadata,
@@ -297,12 +283,10 @@ tallies = Table(
     Column("termination", Text, primary_key=True),
     Column("rated", Integer, primary_key=True),
     columns.integer("num_matches"),
-    columns.integer("num_unique"),
     *columns.two_seats(),
     columns.one_of("outcome", OUTCOMES),
     columns.one_of("termination", TERMINATIONS),
     columns.flag("rated"),
-    CheckConstraint("num_unique BETWEEN 0 AND num_matches", name="num_unique_range"),
     sqlite_strict=True,
     sqlite_with_rowid=False,
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part, setting_part
 from arena_db.errors import RefusedError
+from arena_db.summing import HALF_POINTS, Counted, hash_opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,10 +27,9 @@ class Kind:
     """Seats, ids of the bots, outcome, termination, rated, is_final, tier, id of the versions."""
     same: bytes
     """Of the hash of a record."""
-    salt: int
-    """Of their fingerprints."""
+    half_points: int | None
+    """Of the bot that moved first; None where they are in no sum."""
     num_matches: int = 0
-    num_unique: int = 0
 
 
 @dataclass(slots=True)
@@ -41,8 +40,10 @@ class News:
     """Numbers of planned matches, as `void`."""
     void: list[int] = field(default_factory=list[int])
     kinds: dict[tuple[Any, ...], Kind] = field(default_factory=dict[tuple[Any, ...], Kind])
-    first: dict[int, Kind] = field(default_factory=dict[int, Kind])
-    """By fingerprint: of alike matches the first in this batch."""
+    openings: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
+    """Hashes of openings by their actions."""
+    counted: list[tuple[int, bytes, Counted]] = field(default_factory=list[tuple[int, bytes, Counted]])
+    """The matches that the kept sums have to count, with number and match hash, in the order of storing."""
     said: list[MatchRecord] = field(default_factory=list["MatchRecord"])
     """Those whose bots said more than values."""
 
@@ -88,7 +89,7 @@ def collect(
         kind.num_matches += 1
         if record.remarks:
             news.said.append(record)
-        rows.append(_row(batch, plan, record, kind, news.first))
+        rows.append(_row(batch, plan, record, kind, news))
     return rows
 
 
@@ -129,7 +130,6 @@ def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[st
     outcome, termination, rated = str(record.outcome), str(record.termination), int(record.rated)
     is_final = int(record.is_final)
     seats = (plan.first_seat, plan.second_seat)
-    salt = "/".join(map(str, (tournament, *seats, outcome, rated)))
     texts = (plan.first.identity, plan.second.identity, outcome, termination, record.tier, record.versions)
     return Kind(
         tally=(tournament, *seats, outcome, termination, rated),
@@ -138,14 +138,12 @@ def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[st
             *(record.tier, versions[record.versions]),
         ),
         same=same_part((tournament, *seats, rated, is_final), texts),
-        salt=int.from_bytes(sha256(salt.encode()).digest()[:8]) >> 1,
+        half_points=HALF_POINTS.get(outcome) if rated and is_final else None,
     )
 
 
-def _row(
-    batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, first: dict[int, Kind]
-) -> tuple[Any, ...]:
-    """Return the columns of a match after its id, in the order of the table; note its fingerprint."""
+def _row(batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, news: News) -> tuple[Any, ...]:
+    """Return the columns of a match after its id, in the order of the table; note what the sums need."""
     number, actions, times, values = record.number, record.actions, record.times_ms, record.values
     num_opening = record.num_opening
     if plan.first.identity != record.first or plan.second.identity != record.second:
@@ -156,10 +154,10 @@ def _row(
         )
     packed = pack_actions(actions, batch.num_actions), pack_times(times), pack_claims(values)
     match_hash = hash_bytes(record)
-    # Alike matches share these 63 bits, and others, but by a chance of one in 2^63, do not.
-    fingerprint = kind.salt ^ (int.from_bytes(match_hash[:8]) >> 1)
-    if fingerprint not in first:
-        first[fingerprint] = kind
+    opening = actions[:num_opening]
+    opening_hash = news.openings.get(opening)
+    if opening_hash is None:
+        opening_hash = news.openings[opening] = hash_opening(pack_actions(opening, batch.num_actions))
     attempt, reason, fault, started_at = record.attempt, record.reason, record.fault, float(record.started_at)
     seed_first, seed_second, duration_ms = record.seed_first, record.seed_second, record.duration_ms
     numbers = (number, attempt, num_opening, seed_first, seed_second, duration_ms, len(kind.same))
@@ -170,6 +168,9 @@ def _row(
     first_seat, second_seat, first_bot, second_bot, outcome, ending, rated, is_final, tier, versions = (
         kind.columns
     )
+    if kind.half_points is not None:
+        counted = Counted(first_seat, second_seat, first_bot, second_bot, kind.half_points, opening_hash)
+        news.counted.append((number, match_hash, counted))
     return (
         batch.tournament,
         number,
@@ -198,4 +199,6 @@ def _row(
         bytearray(whole),
         *idle,
         *texts,
+        len(actions),
+        opening_hash,
     )

@@ -25,6 +25,7 @@ from arena_db.failures import explain
 from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION, create
 from arena_db.moving import settle
+from arena_db.resumming import go_on, is_unfinished
 from arena_db.schema import refuse_code
 
 _BACKUPS: Final = 99
@@ -76,16 +77,30 @@ def prepare(settings: Settings, *, create: bool) -> None:
         raise AccessError(
             f"{path} may not be written by you; see its permissions, or give another by --db FILE"
         )
-    revision = _look(settings, path)
-    if revision == REVISION:
-        return
+    revision, is_unfinished = _look(settings, path)
+    if revision != REVISION or is_unfinished:
+        _bring_up_to_date(settings, revision)
+
+
+def _bring_up_to_date(settings: Settings, revision: str | None) -> None:
+    """Make the tables of the present revision, or go on with an upgrade that was interrupted.
+
+    Raises:
+        DatabaseError: the store is opened to read only; it cannot be upgraded.
+    """
+    path = settings.path
     if settings.read_only and revision is None:
         raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
+    if settings.read_only and revision == REVISION:
+        raise OlderError(f"the upgrade of {path} was interrupted; `arena db upgrade` finishes it")
     if settings.read_only:
         raise OlderError(f"{path} was made by an older version; `arena db upgrade` brings it up to date")
-    if revision is not None:
-        _back_up(settings)
-    _make_tables(settings)
+    if revision != REVISION:
+        if revision is not None:
+            _back_up(settings)
+        _make_tables(settings)
+    # Not in the transaction of the upgrade: it is long, and what is done of it is kept.
+    go_on(settings)
 
 
 def _may_write(path: Path) -> bool:
@@ -93,16 +108,17 @@ def _may_write(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
-def _look(settings: Settings, path: Path) -> str | None:
-    """Return the revision of the tables, None where a store may be created."""
+def _look(settings: Settings, path: Path) -> tuple[str | None, bool]:
+    """Return the revision of the tables, None where a store may be made, and whether an upgrade goes on."""
     if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
-        return None
+        return None, False
     if path.with_name(f"{path.name}-journal").exists():
         _undo(settings)
         if path.stat().st_size == 0:
-            return None
+            return None, False
     with closing(open_raw(replace(settings, read_only=True))) as raw:
-        return read_revision(raw, settings)
+        revision = read_revision(raw, settings)
+        return revision, revision == REVISION and is_unfinished(raw)
 
 
 def _undo(settings: Settings) -> None:

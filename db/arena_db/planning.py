@@ -12,13 +12,15 @@ from arena_db.clock import now
 from arena_db.codec import pack_actions, unpack_actions
 from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError, TakenError
+from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, planned, tournaments
+from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, NewTournament, PlannedMatch, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Select
 
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
@@ -32,8 +34,9 @@ def add_tournament(
         raise TakenError(
             f'there is a tournament "{new.name}"; give this one another --name, or resume that one'
         )
-    values = asdict(new)
+    values = {name: value for name, value in asdict(new).items() if name != "pool"}
     values |= {
+        "pool_id": _pool_id(connection, new.game, new.pool),
         "name": new.name or uuid4().hex,
         "state": "running",
         "created_at": now(),
@@ -62,13 +65,13 @@ def extend_plan(connection: Connection, tournament: int, plan: Sequence[PlannedM
 def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:
     """Return the tournament of this id or name."""
     column = tournaments.c.id if isinstance(key, int) else tournaments.c.name
-    row = connection.execute(select(tournaments).where(column == key)).first()
+    row = connection.execute(_select_tournaments().where(column == key)).first()
     return None if row is None else _tournament_record(row)
 
 
 def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
     """Return the newest, or the newest unfinished tournament; only a person can go on with a play."""
-    query = select(tournaments).order_by(tournaments.c.id.desc()).limit(1)
+    query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(1)
     if unfinished:
         query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play")
     row = connection.execute(query).first()
@@ -77,7 +80,7 @@ def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRe
 
 def list_tournaments(connection: Connection, before: int | None, limit: int) -> list[TournamentRecord]:
     """Return a page of tournaments, newest first."""
-    query = select(tournaments).order_by(tournaments.c.id.desc()).limit(limit)
+    query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(tournaments.c.id < before)
     return [_tournament_record(row) for row in connection.execute(query)]
@@ -150,7 +153,31 @@ def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord
 
 
 def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
-    return TournamentRecord(**{field.name: getattr(row, field.name) for field in fields(TournamentRecord)})
+    names = (field.name for field in fields(TournamentRecord) if field.name != "pool")
+    return TournamentRecord(**{name: getattr(row, name) for name in names}, pool=pool_record(row))
+
+
+def _select_tournaments() -> Select[*tuple[Any, ...]]:
+    # The game of a pool is that of the tournament.
+    pool = [column for column in pools.c if column.name not in {"id", "game", "name"}]
+    return select(tournaments, *pool).join_from(tournaments, pools, pools.c.id == tournaments.c.pool_id)
+
+
+def pool_record(row: Any) -> PoolRecord:  # noqa: ANN401 - a row with the columns of a pool
+    """Return a pool as it is stored."""
+    values: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(PoolRecord)}
+    return PoolRecord(**(values | {"moves": row.moves or None, "nodes": row.nodes or None}))
+
+
+def _pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:
+    """Return the id of a pool, which is stored once."""
+    own = (pools.c.game == game) & (pools.c.name == pool.name)
+    found = connection.execute(select(pools.c.id).where(own)).scalar()
+    if found is not None:
+        return found
+    values = asdict(pool) | {"moves": pool.moves or 0, "nodes": pool.nodes or 0}
+    new = insert(pools).values(values | {"game": game, "name": pool.name})
+    return connection.execute(new.returning(pools.c.id)).scalar_one()
 
 
 def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:

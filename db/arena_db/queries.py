@@ -5,10 +5,10 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import case, func, select, tuple_
+from sqlalchemy import func, select, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
-from arena_db.filters import BYTE, common_conditions, is_named, match_conditions, tournament_conditions
+from arena_db.filters import common_conditions, is_named, match_conditions, tournament_conditions
 from arena_db.models import bots, entrants, matches, planned, tallies, tournaments, versions
 from arena_db.records import PlayedMatch, StoredMatch
 
@@ -89,17 +89,16 @@ def list_chosen(
 def list_played(connection: Connection, where: MatchFilter, after: int) -> list[PlayedMatch]:
     """Return the rated matches with a higher id that fit, by id."""
     # Conditions look up tournaments, which a query that joins them would take for its own.
-    fits = select(matches.c.id).where(matches.c.id > after, matches.c.rated == 1, *match_conditions(where))
-    width = case((tournaments.c.num_actions > BYTE, 2), else_=1)
+    counted = (matches.c.rated == 1, matches.c.is_final == 1, matches.c.outcome != "void")
+    fits = select(matches.c.id).where(matches.c.id > after, *counted, *match_conditions(where))
     query = (
         select(
             *(matches.c.id, matches.c.tournament_id, planned.c.encounter, planned.c.match_no),
             *(matches.c.first_seat, matches.c.second_seat, matches.c.outcome),
-            func.substr(matches.c.actions, 1, matches.c.num_opening * width),
-            matches.c.match_hash,
+            *(matches.c.opening_hash, matches.c.match_hash),
         )
-        .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
-        .join(
+        .join_from(
+            matches,
             planned,
             (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number),
         )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from arena_db.pools import PoolRecord
 
 # Callers import all records from here; the aliases say that these names are meant to leave again.
 from arena_db.match_filter import MatchFilter as MatchFilter  # noqa: PLC0414
@@ -76,8 +79,8 @@ class NewTournament:
     """Canonical spec of the game, `gomoku:k=4,size=6`."""
     num_actions: int
     """Of the game; above 256 an action takes two bytes in the store."""
-    pool: str
-    """Ratings are fitted per pool: the limit as written and how bots were run, `5/move hosted`."""
+    pool: PoolRecord
+    """Ratings are fitted per game and pool."""
     seed: int
     """Tournament seed, 63 bits."""
     config: str
@@ -231,6 +234,7 @@ class Tally(NamedTuple):
     tournament: int
     game: str
     pool: str
+    """Its name."""
     first: str
     """Identity of the bot that moved first."""
     second: str
@@ -241,8 +245,6 @@ class Tally(NamedTuple):
     termination: str
     rated: bool
     num_matches: int
-    num_unique: int
-    """Distinct ones by match hash, who was first and outcome; a repeat counts where it came first."""
 
 
 class PlayedMatch(NamedTuple):
@@ -256,8 +258,8 @@ class PlayedMatch(NamedTuple):
     first_seat: int
     second_seat: int
     outcome: str
-    opening: bytes
-    """The given actions."""
+    opening_hash: int
+    """60 bits that tell an opening from others."""
     match_hash: bytes
     """32 bytes, equal for equal matches, mirrored and turned ones included."""
 

@@ -13,8 +13,9 @@ from arena_db import remarks
 from arena_db.batch import Batch, Facts, load, ranges
 from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
-from arena_db.models import fingerprints, matches, planned, tallies, tournaments, versions
+from arena_db.models import matches, planned, tallies, tournaments, versions
 from arena_db.news import News, collect
+from arena_db.summing import Summing, hash_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from arena_db.records import MatchRecord
 
-_CHUNK: Final = 500
-"""Rows of one statement that tells which of them were new."""
 _ROWS: Final = 10_000
 """Matches that are made rows before any is stored: a kilobyte of memory each. Fewer cost more."""
 
@@ -40,13 +39,17 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | 
     known = Facts() if facts is None else facts
     ids = _version_ids(connection, {record.versions for record in records}, known)
     return sum(
-        _save_batch(connection, load(connection, tournament, own, known), own, ids)
+        _save_batch(connection, load(connection, tournament, own, known), own, ids, known)
         for tournament, own in ((key, list(some)) for key, some in groupby(records, attrgetter("tournament")))
     )
 
 
 def _save_batch(
-    connection: Connection, batch: Batch, records: list[MatchRecord], version_ids: dict[str, int]
+    connection: Connection,
+    batch: Batch,
+    records: list[MatchRecord],
+    version_ids: dict[str, int],
+    facts: Facts,
 ) -> int:
     """Store the matches of one tournament, and at the end what follows from all of them."""
     news, num = News(), 0
@@ -55,14 +58,13 @@ def _save_batch(
         _insert(connection, rows)
         remarks.store(connection, news.said)
         news.said.clear()
+        _sum(connection, batch, news, facts)
         num += len(rows)
     if num:
         dialect = connection.dialect.name
         # Of a batch most numbers follow one another.
         _mark(connection, _done_text(dialect), batch.tournament, list(ranges(news.done, gap=1)))
         _mark(connection, _void_text(dialect), batch.tournament, [(number, number) for number in news.void])
-        for key in _new_keys(connection, sorted(news.first)):
-            news.first[key].num_unique += 1
         _count(connection, batch.tournament, news)
     return num
 
@@ -120,24 +122,20 @@ def _void_text(dialect: str) -> str:
     return driver_text(update(planned).where(_HERE).values(attempt=planned.c.attempt + text("1")), dialect)
 
 
-def _new_keys(connection: Connection, keys: list[int]) -> list[int]:
-    """Store what tells matches from others; return what was not there. In order, they touch fewer pages."""
-    new: list[int] = []
-    for start in range(0, len(keys), _CHUNK):
-        chunk = tuple(keys[start : start + _CHUNK])
-        statement = _keys_text(connection.dialect.name, len(chunk))
-        new += connection.exec_driver_sql(statement, chunk).scalars()
-    return new
-
-
-@cache
-def _keys_text(dialect: str, num: int) -> str:
-    rows = upsert(fingerprints, dialect).values([{"key": 0}] * num)
-    return driver_text(rows.on_conflict_do_nothing().returning(fingerprints.c.key), dialect)
+def _sum(connection: Connection, batch: Batch, news: News, facts: Facts) -> None:
+    """Add new matches to the sums of their encounters."""
+    summing = Summing()
+    batch.find_partners(connection, (number for number, *_ in news.counted))
+    for number, match_hash, match in news.counted:
+        partner = batch.partner(number)
+        summing.add(batch.pool, batch.tournament, match, hash_moves(match_hash), partner)
+        batch.counted[number] = match
+    summing.apply(connection, facts.encounters)
+    news.counted.clear()
 
 
 def _count(connection: Connection, tournament: int, news: News) -> None:
-    rows = [(*kind.tally, kind.num_matches, kind.num_unique) for kind in news.kinds.values()]
+    rows = [(*kind.tally, kind.num_matches) for kind in news.kinds.values()]
     dialect = connection.dialect.name
     connection.exec_driver_sql(_count_text(dialect), rows)
     connection.exec_driver_sql(_num_done_text(dialect), (len(news.done), tournament))
@@ -147,7 +145,7 @@ def _count(connection: Connection, tournament: int, news: News) -> None:
 def _count_text(dialect: str) -> str:
     keys = [column.name for column in tallies.primary_key]
     statement = upsert(tallies, dialect)
-    sums = {name: tallies.c[name] + statement.excluded[name] for name in ("num_matches", "num_unique")}
+    sums = {"num_matches": tallies.c.num_matches + statement.excluded["num_matches"]}
     summed = statement.on_conflict_do_update(index_elements=keys, set_=sums)
     return driver_text(summed, dialect, [*keys, *sums])
 

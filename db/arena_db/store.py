@@ -15,6 +15,7 @@ from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
 from arena_db.opening import find_path, prepare
 from arena_db.restoring import restore
+from arena_db.summed import SumsReading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading):
+class Store(BulkReading, SumsReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import func, select
 
 from arena_db.filters import common_conditions, match_conditions, needs_matches
+from arena_db.kept import pools
 from arena_db.models import bots, entrants, matches, tallies, tournaments
 from arena_db.records import Tally
 
@@ -30,7 +31,7 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
     named = {
         tournament: (game, pool)
         for tournament, game, pool in connection.execute(
-            select(tournaments.c.id, tournaments.c.game, tournaments.c.pool)
+            select(tournaments.c.id, tournaments.c.game, pools.c.name).join_from(tournaments, pools)
         ).all()
     }
     seats = select(entrants.c.tournament_id, entrants.c.seat, bots.c.identity)
@@ -49,7 +50,6 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
             termination,
             rated == 1,
             num_matches,
-            num_unique,
         )
         for (
             tournament,
@@ -59,22 +59,11 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
             termination,
             rated,
             num_matches,
-            num_unique,
         ) in connection.execute(query.order_by(*KEYS)).all()
     ]
 
 
 def recount(conditions: Sequence[ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """Return the query that counts matches one by one; a repeat counts as unique where it came first."""
-    alike = [
-        matches.c[name]
-        for name in ("tournament_id", "first_seat", "second_seat", "rated", "match_hash", "outcome")
-    ]
-    place = func.row_number().over(partition_by=alike, order_by=matches.c.id)
-    each = select(*(matches.c[name] for name in KEYS), cast(place == 1, Integer).label("is_new")).where(
-        *conditions
-    )
-    counted = each.subquery()
-    keys = [counted.c[name] for name in KEYS]
-    num_unique = func.sum(counted.c.is_new).label("num_unique")
-    return select(*keys, func.count().label("num_matches"), num_unique).group_by(*keys)
+    """Return the query that counts matches one by one."""
+    keys = [matches.c[name] for name in KEYS]
+    return select(*keys, func.count().label("num_matches")).where(*conditions).group_by(*keys)

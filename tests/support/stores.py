@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
+from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arena_db.pools import Process
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -42,6 +44,14 @@ def entrants(*names: str) -> list[Entrant]:
     ]
 
 
+def pool(name: str) -> PoolRecord:
+    """Return the pool of this name: of `5/move hosted` so much per move, any other text is a label."""
+    limit, _, process = name.rpartition("/move ")
+    if process not in {"hosted", "in-process"}:
+        return PoolRecord(label=name)
+    return PoolRecord(mode="move", move_ms=round(1000 * float(limit)), process=cast("Process", process))
+
+
 def new_tournament(**changes: object) -> NewTournament:
     """Give a tournament of Connect Four, not stored yet."""
     plain = NewTournament(
@@ -49,7 +59,7 @@ def new_tournament(**changes: object) -> NewTournament:
         type="round-robin",
         game="connect-four",
         num_actions=7,
-        pool="5/move hosted",
+        pool=pool("5/move hosted"),
         seed=42,
         config='type = "round-robin"\n',
         event="",

@@ -40,7 +40,7 @@ def upgrade(*, db: str | None) -> None:
 @click.option("--quick", is_flag=True, help="Leave out what reads every match.")
 @db_option
 def check(*, quick: bool, db: str | None) -> Exit:
-    """Look for damage: file, tables, references, the hash of every match, kept counts."""
+    """Look for damage: file, tables, references, the hash of every match, kept counts and sums."""
     from arena.cli.output import say
     from arena.home import open_store
 
@@ -49,10 +49,26 @@ def check(*, quick: bool, db: str | None) -> Exit:
         for fault in faults:
             say(fault)
         if faults:
-            say(f"{store.path} is damaged; arena db restore BACKUP takes a backup back", err=True)
+            is_derived = all("`arena db repair`" in fault for fault in faults)
+            way = (
+                "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
+            )
+            say(f"{store.path} is damaged; {way}", err=True)
             return Exit.STORE
         say(f"{store.path} is in order")
     return Exit.COMPLETE
+
+
+@db.command(cls=RichCommand)
+@db_option
+def repair(*, db: str | None) -> None:
+    """Compute the kept counts and sums anew from the matches, which stay as they are."""
+    from arena.cli.output import say
+    from arena.home import open_store
+
+    with open_store(db, create=False) as store:
+        store.repair()
+        say(f"the counts and sums of {store.path} are those of its matches")
 
 
 @db.command(cls=RichCommand)

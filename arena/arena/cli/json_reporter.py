@@ -29,7 +29,7 @@ class JsonReporter(Reporter):
             "begun",
             {
                 "game": record.game,
-                "pool": record.pool,
+                "pool": record.pool.name,
                 "seed": record.seed,
                 "bots": bots,
                 "total": record.num_planned,

@@ -63,7 +63,7 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
         "name": record.name,
         "pairing": record.type,
         "game": record.game,
-        "pool": record.pool,
+        "pool": record.pool.name,
         "seed": record.seed,
         "state": record.state,
         "num_planned": record.num_planned,

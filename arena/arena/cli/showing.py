@@ -127,7 +127,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     if form != "table":
         emit_one("tournament", tournament_object(record, entrants), form)
         return
-    say(f"{record.name}  {record.type}  {record.game}  {record.pool}  {record.state}")
+    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
         f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"

@@ -25,7 +25,7 @@ class TextReporter(Reporter):
     def begin(self) -> None:
         record = self.held.record
         if not self.held.quiet:
-            about = f"{record.num_planned} matches of {record.game}, {record.pool}, seed {record.seed}"
+            about = f"{record.num_planned} matches of {record.game}, {record.pool.name}, seed {record.seed}"
             self.remark(f"{record.name}: {about}")
 
     @override

@@ -67,7 +67,7 @@ class Names:
             record = self._store.tournament(tournament)
             assert record is not None  # noqa: S101 # matches have tournaments, says a foreign key
             seats = {
-                entrant.seat: self._competitor(entrant.bot, record.pool)
+                entrant.seat: self._competitor(entrant.bot, record.pool.name)
                 for entrant in self._store.entrants(tournament)
             }
             known = self._places[tournament] = Place(len(self.tournaments), seats)

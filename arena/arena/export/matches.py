@@ -10,7 +10,6 @@ from arena.export._staging import replaced, staged
 from arena.export.pgn import PgnMatch, Remark, print_pgn
 from arena.export.query import MATCH_FORMATS, count
 from arena.export.sgf import SgfMatch, print_sgf
-from arena.results.pools import limit_text
 from arena_plugins import Outcome, Termination, load_game
 from arena_plugins.text import clean_text
 
@@ -208,7 +207,7 @@ class MatchWriter:
     def _limit(self, match: StoredMatch) -> str:
         """Give the limit on both players, first and second where they differ."""
         tournament, entrants = self._tournament(match)
-        common = limit_text(tournament.pool) or _NO_LIMIT
+        common = tournament.pool.limit or _NO_LIMIT
         limits = [entrants[seat].limit or common for seat in (match.first_seat, match.second_seat)]
         return _clean(limits[0] if limits[0] == limits[1] else " : ".join(limits))
 

@@ -168,7 +168,7 @@ def _manifest(job: Job, query: ExportQuery, settings: Settings, spec: str) -> Ma
         ),
         bots=tuple(_bot(competitor) for competitor in names.competitors),
         tournaments=tuple(
-            TournamentEntry(name=each.name, pool=each.pool, seed=each.seed) for each in names.tournaments
+            TournamentEntry(name=each.name, pool=each.pool.name, seed=each.seed) for each in names.tournaments
         ),
         versions=_versions(settings.form),
     )

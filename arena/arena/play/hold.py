@@ -15,7 +15,6 @@ from arena.play.sitting import Sitting, Table, close_quietly, planned_match
 from arena.referee.clock import GameClock
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
-from arena.results.pools import pool_name
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
 from arena.tournament.changes import changes
@@ -126,7 +125,7 @@ def store_play(store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch) ->
             type="play",
             game=game_spec(plan.game),
             num_actions=plan.game.num_actions,
-            pool=pool_name(plan.bot_control, is_hosted=tier is not Tier.T0),
+            pool=plan.bot_control.pool(is_hosted=tier is not Tier.T0),
             seed=plan.config.srand,
             config=plan.config.to_toml(),
             event="",

@@ -255,7 +255,8 @@ def encounters(matches: MatchArrays) -> Encounters:
         ptnml=_count((of[lower], pair_half), (num, NUM_PAIR_CELLS)),
         singles=singles,
         num_openings=groups.num_openings,
-        openings=_opening_sums(of[lower], rows[lower, 4], pair_half / 2, num),
+        # Both began from one opening; should they not, the choice may not depend on who is lower.
+        openings=_opening_sums(of[lower], np.minimum(rows[lower, 4], rows[upper, 4]), pair_half / 2, num),
         collapsed=groups.pairs(),
         collapsed_singles=(groups.singles(0), groups.singles(1)),
         num_different=num_different,

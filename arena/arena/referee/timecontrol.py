@@ -9,12 +9,11 @@ from typing import Literal
 import msgspec
 
 from arena.errors import ConfigError
+from arena_db.pools import WATCHDOG_MS, PoolRecord, limit_text
 from arena_plugins import wire
 
 DEFAULT_MOVE_MS = 5_000
 """Milliseconds per move where no limit is given."""
-WATCHDOG_MS = 60_000
-"""Milliseconds per move where only nodes, or nothing at all, limit the bot."""
 DAY_MS = 86_400_000
 """The longest time of any kind, and what stands for "no limit per move" on the wire."""
 MARGIN_MS = 50
@@ -105,18 +104,23 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Give the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
-        nodes = "" if self.nodes is None else f"{self.nodes} nodes"
-        if self.mode == "fischer":
-            moves = "" if self.moves is None else f"{self.moves}/"
-            increment = f"+{_text(self.inc_ms)}" if self.inc_ms else ""
-            time = f"{moves}{_text(self.base_ms)}{increment}"
-        elif self.mode == "bank":
-            time = f"{_text(self.move_ms)}/move bank {_text(self.base_ms)}"
-        elif nodes and self.move_ms == WATCHDOG_MS:
-            return nodes
-        else:
-            time = f"{_text(self.move_ms)}/move"
-        return f"{time} {nodes}".rstrip()
+        return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
+
+    def pool(self, *, is_hosted: bool) -> PoolRecord:
+        """Return the pool of ratings: only matches under one limit, run in one way, are compared.
+
+        Args:
+            is_hosted: whether each bot runs in a process of its own.
+        """
+        return PoolRecord(
+            mode=self.mode,
+            move_ms=self.move_ms,
+            base_ms=self.base_ms,
+            inc_ms=self.inc_ms,
+            moves=self.moves,
+            nodes=self.nodes,
+            process="hosted" if is_hosted else "in-process",
+        )
 
     def to_wire(self) -> wire.TimeControl:
         """Give the `tc` of `new_match`."""
@@ -166,8 +170,3 @@ def _checked(what: str, milliseconds: int, least: int) -> int:
     if not least <= milliseconds <= DAY_MS:
         raise ConfigError(f"{what} has a time that is not from {least / 1000:g} to {DAY_MS // 1000} seconds")
     return milliseconds
-
-
-def _text(milliseconds: int) -> str:
-    whole, rest = divmod(milliseconds, 1000)
-    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)

@@ -1,4 +1,4 @@
-"""Reads the rated matches of a store once, and sums them up for any field."""
+"""Sums up the rated matches of a store for any field: from the kept sums, or match by match."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.results.kept import encounters_of
 from arena.results.sides import POINTS
+from arena_db.records import MatchFilter
+from arena_db.wild import is_wild
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena.rating.sums import Encounters
-    from arena_db.records import MatchFilter
     from arena_db.store import Store
+    from arena_db.sums import EncounterSums
 
     Seat = tuple[int, int]
     """Tournament and seat in it."""
 
 
 class RatedMatches:
-    """The rated matches that fit a filter; `update` reads only what is new."""
+    """The rated matches that fit a filter.
+
+    Where the filter names a tournament or a pool, sums are those that the store keeps, and no match is read.
+    Other filters read matches, each of them once.
+    """
 
     def __init__(self, where: MatchFilter) -> None:
         """Begin without matches, for those that fit a filter."""
@@ -30,10 +37,62 @@ class RatedMatches:
         self._newest = 0
         self._seats: dict[Seat, int] = {}
         self._matches = MatchArrays()
+        self._store: Store | None = None
+        self._kept: list[EncounterSums] = []
+        self._is_kept = _is_kept(where)
 
     def update(self, store: Store) -> None:
-        """Read the matches that were stored since."""
-        found = store.played(self._where, after=self._newest)
+        """Read what is new; the store stays open as long as sums or matches are asked for."""
+        self._store = store
+        if not self._is_kept:
+            self._read_matches()
+        elif self._where.tournament is None:
+            self._kept = store.pool_sums(self._where.game, self._where.pool)
+        else:
+            tournament = store.tournament(self._where.tournament)
+            self._kept = [] if tournament is None else store.tournament_sums(tournament.id)
+
+    def matches(self, index: Mapping[Seat, int]) -> MatchArrays:
+        """Return the matches of a field, one by one.
+
+        Args:
+            index: of the bot in the field, by tournament and seat; matches of other seats are left out.
+        """
+        self._read_matches()
+        numbers = np.full(max(len(self._seats), 1), -1, dtype=np.int64)
+        for seat, code in self._seats.items():
+            numbers[code] = index.get(seat, -1)
+        return self._matches.renumbered(numbers)
+
+    def of_tournament(self, tournament: int, index: Mapping[int, int]) -> Encounters:
+        """Sum up the matches of a tournament.
+
+        Args:
+            tournament: its id.
+            index: of the bot in the field, by seat.
+        """
+        if self._is_kept and self._where.tournament is not None:
+            return encounters_of(self._kept, {**index})
+        return encounters(self.matches({(tournament, seat): bot for seat, bot in index.items()}))
+
+    def of_pool(
+        self, game: str, pool: str, index: Mapping[str, int], seats: Mapping[Seat, int]
+    ) -> Encounters:
+        """Sum up the matches of a pool over all tournaments.
+
+        Args:
+            game: canonical spec.
+            pool: its name.
+            index: of the bot in the field, by identity.
+            seats: the same by tournament and seat, for filters that read matches.
+        """
+        if not self._is_kept or self._where.tournament is not None:
+            return encounters(self.matches(seats))
+        own = [each for each in self._kept if (each.game, each.pool) == (game, pool)]
+        return encounters_of(own, {**index})
+
+    def _read_matches(self) -> None:
+        found = [] if self._store is None else self._store.played(self._where, after=self._newest)
         if not found:
             return
         self._newest = found[-1].id
@@ -44,23 +103,18 @@ class RatedMatches:
                 seats.setdefault((match.tournament, match.second_seat), len(seats)),
                 POINTS[Outcome(match.outcome)],
                 (match.tournament, match.encounter, match.match_no // 2),
-                match.opening,
+                match.opening_hash,
                 match.match_hash,
             )
             for match in found
         )
 
-    def matches(self, index: Mapping[Seat, int]) -> MatchArrays:
-        """Return the matches of a field.
 
-        Args:
-            index: of the bot in the field, by tournament and seat; matches of other seats are left out.
-        """
-        numbers = np.full(max(len(self._seats), 1), -1, dtype=np.int64)
-        for seat, code in self._seats.items():
-            numbers[code] = index.get(seat, -1)
-        return self._matches.renumbered(numbers)
-
-    def encounters(self, index: Mapping[Seat, int]) -> Encounters:
-        """Sum up the matches of a field, which `index` gives as for `matches`."""
-        return encounters(self.matches(index))
+def _is_kept(where: MatchFilter) -> bool:
+    """Return whether a filter asks for no more than a tournament, a game or a pool, by exact names."""
+    names = (where.game, where.tournament, where.pool)
+    if any(is_wild(name) for name in names if name is not None):
+        return False
+    if where.tournament is not None and where != MatchFilter(tournament=where.tournament):
+        return False
+    return where == MatchFilter(game=where.game, pool=where.pool, tournament=where.tournament)

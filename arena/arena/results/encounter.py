@@ -73,7 +73,7 @@ def meetings(
         book = RatedMatches(where)
     book.update(store)
     seats = [entrant.seat for entrant in store.entrants(tournament.id)]
-    encounters = book.encounters({(tournament.id, seat): seat for seat in seats})
+    encounters = book.of_tournament(tournament.id, {seat: seat for seat in seats})
     forfeits = count_forfeits(
         store.tallies(where),
         lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),

@@ -42,7 +42,7 @@ class History:
             pair = match.encounter, match.match_no // 2
             points = POINTS[Outcome(match.outcome)]
             seats = match.first_seat, match.second_seat
-            self._matches.add([RatedMatch(*seats, points, pair, match.opening, match.match_hash)])
+            self._matches.add([RatedMatch(*seats, points, pair, match.opening_hash, match.match_hash)])
             if len(self._matches) % self._step == 0:
                 self.points.append((len(self._matches), self._fitted()))
 

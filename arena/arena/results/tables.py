@@ -12,7 +12,6 @@ from arena.errors import ConfigError
 from arena.rating.bootstrap import bootstrap
 from arena.rating.fit import fit
 from arena.rating.misfit import Residual, cycles, residuals
-from arena.rating.sums import encounters
 from arena.results.sides import Sides
 from arena_plugins.spec import nearest
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arena.rating.ratings import Gap, Ratings
-    from arena.rating.sums import MatchArrays
+    from arena.rating.sums import Encounters, MatchArrays
     from arena.results.sides import Field
 
 _MISFIT = 3.0
@@ -103,30 +102,31 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     field: Field,
-    matches: MatchArrays,
+    encounters: Encounters,
     game: str,
     pool: str,
     *,
     anchor: tuple[str, float] | None = None,
-    num_samples: int | None = None,
+    resampled: tuple[MatchArrays, int] | None = None,
 ) -> list[Table]:
     """Rate a field and count its results; a table for each part that matches connect.
 
     Args:
         field: the bots, and counts of their results.
-        matches: their rated matches, by index in the field.
+        encounters: sums of their rated matches, by index in the field.
         game: canonical spec.
         pool: name of the pool.
         anchor: a bot and the Elo it is given.
-        num_samples: how often to draw the openings again; None for no such intervals.
+        resampled: the matches, and how often to draw their openings again; None for no such intervals.
 
     Raises:
         ConfigError: the anchor is none of the bots.
     """
     index = _anchor_index(field.names, anchor)
-    ratings = fit(encounters(matches), field.names, anchor=index)
+    ratings = fit(encounters, field.names, anchor=index)
     drawn = None
-    if num_samples is not None:
+    if resampled is not None:
+        matches, num_samples = resampled
         low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=index).interval()
         drawn = low.tolist(), high.tolist()
     make_row = _RowMaker(field, ratings, pool, drawn)

@@ -10,7 +10,7 @@ from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
 from arena.games.notation import parse_moves
 from arena.live.views import RESULTS
 from arena.referee.timecontrol import TimeControl
-from arena.results.pools import limit_text
+from arena.results.pools import written_limit
 from arena_db.records import OpeningFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins import game_spec, load_game
@@ -137,7 +137,7 @@ def limit_of_words(tc: str, st: str, nodes: str) -> str:
         return str(TimeControl.parse(None, seconds, num_nodes))
     if st:
         raise ConfigError(f"tc {tc} and st {st} exclude each other; give one of them")
-    limit = TimeControl.from_text(limit_text(tc)) if tc != "inf" else TimeControl.parse(tc, None, None)
+    limit = TimeControl.from_text(written_limit(tc)) if tc != "inf" else TimeControl.parse(tc, None, None)
     return str(limit if num_nodes is None else TimeControl.from_text(f"{limit} {num_nodes} nodes"))
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
+from arena.rating.sums import encounters
 from arena.results.book import RatedMatches
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
@@ -50,8 +51,8 @@ def standings(
     if book is None:
         book = RatedMatches(where)
     book.update(store)
-    matches = book.matches({(tournament.id, entrant.seat): entrant.seat for entrant in entrants})
-    return make_tables(field, matches, tournament.game, tournament.pool, anchor=anchor)
+    sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
+    return make_tables(field, sums, tournament.game, tournament.pool.name, anchor=anchor)
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
@@ -117,9 +118,15 @@ class Leaderboard:
             tuple(identities),
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
         )
-        seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
-        seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
-        self._matches = book.matches(seats)
+        self._book = book
+        self._seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
+        self._seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
+        # Copies and openings of several pools are told apart by their matches alone.
+        self._encounters = (
+            encounters(book.matches(self._seats))
+            if pool == ALL
+            else book.of_pool(game, pool, index, self._seats)
+        )
 
     def tables(
         self, anchor: tuple[str, float] | None = None, *, num_samples: int | None = None
@@ -133,8 +140,9 @@ class Leaderboard:
         Raises:
             ConfigError: the anchor is none of the bots.
         """
+        resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
         return make_tables(
-            self._field, self._matches, self._game, self._pool, anchor=anchor, num_samples=num_samples
+            self._field, self._encounters, self._game, self._pool, anchor=anchor, resampled=resampled
         )
 
 

@@ -13,7 +13,6 @@ from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
 from arena.live.labels import short_labels
 from arena.results.forfeits import loser
-from arena.results.pools import limit_text
 from arena.tournament.events import Ended, MatchFinished, Notice
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
@@ -243,7 +242,7 @@ class Herald:
             done=self._num_done,
             name=tournament.name,
             game=tournament.game,
-            tc=limit_text(tournament.pool),
+            tc=tournament.pool.limit,
             workers=self._num_workers,
             rate=self._rate(now),
             reason=self._reason,

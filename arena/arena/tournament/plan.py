@@ -16,7 +16,6 @@ from arena.match import match_seed
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import count_pairs, make_schedule
 from arena.referee.timecontrol import TimeControl
-from arena.results.pools import pool_name
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -206,7 +205,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
             type=plan.config.type,
             game=game_spec(plan.game),
             num_actions=plan.game.num_actions,
-            pool=pool_name(plan.limit, is_hosted=plan.tier is not Tier.T0),
+            pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
             seed=plan.config.srand or 0,
             config=plan.config.to_toml(),
             event=plan.config.event,

@@ -15,6 +15,7 @@ from arena.games.symmetry import match_hash
 from arena.home import open_store
 from arena.tournament.config import TournamentConfig
 from arena.training.matches import all_tournaments
+from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 from arena_plugins import Outcome, Termination, game_spec
 
@@ -109,7 +110,7 @@ def _tournament(game: Game, name: str, seats: Sequence[Entrant]) -> NewTournamen
         type="match",
         game=game_spec(game),
         num_actions=game.num_actions,
-        pool="training",
+        pool=PoolRecord(process="in-process", label="training"),
         seed=0,
         config=config.to_toml(),
         event="training",

@@ -34,14 +34,27 @@ WHOLE = [
     ),
     (["UPDATE matches SET actions = x'03020301' WHERE id = 2"], "match #2 is not as it was stored"),
     (["UPDATE matches SET first_bot = second_bot WHERE id = 3"], "match #3 is not as it was stored"),
-    (["UPDATE tallies SET num_unique = 0"], "kept, but not counted"),
+    (["UPDATE tallies SET num_matches = 9"], "kept, but not counted"),
     (["DELETE FROM tallies"], "counted, but not kept"),
     (["DELETE FROM bots WHERE id = 1"], "points to no row of bots"),
     (["DELETE FROM versions"], "points to no row of versions"),
     (["UPDATE matches SET first_seat = 2 WHERE id = 1"], "match #1 is of other bots than planned"),
     (["UPDATE matches SET second_bot = 3 WHERE id = 1"], "match #1 is of other bots than planned"),
     (["UPDATE planned SET second_seat = 2 WHERE number = 1"], "match #1 is of other bots than planned"),
-    (["DELETE FROM fingerprints"], "0 matches are known to be no repeats, not 4"),
+    (
+        ["UPDATE encounters SET second_wins = 7 WHERE tournament_id = 0 AND low = 1 AND high = 2"],
+        "a:playouts=100 and b:playouts=100 in pool connect-four, 5/move hosted are not",
+    ),
+    (
+        ["DELETE FROM encounters WHERE tournament_id = 1 AND low = 0 AND high = 1"],
+        "the kept sums of a and b in tournament rr-1 are not those of their matches",
+    ),
+    (["UPDATE clusters SET first_most = 5"], "the clusters of"),
+    (["DELETE FROM clusters WHERE encounter_id = 1"], "the clusters of"),
+    (["UPDATE matches SET num_plies = 3 WHERE id = 2"], "match #2 is noted with other plies"),
+    (["UPDATE matches SET opening_hash = 3 WHERE id = 2"], "match #2 is noted with other plies"),
+    (["UPDATE pools SET move_ms = 6000"], "the pool 5/move hosted of connect-four has the limit of 6/move"),
+    (["UPDATE pools SET game = 'gomoku'"], "tournament rr-1 is in a pool of another game"),
 ]
 
 
@@ -79,7 +92,7 @@ def test_a_broken_index(store: Store, filled: Path) -> None:
 def test_a_long_list_is_cut(store: Store) -> None:
     cup = add_cup(store, num=60)
     store.save([cup.match(number, match_hash=f"{number:064x}") for number in range(1, 61)])
-    tamper(store.path, "UPDATE tallies SET num_unique = 0", "UPDATE matches SET fault = 'x'")
+    tamper(store.path, "UPDATE tallies SET num_matches = 0", "UPDATE matches SET fault = 'x'")
     faults = store.check()
     assert len([fault for fault in faults if "as it was stored" in fault]) == 20
     assert faults.count("more of the same kind") == 1

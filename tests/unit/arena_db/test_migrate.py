@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -66,10 +67,10 @@ def statements(path: Path) -> dict[str, list[str]]:
         ).fetchall()
         columns = {name: raw.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in found}
     return {
-        # A table that a migration changed has its name in quotation marks.
+        # A table that a migration changed has its name in quotation marks, a column added in place no line.
         name: [
             *map(str, columns[name]),
-            *sorted(line.strip(" ,\t").replace('"', "") for line in sql.splitlines()),
+            *sorted(part.strip().replace('"', "") for part in re.split(r"[,\n]", sql) if part.strip()),
         ]
         for name, sql in found
     }

@@ -14,7 +14,7 @@ from sqlalchemy import event
 from arena_db import queries
 from arena_db.records import Analysis, JudgedPly, MatchFilter, OpeningFilter
 from arena_db.wild import is_like
-from stores import START, Cup, add_cup, digest
+from stores import START, Cup, add_cup, digest, pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +96,10 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
     rng = Random(7)  # noqa: S311 — play, no secrets
     cups = [
         add_cup(store, "a", "b", "c", name="cup", num=30),
-        add_cup(store, "a", "b/label", "d", num=30, game="gomoku", num_actions=225, pool="1/move in-process"),
-        add_cup(store, "a", "a/a_2", type="match", num=30, pool="1/move hosted"),
+        add_cup(
+            store, "a", "b/label", "d", num=30, game="gomoku", num_actions=225, pool=pool("1/move in-process")
+        ),
+        add_cup(store, "a", "a/a_2", type="match", num=30, pool=pool("1/move hosted")),
     ]
     records = [_any_match(cup, number, rng) for cup in cups for number in range(1, 31)]
     rng.shuffle(records)
@@ -190,7 +192,7 @@ def select(store: Store, where: MatchFilter, records: dict[int, TournamentRecord
     chosen = [
         match
         for match in every
-        if fits(match, where, records[match.tournament].pool, grades.get(match.id, ()))
+        if fits(match, where, records[match.tournament].pool.name, grades.get(match.id, ()))
     ]
     return sorted(chosen, key=lambda match: -match.id)
 
@@ -212,7 +214,7 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
     assert store.check() == []
 
 
-def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], tuple[int, int]]:
+def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], int]:
     """Give the tallies of a store by what they count."""
     found = store.tallies(where)
     keys = [
@@ -223,30 +225,18 @@ def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], tuple[int,
         for tally in found
     ]
     assert len(set(keys)) == len(keys)
-    return {key: (tally.num_matches, tally.num_unique) for key, tally in zip(keys, found, strict=True)}
+    return {key: tally.num_matches for key, tally in zip(keys, found, strict=True)}
 
 
-def count(matches: list[StoredMatch]) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """Count matches by a plain loop; what is a repeat is decided in the order they were stored."""
-    num: Counter[tuple[Any, ...]] = Counter()
-    num_unique: Counter[tuple[Any, ...]] = Counter()
-    seen: set[tuple[Any, ...]] = set()
-    for match in reversed(matches):
-        seats = (match.first_seat, match.second_seat)
-        key = (
-            match.tournament,
-            match.first,
-            match.second,
-            *seats,
-            match.outcome,
-            match.termination,
-            match.rated,
+def count(matches: list[StoredMatch]) -> dict[tuple[Any, ...], int]:
+    """Count matches by a plain loop."""
+    return Counter(
+        (
+            *(match.tournament, match.first, match.second, match.first_seat, match.second_seat),
+            *(match.outcome, match.termination, match.rated),
         )
-        repeat = (match.tournament, *seats, match.match_hash, match.outcome, match.rated)
-        num[key] += 1
-        num_unique[key] += repeat not in seen
-        seen.add(repeat)
-    return {key: (num[key], num_unique[key]) for key in num}
+        for match in matches
+    )
 
 
 def test_a_page_reads_no_more_than_it_needs(store: Store) -> None:

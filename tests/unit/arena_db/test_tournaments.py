@@ -19,7 +19,7 @@ def test_a_tournament_comes_back_whole(store: Store) -> None:
     seats = [replace(entrant, limit="60+0.6") for entrant in entrants("a", "b", "c/label")]
     matches = plan(3, 9)
     record = store.add_tournament(new, seats, matches)
-    assert {name: getattr(record, name) for name in asdict(new)} == asdict(new)
+    assert {name: asdict(record)[name] for name in asdict(new)} == asdict(new)
     assert (record.id, record.state, record.num_planned, record.num_done) == (1, "running", 9, 0)
     assert store.tournament("Pokal №1") == store.tournament(record.id) == record
     assert store.entrants(record.id) == seats

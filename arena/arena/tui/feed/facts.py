@@ -74,7 +74,7 @@ class Facts:
         if called != self._called:
             self._boards, self._called = {}, called
         self._all.update(store)
-        own = (tournament.game, tournament.pool)
+        own = (tournament.game, tournament.pool.name)
         found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
         views: dict[tuple[str, str, int], StandingsView] = {}
         for game, pool, num in found:

@@ -54,7 +54,7 @@ def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
         remarks = store.remarks([match.id]).get(match.id, ())
         labels = labels_of(store, match.tournament)
         return OneMatch(
-            recorded=recorded_of(match, labels, record.pool if record else "", remarks),
+            recorded=recorded_of(match, labels, record.pool if record else None, remarks),
             tournament=match.tournament_name,
             specs=_specs(store, record, match),
             analyses=store.analyses([match.id]).get(match.id, ()),

@@ -18,12 +18,12 @@ from arena.live.views import (
     ProgressView,
 )
 from arena.results.forfeits import count_forfeits
-from arena.results.pools import limit_of, limit_text
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena_db.pools import PoolRecord
     from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -47,7 +47,10 @@ def labels_of(store: Store, tournament: int) -> dict[int, str]:
 
 
 def recorded_of(
-    match: StoredMatch, labels: Mapping[int, str], pool: str = "", remarks: Sequence[Remark | None] = ()
+    match: StoredMatch,
+    labels: Mapping[int, str],
+    pool: PoolRecord | None = None,
+    remarks: Sequence[Remark | None] = (),
 ) -> Recorded:
     """Give a stored match as what a replay is made of.
 
@@ -72,7 +75,7 @@ def recorded_of(
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=match.reason,
-        tc=limit_text(pool),
+        tc="" if pool is None else pool.short,
         clock_ms=clock_ms,
         inc_ms=inc_ms,
         started_t=match.started_at,
@@ -139,7 +142,7 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
         progress=ProgressView(
             name=clean_text(record.name, MAX_NAME),
             game=clean_text(record.game, _MAX_TEXT),
-            tc=limit_text(record.pool),
+            tc=record.pool.short,
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
             planned=record.num_planned,
@@ -151,7 +154,9 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
     )
 
 
-def _boards(matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: str) -> dict[int, MatchView]:
+def _boards(
+    matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: PoolRecord
+) -> dict[int, MatchView]:
     """Give the last position of each match by its number; of several attempts that of the newest."""
     boards: dict[int, MatchView] = {}
     for match in matches:
@@ -171,9 +176,8 @@ def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]
     return {name: dict(counts) for name, counts in found.items()}
 
 
-def _clocks(pool: str) -> tuple[tuple[int, int] | None, int]:
-    """Give both clocks at the start and the increment, ms; no clocks where each move has its own time."""
-    control = limit_of(pool)
-    if control is not None and control.mode == "fischer":
-        return (control.base_ms, control.base_ms), control.inc_ms
+def _clocks(pool: PoolRecord | None) -> tuple[tuple[int, int] | None, int]:
+    """Return both clocks at the start and the increment, ms; no clocks where each move has its own time."""
+    if pool is not None and pool.mode == "fischer":
+        return (pool.base_ms, pool.base_ms), pool.inc_ms
     return None, 0

@@ -12,7 +12,6 @@ from arena.live.events import RunState, unpack
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate, TournamentRow
 from arena.results.durations import Durations, read_durations
-from arena.results.pools import limit_text
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
@@ -165,7 +164,7 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         name=record.name,
         type=record.type,
         game=record.game,
-        tc=limit_text(record.pool),
+        tc=record.pool.short,
         state=_state(store, record),
         planned=record.num_planned,
         done=record.num_done,

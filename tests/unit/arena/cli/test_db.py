@@ -21,8 +21,21 @@ def test_check_finds_nothing(played: CommandLine) -> None:
 def test_check_names_damage(played: CommandLine) -> None:
     tamper(played.db, "UPDATE tallies SET num_matches = num_matches + 1")
     result = played("db", "check", status=6)
-    assert result.stdout
-    assert "is damaged" in result.stderr
+    assert "`arena db repair` counts again" in result.stdout
+    assert result.stderr == f"{played.db} is damaged; arena db repair mends that\n"
+    tamper(played.db, "UPDATE matches SET reason = 'another' WHERE id = 1")
+    assert "arena db restore BACKUP takes a backup back" in played("db", "check", status=6).stderr
+
+
+def test_repair_counts_again(played: CommandLine) -> None:
+    before = played.objects("leaderboard")
+    tamper(played.db, "UPDATE encounters SET num_openings = 99", "DELETE FROM tallies")
+    assert "arena db repair" in played("db", "check", status=6).stderr
+    said = played("db", "repair").stdout
+    assert said == f"the counts and sums of {played.db} are those of its matches\n"
+    assert played("db", "check").stdout == f"{played.db} is in order\n"
+    assert played.objects("leaderboard") == before
+    assert "no store at" in played("db", "repair", "--db", "nowhere.db", status=6).stderr
 
 
 def test_backup_copies_everything(played: CommandLine) -> None:

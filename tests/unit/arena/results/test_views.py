@@ -48,9 +48,12 @@ def _tally(first: str, second: str, **changes: object) -> Tally:
         "termination": "rules",
         "rated": True,
         "num_matches": 2,
-        "num_unique": 2,
     }
     return Tally(**{**fields, **changes})  # pyright: ignore[reportArgumentType] - a field each
+
+
+LATE = MatchFilter(since=0.0)
+"""Every match, read one by one."""
 
 
 class _Stored:
@@ -60,11 +63,11 @@ class _Stored:
         self._tallies = tallies
 
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
-        assert where == MatchFilter()
+        assert where == LATE
         found = [tally for tally in self._tallies for _ in range(tally.num_matches)]
         return [
             PlayedMatch(
-                number, tally.tournament, 0, number, tally.first_seat, tally.second_seat, "draw", b"", b""
+                number, tally.tournament, 0, number, tally.first_seat, tally.second_seat, "draw", 0, b""
             )
             for number, tally in enumerate(found, 1)
             if number > after
@@ -74,7 +77,7 @@ class _Stored:
 def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) -> Leaderboard:
     """Return a leaderboard; each tally is of a tournament of its own."""
     apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
-    book = RatedMatches(MatchFilter())
+    book = RatedMatches(LATE)
     book.update(cast("Store", _Stored(apart)))
     return Leaderboard(apart, known, GAME, pool, book)
 

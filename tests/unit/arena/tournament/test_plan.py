@@ -17,7 +17,6 @@ from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.worker import Control, play_job
 from arena.match import match_seed
-from arena.results.pools import pool_name
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
 from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan
@@ -39,8 +38,8 @@ def test_a_plan_is_what_the_options_say() -> None:
     assert (str(plan.limit), plan.tier, plan.game.name) == ("50 nodes", Tier.T0, "tic-tac-toe")
     assert plan.config.srand is not None
     assert 0 <= plan.config.srand < 1 << 63
-    assert pool_name(plan.limit, is_hosted=False) == "50 nodes in-process"
-    assert pool_name(plan.limit, is_hosted=True) == "50 nodes hosted"
+    assert plan.limit.pool(is_hosted=False).name == "50 nodes in-process"
+    assert plan.limit.pool(is_hosted=True).name == "50 nodes hosted"
 
 
 def test_seeds_are_drawn_anew() -> None:

@@ -1,0 +1,95 @@
+"""Turns the sums that a store keeps into what ratings are fitted to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.rating.sums import NUM_PAIR_CELLS, ClusterSums, Encounters
+from arena_db.sums import FIRST_PAIR, FIRST_SINGLE, SCALE, SUMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.rating.sums import FloatArray, IntArray
+    from arena_db.sums import EncounterSums
+
+_PLACES = {name: place for place, name in enumerate(SUMS)}
+_NUM_RESULTS = 3
+
+
+def encounters_of(kept: Sequence[EncounterSums], index: Mapping[int | str, int]) -> Encounters:
+    """Return the encounters of a field; those of others are left out.
+
+    Args:
+        kept: of one tournament, or of one pool.
+        index: of a seat or a bot in the field.
+    """
+    own = [each for each in kept if each.low in index and each.high in index]
+    low = np.array([index[each.low] for each in own], dtype=np.int64)
+    high = np.array([index[each.high] for each in own], dtype=np.int64)
+    sums = np.array([each.sums for each in own], dtype=np.float64).reshape(len(own), len(SUMS))
+    sums = np.where((low > high)[:, None], _seen_by_other(sums), sums)
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    order = np.lexsort((high, low))
+    return _encounters(low[order], high[order], sums[order])
+
+
+def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
+    def column(name: str) -> FloatArray:
+        return sums[:, _PLACES[name]]
+
+    def square(name: str, matches: int) -> ClusterSums:
+        """Return sums over clusters that all count as so many matches, with their mean score."""
+        num, points, squares = (
+            column(f"{name}_num"),
+            column(f"{name}_s") / SCALE,
+            column(f"{name}_ss") / SCALE,
+        )
+        return ClusterSums(num, matches * num, points, matches**2 * num, matches * points, squares)
+
+    shape = (len(sums), 2, _NUM_RESULTS)
+    half = column("paired_s") / 2, column("paired_ms") / 2, column("paired_ss") / 4
+    return Encounters(
+        low=low,
+        high=high,
+        results=sums[:, :FIRST_PAIR].reshape(shape),
+        ptnml=sums[:, FIRST_PAIR : FIRST_PAIR + NUM_PAIR_CELLS],
+        singles=sums[:, FIRST_SINGLE : FIRST_SINGLE + 2 * _NUM_RESULTS].reshape(shape),
+        num_openings=column("num_openings"),
+        openings=ClusterSums(
+            *(column("paired_num"), column("paired_m"), half[0], column("paired_mm"), half[1], half[2])
+        ),
+        collapsed=square("both", 2),
+        collapsed_singles=(square("only_first", 1), square("only_second", 1)),
+        num_different=column("num_different"),
+        replays=column("replays"),
+        alike=column("alike"),
+    )
+
+
+def _seen_by_other(sums: FloatArray) -> FloatArray:
+    """Return the sums as the other bot sees them: sides and points are exchanged."""
+    seen = sums.copy()
+    for first in (0, FIRST_SINGLE):
+        cells = slice(first, first + 2 * _NUM_RESULTS)
+        seen[:, cells] = sums[:, cells][:, ::-1]
+    pairs = slice(FIRST_PAIR, FIRST_PAIR + NUM_PAIR_CELLS)
+    seen[:, pairs] = sums[:, pairs][:, ::-1]
+    # S becomes 2 M - S in half points, so M S and S² follow.
+    m, s, mm, ms, ss = (sums[:, _PLACES[f"paired_{name}"]] for name in ("m", "s", "mm", "ms", "ss"))
+    seen[:, _PLACES["paired_s"]] = 2 * m - s
+    seen[:, _PLACES["paired_ms"]] = 2 * mm - ms
+    seen[:, _PLACES["paired_ss"]] = 4 * mm - 4 * ms + ss
+    for name, other, matches in (
+        ("both", "both", 2),
+        ("only_first", "only_second", 1),
+        ("only_second", "only_first", 1),
+    ):
+        num, points, squares = (sums[:, _PLACES[f"{other}_{part}"]] for part in ("num", "s", "ss"))
+        most = matches * SCALE
+        seen[:, _PLACES[f"{name}_num"]] = num
+        seen[:, _PLACES[f"{name}_s"]] = most * num - points
+        seen[:, _PLACES[f"{name}_ss"]] = matches * most * num - 2 * matches * points + squares
+    return seen

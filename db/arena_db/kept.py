@@ -1,0 +1,121 @@
+"""The tables of pools, and of what is kept of a pool although it follows from its matches: sums and ratings.
+
+The sums change in the transaction that stores matches. A full check computes them again, a repair
+rebuilds them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, Table, UniqueConstraint
+
+from arena_db import columns
+from arena_db.naming import metadata
+from arena_db.sums import SUMS
+
+_LIMIT_MODES: Final = ("move", "fischer", "bank", "none")
+_PROCESSES: Final = ("hosted", "in-process")
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, columns.big(), nullable=False)
+
+
+# A missing number is 0 and not NULL, so that two rows of one pool are refused.
+pools = Table(
+    "pools",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    columns.text("game"),
+    columns.text("mode"),
+    Column("move_ms", columns.big(), nullable=False),
+    Column("base_ms", columns.big(), nullable=False),
+    Column("inc_ms", columns.big(), nullable=False),
+    columns.integer("moves"),
+    Column("nodes", columns.big(), nullable=False),
+    columns.text("process"),
+    columns.text("label"),
+    # Printed from the others when the pool is stored, for searches; nobody parses it.
+    columns.text("name"),
+    UniqueConstraint("game", "name"),
+    columns.length("game", 1, 4096),
+    columns.one_of("mode", _LIMIT_MODES),
+    *(columns.at_least(name, 0) for name in ("move_ms", "base_ms", "inc_ms", "moves", "nodes")),
+    columns.one_of("process", _PROCESSES),
+    columns.length("label", 0, 256),
+    columns.length("name", 1, 256),
+    sqlite_strict=True,
+)
+
+# One row for two bots in a pool (tournament 0, by ids of bots) and one for two seats in a tournament; the
+# lower one has the lower id of a bot.
+encounters = Table(
+    "encounters",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    Column("pool_id", columns.big(), ForeignKey("pools.id"), nullable=False),
+    _count("tournament_id"),
+    _count("low"),
+    _count("high"),
+    *(_count(name) for name in SUMS),
+    UniqueConstraint("pool_id", "tournament_id", "low", "high"),
+    CheckConstraint("low <> high", name="apart"),
+    sqlite_strict=True,
+)
+
+# What an encounter played from one opening. The sums over openings are not linear in matches, so a new match
+# takes the share of its cluster out of them and puts the new share in. The opening comes first in the key:
+# a round plays one, so that what is stored together lies together.
+clusters = Table(
+    "clusters",
+    metadata,
+    Column("opening_hash", columns.big(), primary_key=True, autoincrement=False),
+    Column("encounter_id", columns.big(), ForeignKey("encounters.id"), primary_key=True, autoincrement=False),
+    *(
+        _count(f"{side}_{name}")
+        for side in ("first", "second")
+        for name in ("matches", "half_points", "moves_hash", "same", "most")
+    ),
+    _count("num_different"),
+    _count("num_pairs"),
+    _count("pair_half_points"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+
+# Most clusters know one course of play for each side, which stands in their row; the others stand here.
+strays = Table(
+    "strays",
+    metadata,
+    Column("opening_hash", columns.big(), primary_key=True, autoincrement=False),
+    Column("encounter_id", columns.big(), primary_key=True, autoincrement=False),
+    Column("side", Integer, primary_key=True, autoincrement=False),
+    Column("moves_hash", columns.big(), primary_key=True, autoincrement=False),
+    _count("times"),
+    CheckConstraint("side IN (0, 1)", name="side_flag"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+
+# One row while the sums are being rebuilt: matches below this number are counted, no others.
+summing = Table(
+    "summing",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    _count("next_match"),
+    CheckConstraint("id = 1", name="one_row"),
+    sqlite_strict=True,
+)
+
+rating_points = Table(
+    "rating_points",
+    metadata,
+    columns.tournament_key(),
+    Column("num_matches", Integer, primary_key=True),
+    Column("seat", Integer, primary_key=True),
+    Column("elo", columns.seconds(), nullable=False),
+    Column("error", columns.seconds()),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,78 @@
+"""Pools: what has to be equal for ratings to be compared. Their names are printed here and parsed nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+WATCHDOG_MS: Final = 60_000
+"""Milliseconds per move where only nodes, or nothing at all, limit a bot."""
+
+LimitMode: TypeAlias = Literal["move", "fischer", "bank", "none"]
+"""`move`: so much per move; `fischer`: a clock for the match; `bank`: per move, and a bank beyond it."""
+Process: TypeAlias = Literal["hosted", "in-process"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRecord:
+    """One limit and one kind of process; with the game of a tournament it is the tournament's pool."""
+
+    mode: LimitMode = "none"
+    """`none` where there was no limit, or none that this version can read."""
+    move_ms: int = 0
+    """Milliseconds for one move; one day for `fischer`."""
+    base_ms: int = 0
+    """Milliseconds on the clock at the start (`fischer`) or in the bank (`bank`)."""
+    inc_ms: int = 0
+    """Milliseconds added after each move (`fischer`)."""
+    moves: int | None = None
+    """After so many moves `base_ms` is added again (`fischer`); None never."""
+    nodes: int | None = None
+    """Search nodes per move; None is no bound."""
+    process: Process = "hosted"
+    """`hosted`: each bot in a process of its own; `in-process`: in that of the arena."""
+    label: str = ""
+    """The name of a pool without a limit, such as `training`; empty for all others."""
+
+    @property
+    def limit(self) -> str:
+        """The limit in words, `5/move`; empty without one."""
+        if self.mode == "none":
+            return ""
+        return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
+
+    @property
+    def name(self) -> str:
+        """The name people read: `5/move hosted`, or the label."""
+        return self.label or f"{self.limit} {self.process}"
+
+    @property
+    def short(self) -> str:
+        """The limit, or the label where there is none."""
+        return self.limit or self.label
+
+
+def limit_text(  # noqa: PLR0913, PLR0917 - the fields of a limit
+    mode: LimitMode, move_ms: int, base_ms: int, inc_ms: int, moves: int | None, nodes: int | None
+) -> str:
+    """Return the canonical text of a limit: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`.
+
+    All times are in milliseconds.
+    """
+    by_nodes = "" if nodes is None else f"{nodes} nodes"
+    if mode == "fischer":
+        periods = "" if moves is None else f"{moves}/"
+        increment = f"+{seconds_text(inc_ms)}" if inc_ms else ""
+        time = f"{periods}{seconds_text(base_ms)}{increment}"
+    elif mode == "bank":
+        time = f"{seconds_text(move_ms)}/move bank {seconds_text(base_ms)}"
+    elif by_nodes and move_ms == WATCHDOG_MS:
+        return by_nodes
+    else:
+        time = f"{seconds_text(move_ms)}/move"
+    return f"{time} {by_nodes}".rstrip()
+
+
+def seconds_text(time_ms: int) -> str:
+    """Return milliseconds as seconds with as many digits as they need: `0.6`."""
+    return f"{time_ms // 1000}.{time_ms % 1000:03}".rstrip("0").rstrip(".")

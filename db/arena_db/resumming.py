@@ -1,0 +1,327 @@
+"""Computes the kept sums anew from the matches: after an upgrade, for a repair, and to check them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import and_, case, delete, func, insert, select, update
+from sqlalchemy.schema import CreateTable
+
+from arena_db.dialects import driver_text
+from arena_db.engine import make_engine, writing
+from arena_db.errors import DamagedError
+from arena_db.filters import BYTE
+from arena_db.kept import clusters, encounters, pools, strays, summing
+from arena_db.models import bots, entrants, matches, planned, tallies, tournaments
+from arena_db.planning import pool_record
+from arena_db.summing import HALF_POINTS, Counted, Summing, hash_moves, hash_opening
+from arena_db.sums import FIRST_PAIR, SUMS
+from arena_db.tallying import KEYS, recount
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Select
+
+    from arena_db.engine import Settings
+
+BATCH: Final = 10_000
+"""Matches of one transaction of an upgrade."""
+_REPAIR: Final = "`arena db repair` rebuilds them"
+_KEPT: Final = (strays, clusters, encounters)
+
+
+def is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
+    """Return whether an upgrade of this store still has to count matches."""
+    return raw.execute("SELECT 1 FROM summing").fetchone() is not None
+
+
+def go_on(settings: Settings) -> None:
+    """Count the matches that an upgrade has not counted yet, one batch in each transaction.
+
+    It may be interrupted at any moment; whoever opens the store next goes on. Several processes take turns.
+
+    Raises:
+        DamagedError: in the end the sums do not hold as many matches as there are.
+    """
+    engine = make_engine(settings)
+    try:
+        is_done = False
+        while not is_done:
+            with writing(engine, settings) as connection:
+                is_done = step(connection)
+    finally:
+        engine.dispose()
+
+
+def step(connection: Connection) -> bool:
+    """Count the next batch of matches; return whether that was the last one.
+
+    Raises:
+        DamagedError: see `go_on`.
+    """
+    start = connection.scalar(select(summing.c.next_match))
+    if start is None:
+        return True
+    last = _last_of_batch(connection, start)
+    if last is None:
+        _compare_counts(connection)
+        connection.execute(delete(summing))
+        return True
+    _derive(connection, start, last)
+    _count(connection, start, last)
+    connection.execute(update(summing).values(next_match=last + 1))
+    return False
+
+
+def rebuild(connection: Connection) -> None:
+    """Compute all sums and tallies anew within one transaction, for the readers of a store that is in use.
+
+    Raises:
+        DamagedError: see `go_on`.
+    """
+    for table in (*_KEPT, summing, tallies):
+        connection.execute(delete(table))
+    connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
+    connection.execute(insert(summing).values(id=1, next_match=1))
+    while not step(connection):
+        pass
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Compare what is kept with what the matches say; one sentence for each contradiction."""
+    yield from _wrong_columns(connection)
+    yield from _wrong_pools(connection)
+    names = _Names(connection)
+    before = _all_sums(connection)
+    with _scratch(connection):
+        start = 0
+        while (last := _last_of_batch(connection, start)) is not None:
+            _count(connection, start, last)
+            start = last + 1
+        counted = _all_sums(connection)
+        torn = {tuple(row) for row in connection.exec_driver_sql(_OTHER_CLUSTERS)}
+    for key in sorted(torn):
+        yield f"the clusters of {names.say(key)} are not those of their matches; {_REPAIR}"
+    for key in sorted(before.keys() | counted.keys()):
+        if before.get(key, _NOTHING) != counted.get(key, _NOTHING):
+            wrong = [
+                name
+                for name, kept, right in zip(
+                    SUMS, before.get(key, _NOTHING), counted.get(key, _NOTHING), strict=True
+                )
+                if kept != right
+            ]
+            yield (
+                f"the kept sums of {names.say(key)} are not those of their matches "
+                f"({', '.join(wrong[:3])}); {_REPAIR}"
+            )
+
+
+_NOTHING: Final = (0,) * len(SUMS)
+
+
+def _clusters_of(schema: str) -> str:
+    key = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
+    # Which moves came first follows from the order of storing alone, and so does how many are like them.
+    told = [
+        column.name for column in clusters.c if not column.name.endswith(("encounter_id", "_hash", "_same"))
+    ]
+    names = ", ".join(f"clusters.{name}" for name in ("opening_hash", *told))
+    return (
+        f"SELECT {key}, {names} FROM {schema}.clusters AS clusters "  # noqa: S608 - our own names
+        f"JOIN {schema}.encounters AS encounters ON encounters.id = clusters.encounter_id"
+    )
+
+
+_OTHER_CLUSTERS: Final = " UNION ".join(
+    f"SELECT pool_id, tournament_id, low, high FROM ({_clusters_of(one)} EXCEPT {_clusters_of(other)})"  # noqa: S608
+    for one, other in (("main", "temp"), ("temp", "main"))
+)
+"""Encounters of which the kept clusters differ from those that were counted."""
+
+
+def _last_of_batch(connection: Connection, start: int) -> int | None:
+    ids = select(matches.c.id).where(matches.c.id >= start).order_by(matches.c.id).limit(BATCH).subquery()
+    return connection.scalar(select(func.max(ids.c.id)))
+
+
+def _derive(connection: Connection, first: int, last: int) -> None:
+    """Write the columns of matches that follow from their actions."""
+    rows = [found for found in _derived(connection, first, last) if found[:2] != found[2:4]]
+    if rows:
+        values = [(*row[:2], row[4]) for row in rows]
+        connection.exec_driver_sql(_derive_text(connection.dialect.name), values)
+
+
+def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield number of plies and hash of the opening of matches, both as they are stored, and the id."""
+    names = ("id", "tournament_id", "actions", "num_opening", "num_plies", "opening_hash")
+    own = matches.c.id.between(first, last)
+    found: Select[*tuple[Any, ...]] = select(*(matches.c[name] for name in names)).where(own)
+    width = {
+        number: 1 if num_actions <= BYTE else 2
+        for number, num_actions in connection.execute(select(tournaments.c.id, tournaments.c.num_actions))
+    }
+    hashes: dict[bytes, int] = {}
+    for number, tournament, actions, num_opening, num_plies, opening_hash in connection.execute(found):
+        opening = actions[: num_opening * width[tournament]]
+        right = hashes.get(opening)
+        if right is None:
+            right = hashes[opening] = hash_opening(opening)
+        yield len(actions) // width[tournament], right, num_plies, opening_hash, number
+
+
+@cache
+def _derive_text(dialect: str) -> str:
+    own = update(matches).where(matches.c.id == 0)
+    return driver_text(own.values(num_plies=0, opening_hash=0), dialect)
+
+
+def _count(connection: Connection, first: int, last: int) -> None:
+    """Add a range of matches to the sums."""
+    sums = Summing()
+    for row in connection.execute(_COUNTED.where(_MATCH.c.id.between(first, last))):
+        mine, other, (tournament, match_hash, pool) = row[:6], row[6:12], row[12:]
+        partner = None if other[0] is None else _counted(other)
+        sums.add(pool, tournament, _counted(mine), hash_moves(match_hash), partner)
+    sums.apply(connection)
+
+
+def _counted(values: Sequence[Any]) -> Counted:
+    first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = values
+    return Counted(first_seat, second_seat, first_bot, second_bot, HALF_POINTS[outcome], opening_hash)
+
+
+_MATCH: Final = matches.alias("one")
+_OTHER: Final = matches.alias("other")
+_PLACE: Final = planned.alias("place")
+_NEXT: Final = planned.alias("next")
+_FACTS: Final = ("first_seat", "second_seat", "first_bot", "second_bot", "outcome", "opening_hash")
+
+
+def _is_counted(table: Any) -> ColumnElement[bool]:  # noqa: ANN401 - an alias of the matches
+    return and_(table.c.rated == 1, table.c.is_final == 1, table.c.outcome.in_(list(HALF_POINTS)))
+
+
+def _all_counted() -> Any:  # noqa: ANN401 - a query of many columns
+    """Return the query of matches that count, each with the other one of its pair if that comes before it."""
+    own = _PLACE.c.tournament_id == _MATCH.c.tournament_id
+    match_no = _PLACE.c.match_no + 1 - 2 * (_PLACE.c.match_no % 2)
+    is_pair = and_(
+        _NEXT.c.tournament_id == _PLACE.c.tournament_id,
+        _NEXT.c.encounter == _PLACE.c.encounter,
+        _NEXT.c.match_no == match_no,
+    )
+    is_other = and_(
+        _OTHER.c.tournament_id == _NEXT.c.tournament_id,
+        _OTHER.c.number == _NEXT.c.number,
+        _is_counted(_OTHER),
+        _OTHER.c.id < _MATCH.c.id,
+    )
+    return (
+        select(
+            *(_MATCH.c[name] for name in _FACTS),
+            *(_OTHER.c[name] for name in _FACTS),
+            *(_MATCH.c.tournament_id, _MATCH.c.match_hash, tournaments.c.pool_id),
+        )
+        .join_from(_MATCH, tournaments, tournaments.c.id == _MATCH.c.tournament_id)
+        .join(_PLACE, and_(own, _PLACE.c.number == _MATCH.c.number))
+        .outerjoin(_NEXT, is_pair)
+        .outerjoin(_OTHER, is_other)
+        .where(_is_counted(_MATCH))
+        .order_by(_MATCH.c.id)
+    )
+
+
+_COUNTED: Final = _all_counted()
+
+
+def _compare_counts(connection: Connection) -> None:
+    """Compare the numbers of matches in the sums with those of the matches, by tournament and by pool."""
+    results = sum((encounters.c[name] for name in SUMS[1:FIRST_PAIR]), encounters.c[SUMS[0]])
+    of = encounters.c.tournament_id
+    summed = select(encounters.c.pool_id, of, func.sum(results)).group_by(encounters.c.pool_id, of)
+    kept = {(pool, tournament): num for pool, tournament, num in connection.execute(summed)}
+    counted: dict[tuple[int, int], int] = {}
+    is_between = matches.c.first_bot != matches.c.second_bot
+    one_by_one = (
+        select(
+            tournaments.c.pool_id, tournaments.c.id, func.count(), func.sum(case((is_between, 1), else_=0))
+        )
+        .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
+        .where(_is_counted(matches))
+        .group_by(tournaments.c.pool_id, tournaments.c.id)
+    )
+    for pool, tournament, num, num_between in connection.execute(one_by_one):
+        counted[pool, tournament] = num
+        counted[pool, 0] = counted.get((pool, 0), 0) + num_between
+    if kept != {key: num for key, num in counted.items() if num}:
+        raise DamagedError(
+            "the sums of encounters do not hold as many matches as are stored; `arena db restore` puts the "
+            "backup of before the upgrade in the place of this store"
+        )
+
+
+@contextmanager
+def _scratch(connection: Connection) -> Generator[None]:
+    """Let the tables of sums be empty temporary ones, in which a reader may write."""
+    for table in reversed(_KEPT):
+        made = CreateTable(table, include_foreign_key_constraints=[])
+        text_of = str(made.compile(connection)).replace("CREATE TABLE", "CREATE TEMP TABLE", 1)
+        connection.exec_driver_sql(text_of)
+    try:
+        yield
+    finally:
+        for table in _KEPT:
+            connection.exec_driver_sql(f"DROP TABLE temp.{table.name}")
+
+
+def _all_sums(connection: Connection) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """Return the sums by pool, tournament or 0, and both seats or bots."""
+    names = ("pool_id", "tournament_id", "low", "high", *SUMS)
+    rows = connection.execute(select(*(encounters.c[name] for name in names)))
+    return {tuple(row[:4]): tuple(row[4:]) for row in rows}
+
+
+def _wrong_columns(connection: Connection) -> Iterator[str]:
+    last = connection.scalar(select(func.max(matches.c.id))) or 0
+    for start in range(1, last + 1, BATCH):
+        for plies, opening, *stored, number in _derived(connection, start, start + BATCH - 1):
+            if [plies, opening] != stored:
+                yield (
+                    f"match #{number} is noted with other plies or another opening than it has; "
+                    "`arena db repair` corrects it"
+                )
+
+
+def _wrong_pools(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(pools)):
+        if row.name != (name := pool_record(row).name):
+            yield f"the pool {row.name} of {row.game} has the limit of {name}"
+    other = and_(pools.c.id == tournaments.c.pool_id, pools.c.game != tournaments.c.game)
+    for name in connection.scalars(select(tournaments.c.name).join_from(tournaments, pools, other)):
+        yield f"tournament {name} is in a pool of another game"
+
+
+class _Names:
+    """Says which encounter a key of the sums is."""
+
+    def __init__(self, connection: Connection) -> None:
+        seats = select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label)
+        self._labels = {(row[0], row[1]): row[2] for row in connection.execute(seats)}
+        self._specs = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.spec))}
+        named = select(tournaments.c.id, tournaments.c.name)
+        self._tournaments = {row[0]: row[1] for row in connection.execute(named)}
+        known = select(pools.c.id, pools.c.game, pools.c.name)
+        self._pools = {row[0]: f"{row[1]}, {row[2]}" for row in connection.execute(known)}
+
+    def say(self, key: tuple[int, ...]) -> str:
+        pool, tournament, *both = key
+        if not tournament:
+            low, high = (self._specs.get(bot, f"bot {bot}") for bot in both)
+            return f"{low} and {high} in pool {self._pools.get(pool, str(pool))}"
+        low, high = (self._labels.get((tournament, seat), f"seat {seat}") for seat in both)
+        return f"{low} and {high} in tournament {self._tournaments.get(tournament, str(tournament))}"

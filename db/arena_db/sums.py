@@ -1,0 +1,111 @@
+"""What matches from one opening add to the sums of their encounter: arithmetic alone, no table.
+
+The sums are those of `arena.rating.sums.Encounters`. All are whole numbers, so they do not depend on the
+order of matches, and taking a share out leaves no rounding behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+SCALE_BITS: Final = 36
+"""Sums of mean scores are kept in units of 2^-36 of a point: wrong by 1e-11 at most for each opening, and
+good for 30 million openings of an encounter."""
+SCALE: Final = 1 << SCALE_BITS
+
+_SIDES: Final = ("first", "second")
+"""The lower of two bots moved first, or second."""
+RESULTS: Final = tuple(f"{side}_{result}" for side in _SIDES for result in ("losses", "draws", "wins"))
+PAIRS: Final = tuple(f"pairs_{half}" for half in range(5))
+"""Complete pairs by half points of the lower bot."""
+SINGLES: Final = tuple(f"single_{name}" for name in RESULTS)
+"""Matches without counterpart, as results."""
+SHARES: Final = (
+    "num_openings",
+    # Openings with complete pairs: how many, matches, half points, and sums of their products.
+    *(f"paired_{name}" for name in ("num", "m", "s", "mm", "ms", "ss")),
+    # Openings played from both sides, each as a pair with its mean score: how many, points, squares.
+    *("both_num", "both_s", "both_ss"),
+    # Openings played from one side only, each as a match with its mean score.
+    *(f"only_{side}_{name}" for side in _SIDES for name in ("num", "s", "ss")),
+    *("num_different", "replays", "alike"),
+)
+"""What clusters add."""
+SUMS: Final = (*RESULTS, *PAIRS, *SINGLES, *SHARES)
+"""The sums of an encounter in the order of their columns."""
+FIRST_PAIR: Final = len(RESULTS)
+FIRST_SINGLE: Final = FIRST_PAIR + len(PAIRS)
+FIRST_SHARE: Final = FIRST_SINGLE + len(SINGLES)
+_NOTHING: Final = (0, 0, 0)
+
+
+class EncounterSums(NamedTuple):
+    """The kept sums of two bots in a pool, or of two seats in a tournament."""
+
+    game: str
+    pool: str
+    """Its name."""
+    low: int | str
+    """Identity of one bot, or its seat where it is a tournament."""
+    high: int | str
+    sums: tuple[int, ...]
+    """As `SUMS` names them, seen by `low`."""
+
+
+@dataclass(slots=True)
+class Side:
+    """Matches of a cluster in which the lower bot had one side."""
+
+    matches: int = 0
+    half_points: int = 0
+    """Of the lower bot."""
+    moves_hash: int = 0
+    """Of the first one that was stored."""
+    same: int = 0
+    """Matches with these moves."""
+    most: int = 0
+    """Matches with the moves that most of them have."""
+
+
+@dataclass(slots=True)
+class Cluster:
+    """All matches of an encounter from one opening."""
+
+    sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
+    num_different: int = 0
+    """Matches that differ in side or moves."""
+    num_pairs: int = 0
+    """Complete pairs."""
+    pair_half_points: int = 0
+    """Of the lower bot in them."""
+
+    def share(self) -> tuple[int, ...]:
+        """Return what it adds to the sums of its encounter, in the order of `SHARES`."""
+        first, second = self.sides
+        one, other = first.matches, second.matches
+        pairs, half = self.num_pairs, self.pair_half_points
+        paired = (1, 2 * pairs, half, 4 * pairs * pairs, 2 * pairs * half, half * half) if pairs else (0,) * 6
+        both = only_first = only_second = _NOTHING
+        if one and other:
+            both = _with_square(_mean(first) + _mean(second))
+        elif one:
+            only_first = _with_square(_mean(first))
+        elif other:
+            only_second = _with_square(_mean(second))
+        replays = max(one - 1, 0) + max(other - 1, 0)
+        alike = max(first.most - 1, 0) + max(second.most - 1, 0)
+        is_played = int(one + other > 0)
+        return (
+            *(is_played, *paired, *both, *only_first, *only_second),
+            *(self.num_different, replays, alike),
+        )
+
+
+def _mean(side: Side) -> int:
+    """Return the points a match, in units of 1 / SCALE."""
+    return (side.half_points * SCALE + side.matches) // (2 * side.matches)
+
+
+def _with_square(points: int) -> tuple[int, int, int]:
+    return 1, points, (points * points + SCALE // 2) >> SCALE_BITS

@@ -1,0 +1,214 @@
+"""Sums of older stores: an upgrade counts all matches, wherever it is interrupted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena_db import migrate, resumming
+from arena_db.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.errors import DamagedError, OlderError
+from arena_db.records import MatchFilter
+from arena_db.schema import find_differences
+from arena_db.store import Store
+from stores import add_cup, digest, pool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena_db.sums import EncounterSums
+
+ALL = MatchFilter(rated_only=False)
+REVISIONS = migrate.known_revisions()
+KILLED = """
+import os, sys
+from arena_db import resumming
+from arena_db.store import Store
+left = int(sys.argv[2])
+resumming.BATCH = 3
+update = resumming.update
+def counted(*arguments):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), 9)
+    return update(*arguments)
+resumming.update = counted
+Store.open(sys.argv[1])
+"""
+
+
+def fill(store: Store) -> None:
+    """Store three tournaments in two pools, with a replay, lone matches, a void and unrated ones."""
+    for name in ("5/move hosted", "5/move hosted", "training"):
+        cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
+        store.save([cup.void(4), cup.match(5, rated=False), cup.match(6, outcome="draw", actions=(3,) * 9)])
+        store.save(
+            [
+                cup.match(number, outcome=("first", "second")[number % 2], attempt=int(number == 4))
+                for number in range(1, 24)
+                if number not in {5, 6, 9}
+            ]
+        )
+    twins = add_cup(store, "a", "a/a_2", num=8, num_actions=300, game="gomoku")
+    store.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
+
+
+def told(path: Path) -> tuple[Sequence[object], ...]:
+    """Return all that may not change by an upgrade; the check says that the rest is right."""
+    with Store.open(path) as store:
+        assert store.check() == []
+        kept: list[list[EncounterSums]] = [store.pool_sums()]
+        kept += [store.tournament_sums(record.id) for record in store.tournaments()]
+        return store.matches(ALL), store.tallies(ALL), kept, store.tournaments()
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    with Store.open(path, fast=True) as store:
+        fill(store)
+    return path
+
+
+def downgrade(path: Path, revision: str) -> None:
+    settings = Settings(path=path)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+
+
+@pytest.mark.parametrize("revision", REVISIONS[:-1])
+def test_every_earlier_revision_comes_to_the_same(filled: Path, revision: str) -> None:
+    before = told(filled)
+    downgrade(filled, revision)
+    assert told(filled) == before
+
+
+def test_a_downgraded_store_is_as_the_older_version_wrote_it(filled: Path) -> None:
+    downgrade(filled, "0005")
+    with closing(open_raw(Settings(path=filled))) as raw:
+        assert find_differences(raw, "0005") == []
+        pools = [row[0] for row in raw.execute("SELECT pool FROM tournaments ORDER BY id")]
+        (keys,) = raw.execute("SELECT count(*) FROM fingerprints").fetchone()
+        (unique,) = raw.execute("SELECT sum(num_unique) FROM tallies").fetchone()
+        distinct = raw.execute(
+            "SELECT DISTINCT tournament_id, first_seat, second_seat, rated, match_hash, outcome FROM matches"
+        ).fetchall()
+    assert pools == ["5/move hosted", "5/move hosted", "training", "5/move hosted"]
+    assert keys == unique == len(distinct)
+
+
+@pytest.mark.parametrize("point", range(20))
+def test_an_interrupted_upgrade_goes_on(filled: Path, point: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = told(filled)
+    downgrade(filled, "0005")
+    left = point
+    with monkeypatch.context() as patched:
+        patched.setattr(resumming, "BATCH", 4)
+        for name in ("_derive", "_count"):
+            work = getattr(resumming, name)
+
+            def after(*arguments: object, work: object = work) -> None:
+                nonlocal left
+                work(*arguments)  # type: ignore[operator]
+                left -= 1
+                if left < 0:
+                    raise KeyboardInterrupt
+
+            patched.setattr(resumming, name, after)
+        with pytest.raises(KeyboardInterrupt):
+            Store.open(filled)
+    with pytest.raises(OlderError, match="was interrupted; `arena db upgrade` finishes it"):
+        Store.open(filled, read_only=True)
+    with closing(open_raw(Settings(path=filled))) as raw:
+        (next_match,) = raw.execute("SELECT next_match FROM summing").fetchone()
+    assert next_match == 1 + 4 * (point // 2), "what was done is kept"
+    assert told(filled) == before
+    assert len(list(filled.parent.glob("*.bak"))) == 1
+
+
+@pytest.mark.parametrize("point", [0, 1, 7, 30])
+def test_a_killed_upgrade_goes_on(filled: Path, point: int) -> None:
+    before = told(filled)
+    downgrade(filled, "0005")
+    killed = subprocess.run(  # noqa: S603 - Python
+        [sys.executable, "-c", KILLED, filled, str(point)], check=False, timeout=60
+    )
+    assert killed.returncode == -9
+    assert told(filled) == before
+
+
+def test_two_processes_take_turns(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = told(filled)
+    downgrade(filled, "0005")
+    monkeypatch.setattr(resumming, "BATCH", 7)
+    step = resumming.step
+
+    def turns(connection: object) -> bool:
+        # The other one is done with a batch while this one waits for the lock; here it is in the same hand.
+        return step(connection) or step(connection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(resumming, "step", turns)
+    assert told(filled) == before
+
+
+def nothing(*_: object) -> None:
+    """Count no match."""
+
+
+def test_an_upgrade_that_would_lose_a_match(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    downgrade(filled, "0005")
+    with monkeypatch.context() as patched:
+        patched.setattr(resumming, "_count", nothing)
+        with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
+            Store.open(filled)
+    # The mark is still there, and nobody takes these sums for those of the matches.
+    with pytest.raises(DamagedError, match="puts the backup of before the upgrade"):
+        Store.open(filled)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("5/move hosted", ("move", 5000, 0, 0, 0, 0, "hosted", "")),
+        ("0.05/move in-process", ("move", 50, 0, 0, 0, 0, "in-process", "")),
+        ("60+0.6 hosted", ("fischer", 86_400_000, 60_000, 600, 0, 0, "hosted", "")),
+        ("40/60+0.5 hosted", ("fischer", 86_400_000, 60_000, 500, 40, 0, "hosted", "")),
+        ("2/move bank 60 hosted", ("bank", 2000, 60_000, 0, 0, 0, "hosted", "")),
+        ("1000 nodes in-process", ("move", 60_000, 0, 0, 0, 1000, "in-process", "")),
+        ("5/move 1000 nodes hosted", ("move", 5000, 0, 0, 0, 1000, "hosted", "")),
+        ("10 50 nodes hosted", ("fischer", 86_400_000, 10_000, 0, 0, 50, "hosted", "")),
+        ("training", ("none", 0, 0, 0, 0, 0, "in-process", "training")),
+        ("blitz", ("none", 0, 0, 0, 0, 0, "hosted", "blitz")),
+        (" hosted", ("none", 0, 0, 0, 0, 0, "hosted", " hosted")),
+        ("1:30 hosted", ("none", 0, 0, 0, 0, 0, "hosted", "1:30 hosted")),
+    ],
+)
+def test_names_of_pools_become_columns(path: Path, name: str, columns: tuple[object, ...]) -> None:
+    sql = Path(__file__).with_name("store-0001.sql").read_text(encoding="utf-8")
+    with closing(find_driver().module.connect(path)) as raw:
+        raw.executescript(sql)
+        raw.execute("UPDATE tournaments SET pool = ? WHERE id = 1", (name,))
+        raw.commit()
+    with Store.open(path) as store:
+        record = store.tournament(1)
+        assert record is not None
+        stored = record.pool
+        assert stored.name == name
+        limit = (stored.mode, stored.move_ms, stored.base_ms, stored.inc_ms, stored.moves or 0)
+        assert (*limit, stored.nodes or 0, stored.process, stored.label) == columns
+        found = store.matches(MatchFilter(pool=name, rated_only=False))
+        assert len([match for match in found if match.tournament == 1]) == 8
+        assert store.check() == []
+    downgrade(path, "0005")
+    with closing(open_raw(Settings(path=path))) as raw:
+        assert raw.execute("SELECT pool FROM tournaments WHERE id = 1").fetchone() == (name,)
