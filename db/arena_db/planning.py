@@ -166,7 +166,8 @@ def _select_tournaments() -> Select[*tuple[Any, ...]]:
 def pool_record(row: Any) -> PoolRecord:  # noqa: ANN401 - a row with the columns of a pool
     """Return a pool as it is stored."""
     values: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(PoolRecord)}
-    return PoolRecord(**(values | {"moves": row.moves or None, "nodes": row.nodes or None}))
+    values.update(moves=row.moves or None, nodes=row.nodes or None)
+    return PoolRecord(**values)
 
 
 def _pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:

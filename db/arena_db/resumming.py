@@ -184,7 +184,8 @@ def _count(connection: Connection, first: int, last: int) -> None:
     """Add a range of matches to the sums."""
     sums = Summing()
     for row in connection.execute(_COUNTED.where(_MATCH.c.id.between(first, last))):
-        mine, other, (tournament, match_hash, pool) = row[:6], row[6:12], row[12:]
+        values: tuple[Any, ...] = tuple(row)
+        mine, other, (tournament, match_hash, pool) = values[:6], values[6:12], values[12:]
         partner = None if other[0] is None else _counted(other)
         sums.add(pool, tournament, _counted(mine), hash_moves(match_hash), partner)
     sums.apply(connection)

@@ -49,7 +49,8 @@ def check(*, quick: bool, db: str | None) -> Exit:
         for fault in faults:
             say(fault)
         if faults:
-            is_derived = all("`arena db repair`" in fault for fault in faults)
+            told = [fault for fault in faults if fault != "more of the same kind"]
+            is_derived = all("`arena db repair`" in fault for fault in told)
             way = (
                 "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
             )
