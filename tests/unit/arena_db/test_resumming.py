@@ -47,9 +47,9 @@ Store.open(sys.argv[1])
 
 def fill(store: Store) -> None:
     """Store three tournaments in two pools, with a replay, lone matches, a void and unrated ones."""
-    for name in ("5/move hosted", "5/move hosted", "training"):
+    for name in ("5/move hosted", "5/move hosted", "blitz"):
         cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
-        store.save([cup.void(4), cup.match(5, rated=False), cup.match(6, outcome="draw", actions=(3,) * 9)])
+        store.save([cup.void(4), cup.match(5, rated=False), cup.match(6, outcome="draw", actions=(3,) * 4)])
         store.save(
             [
                 cup.match(number, outcome=("first", "second")[number % 2], attempt=int(number == 4))
@@ -103,7 +103,7 @@ def test_a_downgraded_store_is_as_the_older_version_wrote_it(filled: Path) -> No
         distinct = raw.execute(
             "SELECT DISTINCT tournament_id, first_seat, second_seat, rated, match_hash, outcome FROM matches"
         ).fetchall()
-    assert pools == ["5/move hosted", "5/move hosted", "training", "5/move hosted"]
+    assert pools == ["5/move hosted", "5/move hosted", "blitz", "5/move hosted"]
     assert keys == unique == len(distinct)
 
 
