@@ -21,7 +21,7 @@ from arena.errors import ConfigError, OptionError, PluginError
 from arena.naming import Called, check_name, check_text, cut_label, labels_of
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.launch.calls import ALLOWABLE
-from arena.shelf.listing import list_bots, pick_bot, verify
+from arena.shelf.listing import list_bots, read_bot, verify
 from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
@@ -231,8 +231,7 @@ def short(content: str) -> str:
 def _resolve_one(
     text: str, listing: Listing, margin_ms: int, *, keep: bool, in_place: bool
 ) -> tuple[Competitor, Called]:
-    spec = Spec.parse(text)
-    entry = pick_bot(listing, spec)
+    spec, entry = read_bot(listing, text)
     refuse_special(spec.name, spec.options)
     options = {key: value for key, value in spec.options.items() if key != _NAME}
     collection, named, content = _content_of(spec, entry, keep=keep, in_place=in_place)

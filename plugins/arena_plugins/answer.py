@@ -68,7 +68,7 @@ def checked_result(result: object) -> PlayResult:
         BotError: it is something else, or its action is no integer.
     """
     if not isinstance(result, PlayResult):
-        raise BotError(f"play returned {_short(result)}, not a PlayResult")
+        raise BotError(f"play returned {_short(result)}, not a PlayResult; return PlayResult(action)")
     if not result.resign:
         as_integer(result.action, "the action")
     return result

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from children import run_child
+from children import arena_environment, run_child
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -17,13 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LESSONS = tuple(
+    ROOT / "docs" / "tutorials" / f"{name}.md"
+    for name in ("train-your-first-net", "a-net-that-teaches-itself")
+)
+"""Those that train; what they lead to is looked at in tests of their own."""
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>[a-z]+)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
 EXACT = re.compile(r"<!-- exact -->\s*\Z")
+SMALLER = re.compile(r"<!-- smaller where tested: (?P<changes>(?:(?!-->).)+) -->\s*\Z", re.DOTALL)
+"""Numbers of a training and those it is followed with: `steps=200 -> steps=2; --rounds 50 -> --rounds 4`."""
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 _DEADLINE = 300.0
+_NO_NETWORK = {
+    "PIP_CONFIG_FILE": "/dev/null",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    # Build backends are those of the test environment.
+    "PIP_NO_BUILD_ISOLATION": "0",
+    "PIP_NO_INDEX": "1",
+}
 _STATE = """
 import json, os, sys
 with open(sys.argv[1], "w") as file:
@@ -58,11 +72,23 @@ def blocks(page: Path) -> list[Block]:
             page,
             text.count("\n", 0, found.start()) + 1,
             found["language"],
-            re.sub(rf"^{found['indent']}", "", found["body"], flags=re.MULTILINE),
+            _smaller(
+                re.sub(rf"^{found['indent']}", "", found["body"], flags=re.MULTILINE),
+                SMALLER.search(text[: found.start()]),
+            ),
             text[: found.start()],
         )
         for found in FENCE.finditer(text)
     ]
+
+
+def _smaller(body: str, found: re.Match[str] | None) -> str:
+    for change in found["changes"].split(";") if found else ():
+        written, arrow, run = change.strip().partition(" -> ")
+        assert arrow, change
+        assert written in body, f"nothing says {written}"
+        body = body.replace(written, run)
+    return body
 
 
 def commands(body: str) -> list[tuple[str, str]]:
@@ -83,8 +109,12 @@ class Reader:
         self._python = python
         self._env = dict(env)
 
-    def follow(self, block: Block) -> None:
-        """Write the file that a block shows, run its Python or its commands, and compare exact output."""
+    def follow(self, block: Block) -> str:
+        """Write the file that a block shows, run its Python or its commands, and compare exact output.
+
+        Returns:
+            What the commands wrote to stdout.
+        """
         if file := FILE.search(block.before):
             target = self.folder / file["name"]
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -92,10 +122,13 @@ class Reader:
         if block.language == "python":
             words = [self._python, "-W", "error", "-c", block.body]
             run_child(words, cwd=self.folder, env=self._env, deadline=_DEADLINE)
+        said = ""
         for command, output in commands(block.body) if block.language == "console" else []:
             done = self._run(command)
+            said += done.stdout
             if EXACT.search(block.before):
                 assert done.stdout.strip() == output.strip(), command
+        return said
 
     def _run(self, command: str) -> subprocess.CompletedProcess[str]:
         state = Path(self._env["ARENA_HOME"]).with_name("shell-state.json")
@@ -105,3 +138,12 @@ class Reader:
         folder, env = cast("tuple[str, dict[str, str]]", json.loads(state.read_text(encoding="utf-8")))
         self.folder, self._env = Path(folder), env
         return done
+
+
+def reader(folder: Path, python: Path) -> Reader:
+    """Give a reader in an empty folder who has the arena of an interpreter's environment, and no network."""
+    env = {**arena_environment(folder, scripts=python.parent), **_NO_NETWORK}
+    env.pop("PIP_FIND_LINKS", None)
+    empty = folder / "reader"
+    empty.mkdir()
+    return Reader(empty, python, env)

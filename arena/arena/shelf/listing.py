@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.errors import PluginError
+from arena.shelf.paths import way_in
 from arena.shelf.records import (
     LIB,
     Installed,
@@ -72,7 +73,22 @@ def find_bot(text: str) -> Entry:
     Raises:
         PluginError: there is none of that name or version, or more than one.
     """
-    return pick_bot(list_bots(), Spec.parse(text))
+    return read_bot(list_bots(), text)[1]
+
+
+def read_bot(listing: Listing, text: str) -> tuple[Spec, Entry]:
+    """Return a spec and the entry point that it means.
+
+    Raises:
+        PluginError: it is no spec, or `pick_bot` finds no bot; says how a file of that name is entered.
+    """
+    try:
+        spec = Spec.parse(text)
+        return spec, pick_bot(listing, spec)
+    except PluginError as error:
+        if way := way_in(text):
+            raise PluginError(way) from error
+        raise
 
 
 def pick_bot(listing: Listing, spec: Spec) -> Entry:

@@ -40,6 +40,8 @@ class Misbehaviour(NamedTuple):
 
 
 _SHORT_MS = 300
+_FILLING_MS = 60_000
+"""Long enough for a busy disk to take 4,096 new files: it is the bound that shall end the match."""
 
 
 def _late(number: int, name: str, move: int = 2) -> Misbehaviour:
@@ -56,7 +58,7 @@ def _reaching(number: int, name: str, *needs: str) -> Misbehaviour:
 
 def _filling(number: int, name: str, expected: tuple[str, ...] = ("oom",)) -> Misbehaviour:
     """Make the row of a bot that fills its scratch folder: polled in weak tiers, a file system in T3."""
-    return Misbehaviour(number, name, expected, stronger=(("T3", ("rules",)),))
+    return Misbehaviour(number, name, expected, limit_ms=_FILLING_MS, stronger=(("T3", ("rules",)),))
 
 
 def _plugins(*bots: tuple[int, str]) -> list[Misbehaviour]:

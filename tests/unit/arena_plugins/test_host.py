@@ -157,7 +157,7 @@ def test_messages_out_of_order() -> None:
     [
         ("raise ValueError('bad \\x1b[1m')", "bot_error", "ValueError: bad [1m"),
         ("raise MemoryError", "oom", "out of memory"),
-        ("return 3", "bot_error", "play returned 3 (int), not a PlayResult"),
+        ("return 3", "bot_error", "play returned 3 (int), not a PlayResult; return PlayResult(action)"),
         ("return PlayResult(True)", "bot_error", "the action is True, a bool"),
         ("return self.play(state, limit)", "bot_error", "RecursionError: maximum recursion depth exceeded"),
     ],

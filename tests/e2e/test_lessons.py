@@ -1,0 +1,58 @@
+"""The lessons on training are followed word for word with smaller numbers, and lead where they say."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.home import open_store
+from arena_db.records import MatchFilter
+from pages import LESSONS, blocks, reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.records import StoredMatch
+
+
+class Followed(NamedTuple):
+    """What a reader has in the end."""
+
+    folder: Path
+    said: str
+    """What all commands wrote to stdout."""
+
+    def exam(self, store: str) -> list[StoredMatch]:
+        """Give the matches of the tournament at the end."""
+        with open_store(str(self.folder / store), read_only=True) as opened:
+            return opened.matches(MatchFilter(tournament="exam"), limit=1000)
+
+    def provenance(self, name: str) -> dict[str, dict[str, object]]:
+        """Give what is told of weights."""
+        return tomllib.loads((self.folder / f"{name}.provenance.toml").read_text(encoding="utf-8"))
+
+
+def _follow(page: Path, folder: Path, python: Path) -> Followed:
+    follows = reader(folder, python)
+    said = [follows.follow(block) for block in blocks(page) if block.is_run]
+    return Followed(follows.folder, "".join(said))
+
+
+def test_the_first_net(wheel_python: Path, tmp_path: Path) -> None:
+    followed = _follow(LESSONS[0], tmp_path, wheel_python)
+    assert "% of 4 matches; first " in followed.said
+    assert "keras:weights=first-net.onnx" in followed.said
+    data = followed.provenance("first-net")["data"]
+    assert (data["source"], data["matches"]) == ("export lessons", 80)
+    exam = followed.exam("first-net.db")
+    assert len(exam) == 3 * 4 * 2
+    assert {match.termination for match in exam} == {"rules"}
+
+
+def test_the_net_that_teaches_itself(wheel_python: Path, tmp_path: Path) -> None:
+    followed = _follow(LESSONS[1], tmp_path, wheel_python)
+    assert "alphazero:simulations=100,weights=mine.onnx" in followed.said
+    assert followed.provenance("mine")
+    exam = followed.exam("self-taught.db")
+    assert len(exam) == 10 * 2
+    assert {match.termination for match in exam} == {"rules"}
