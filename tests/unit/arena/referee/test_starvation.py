@@ -106,6 +106,9 @@ def test_a_starved_bot(world: World) -> None:
     assert world.waited_ms() == 80
     world.starvation.begin(*NOW)
     assert world.waited_ms() == 0
+    for _ in range(5):
+        world.beat(0.0, 0.0)
+    assert world.waited_ms() == 0
 
 
 @pytest.mark.parametrize(("ran_s", "expected"), [(0.0, 80.0), (0.004, 44.0), (0.0055, 30.5), (0.0065, 0.0)])

@@ -63,7 +63,24 @@ def test_the_longest_wait_of_all_and_what_all_ran(tree: Tree) -> None:
     tree.put(MAIN, 102, 504, 8)
     tree.put(HELPER, 13, 53, 4)
     assert found.look(1.01) == near(0.004, 0.005)
-    assert found.look(1.02) == (0, 0)
+    tree.put(MAIN, 102, 505, 9)
+    tree.put(HELPER, 13, 59, 5)
+    assert found.look(1.02) == near(0.006, 0)
+    assert found.look(1.03) == (0, 0)
+
+
+def test_what_was_counted_while_it_went_on_is_not_counted_again(tree: Tree) -> None:
+    found = looks(tree)
+    tree.put(MAIN, 100, 500, 7, "R")
+    found.look(1.0)
+    assert found.look(1.05) == near(0.05, 0)
+    # It ran for so short a time that nothing was added, and sleeps.
+    tree.put(MAIN, 100, 500, 8)
+    assert found.look(1.06) == (0, 0)
+    tree.put(MAIN, 101, 530, 9)
+    assert found.look(1.07) == near(0, 0.001)
+    tree.put(MAIN, 101, 560, 10)
+    assert found.look(1.08) == near(0.01, 0)
 
 
 def test_a_wait_that_goes_on_counts_once(tree: Tree) -> None:
