@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from arena.cli.exits import BotFailedError
+from arena.cli.session import check_bots
 from arena.entrants import resolve
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.trial import run_kit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.tournament.plan import make_plan
 from arena_plugins import load_game
 from gomocup_zoo import PLAYS, REFUSED, play, spec_of
+from tournaments import config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +75,19 @@ def test_an_engine_without_board_plays_from_the_empty_board(tmp_path: Path) -> N
         'the engine answered "UNKNOWN command" to BOARD, by which openings are set up; play it from the '
         "empty board, with --openings none"
     )
+
+
+def test_an_engine_without_board_is_refused_before_a_tournament_with_openings(tmp_path: Path) -> None:
+    spec = spec_of("NoBoard", tmp_path / "bot")
+    settings = config(
+        spec, "random", game="gomoku", isolation=TIERS[0].value, require_tier="T0", init_time=8.0
+    )
+    words = 'the engine answered "UNKNOWN command" to BOARD, by which openings are set up'
+    with pytest.raises(BotFailedError, match=words) as refused:
+        check_bots(make_plan(settings))
+    said = next(check.detail for check in run_kit(spec, "gomoku", 0.2) if not check.passed)
+    assert said in str(refused.value)
+    assert check_bots(make_plan(msgspec.structs.replace(settings, openings="none"))) == []
 
 
 def test_an_engine_passes_the_check(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -18,7 +19,8 @@ from arena.cli.stored import check_new_name, find_tournament
 from arena.cli.text_reporter import TextReporter
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
-from arena.executor.preflight import describe_fault, is_refused_option, preflight, refusal
+from arena.executor.preflight import describe_fault, is_refused_option, refusal
+from arena.executor.preflights import Candidate, run_preflights
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
 from arena.results.book import RatedMatches
@@ -30,7 +32,7 @@ from arena.tournament.changes import changes
 from arena.tournament.hold import hold
 from arena.tournament.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
 from arena_db.records import MatchFilter
-from arena_plugins import Termination
+from arena_plugins import Termination, game_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
     from arena.entrants import Competitor
+    from arena.referee.seats import Fault
     from arena.tournament.changes import BotChange
     from arena.tournament.config import TournamentConfig
     from arena.tournament.plan import Plan
@@ -82,7 +85,7 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     with open_store(sitting.db, fast=sitting.fast) as store:
         check_new_name(store, plan.config.name)
         try:
-            plan = leave_out(plan, check_bots(plan))
+            plan = leave_out(plan, check_bots(plan, num_workers))
         except ConfigError as error:
             raise BotFailedError(str(error)) from error
         changed = changes(store, plan.competitors)
@@ -104,7 +107,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
             say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
         else:
             # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
-            plan = plan._replace(left_out=tuple(check_bots(plan)))
+            plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))
         if again.rounds is not None:
             plan = enlarge(store, record, plan, again.rounds)
             record = find_tournament(store, record.name, unfinished=False)
@@ -122,8 +125,12 @@ def _check_place(sitting: Sitting) -> None:
         check_replaceable(sitting.pgnout)
 
 
-def check_bots(plan: Plan) -> list[LeftOut]:
-    """Start every bot once, though it plays under several labels, and let it answer one position.
+def check_bots(plan: Plan, num_workers: int = 1) -> list[LeftOut]:
+    """Start every bot once, though it plays under several labels, and ask it about its first opening.
+
+    Args:
+        plan: who plays what.
+        num_workers: how many are tried at once.
 
     Returns:
         The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
@@ -132,43 +139,56 @@ def check_bots(plan: Plan) -> list[LeftOut]:
         OptionError: a bot refuses an option.
         BotFailedError: a bot does not start, or does not answer.
     """
-    refused: list[LeftOut] = []
-    known: dict[object, str] = {}
+    entries: dict[object, Candidate] = {}
+    keys: list[object] = []
     for seat, competitor in enumerate(plan.competitors):
-        key = (competitor.record.identity, competitor.spec, competitor.limit)
-        if key not in known:
-            known[key] = _refusal(competitor, plan)
-        if known[key]:
-            refused.append(LeftOut(seat, competitor.label, known[key]))
-    return refused
+        keys.append((competitor.record.identity, competitor.spec, competitor.limit))
+        if keys[-1] not in entries:
+            entries[keys[-1]] = _entry(plan, seat)
+    found: dict[object, str] = {}
+    with closing(run_preflights(list(entries.values()), num_workers)) as results:
+        for (key, entry), result in zip(entries.items(), results, strict=True):
+            found[key] = _refusal(entry.competitor, result, skips=plan.config.on_preflight == "skip")
+    return [
+        LeftOut(seat, competitor.label, found[key])
+        for seat, (competitor, key) in enumerate(zip(plan.competitors, keys, strict=True))
+        if found[key]
+    ]
 
 
-def _refusal(competitor: Competitor, plan: Plan) -> str:
+def _entry(plan: Plan, seat: int) -> Candidate:
+    openings = (match.opening for match in plan.matches if seat in {match.first, match.second})
+    return Candidate(
+        competitor=plan.competitors[seat],
+        game=str(game_spec(plan.game)),
+        limit=plan.limit,
+        tier=plan.tier,
+        init_s=plan.config.init_time,
+        opening=next(openings, ()),
+    )
+
+
+def _refusal(competitor: Competitor, result: Fault | Exception | None, *, skips: bool) -> str:
     """Return why a bot cannot take part; empty if it can.
 
     Raises:
         OptionError: it refuses an option, and that stops the tournament.
         BotFailedError: it does not start or does not answer, and that stops the tournament.
     """
-    skips = plan.config.on_preflight == "skip"
-    try:
-        fault = preflight(competitor, plan.game, plan.limit, tier=plan.tier, init_s=plan.config.init_time)
-    except OptionError as error:
-        if not skips:
-            raise
-        return str(error)
-    except PluginError as error:
-        why = str(error)
+    if result is None:
+        return ""
+    if isinstance(result, Exception):
+        if not isinstance(result, PluginError) or (isinstance(result, OptionError) and not skips):
+            raise result
+        why = str(result)
     else:
-        if fault is None:
-            return ""
-        why = describe_fault(fault)
-        if is_refused_option(fault):
-            why = refusal(fault)
+        why = describe_fault(result)
+        if is_refused_option(result):
+            why = refusal(result)
             if not skips:
                 raise OptionError(why)
         else:
-            print_failure(competitor.label, str(fault.detail.get("stderr") or ""))
+            print_failure(competitor.label, str(result.detail.get("stderr") or ""))
     if skips:
         return why
     raise BotFailedError(

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from arena.executor.channel import Channel
 from arena.executor.parcel import pack, unpack
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from arena.executor.parcel import Parcel
     from arena_db.records import LiveEvent, MatchRecord
 
+
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 _PATIENCE_S = 10.0
 """Seconds the workers have to end with their bots."""
@@ -193,6 +196,10 @@ class LocalPool:
         future: Future[list[MatchRecord]] = Future()
         self._executor.submit(_play_batch, list(jobs)).add_done_callback(functools.partial(_arrive, future))
         return future
+
+    def call(self, function: Callable[[_Given], _Result], given: _Given) -> Future[_Result]:
+        """Call a function of a module in a worker; its argument and its result are pickled."""
+        return self._executor.submit(function, given)
 
     def news(self) -> list[Began]:
         """Take what the workers wrote."""

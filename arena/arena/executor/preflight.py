@@ -1,10 +1,10 @@
-"""Before anything is planned: does every bot start, and answer one position?"""
+"""Before anything is played: does every bot start, and answer one position?"""
 
 from __future__ import annotations
 
 import re
 from contextlib import closing
-from functools import partial
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,14 +17,17 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.output import BotOutput
 from arena.referee.seats import Fault, SeatSetup
-from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, PluginError, Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from arena.entrants import Competitor
+    from arena.referee.seats import Seat
+    from arena.referee.timecontrol import TimeControl
     from arena.sandbox.trace import Tracer
-    from arena_plugins import Game
+    from arena_plugins import Game, State
 
 _LATE = {
     Termination.INIT_TIMEOUT: "--init-time",
@@ -51,12 +54,10 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
     *,
     tier: str,
     init_s: float,
+    opening: Sequence[int] = (),
     tracer: Tracer | None = None,
 ) -> Fault | None:
-    """Start a bot, ask it for its first move, and end it; None is a pass.
-
-    Compiling is no part of what a bot has to do in time. A bot that is late while it computes is tried with
-    two minutes, what it compiles is kept, and then it must be in time.
+    """Start a bot, ask it for one move, and end it; None is a pass.
 
     Args:
         competitor: the bot.
@@ -64,22 +65,87 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
         limit: its time, unless it has a limit of its own.
         tier: how it is kept apart.
         init_s: seconds it has to start.
+        opening: actions from the initial state to the position it is asked about: an engine that cannot be
+            given a position can only begin from the empty board.
         tracer: counts the system calls that are refused to it.
 
     Raises:
         OptionError: an option is refused before the bot is started.
+        IllegalMoveError: the opening is none of this game.
     """
-    attempt = partial(_attempt, competitor, game, tier=tier, tracer=tracer)
-    control = competitor.limit or limit
+    state = position(game, opening)
+
+    def attempt(control: TimeControl, init_s: float) -> Fault | None:
+        try:
+            made = make_seat(competitor, game.name, Tier(tier), keeps_compiled=True)
+        except OptionError:
+            raise
+        except PluginError as error:
+            return Fault(Termination.INIT_CRASH, {"cause": str(error)})
+        if isinstance(made, HostedSeat):
+            made.tracer = tracer
+        elif isinstance(made, InProcessSeat):
+            made.output = BotOutput()  # what it prints now is no part of the arena's report
+        with workspace(), closing(made) as seat:
+            fault = ask_once(seat, game, state, control, init_s)
+            return None if fault is None else with_advice(fault, competitor, Tier(tier))
+
+    return _with_option(try_patiently(attempt, competitor.limit or limit, init_s))
+
+
+def position(game: Game, actions: Sequence[int]) -> State:
+    """Return the state after these actions.
+
+    Raises:
+        IllegalMoveError: they cannot be played.
+    """
+    return reduce(lambda state, action: state.child(action), actions, game.initial_state())
+
+
+def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s: float) -> Fault | None:
+    """Start the bot of a seat and ask it for a move; None is a pass.
+
+    Args:
+        seat: the bot; it is left as it is, started or failed.
+        game: what it plays.
+        state: the position, the end of an opening.
+        control: its time for the answer.
+        init_s: seconds it has to start.
+    """
+    setup = SeatSetup(
+        match="preflight", game=game, player=state.current_player, seed=0, control=control, init_s=init_s
+    )
+    fault = seat.start(setup)
+    if fault is not None:
+        return fault
+    answer = seat.ask(state, len(state.history), GameClock((control, control)))
+    return answer if isinstance(answer, Fault) else None
+
+
+def try_patiently(
+    attempt: Callable[[TimeControl, float], Fault | None], control: TimeControl, init_s: float
+) -> Fault | None:
+    """Let a bot that is late try again when it may have been compiling, or the machine was too busy.
+
+    Compiling is no part of what a bot has to do in time. A bot that is late while it computes is tried with
+    two minutes, what it compiles is kept, and then it must be in time.
+
+    Args:
+        attempt: starts the bot and asks it for a move, with a time for the answer and seconds for the start.
+        control: its time for the answer.
+        init_s: seconds it has to start.
+    """
     fault = attempt(control, init_s)
     if fault is None or fault.termination not in _LATE or not (fault.is_stall or _has_computed(fault)):
-        return _with_option(fault)
-    attempt(TimeControl.parse(None, _PATIENCE_S, None), max(init_s, _PATIENCE_S))
+        return fault
+    # The bot is told its usual time, or a search would use the two minutes; the margin is the referee's.
+    margin_ms = max(control.margin_ms, round(1000 * _PATIENCE_S))
+    attempt(msgspec.structs.replace(control, margin_ms=margin_ms), max(init_s, _PATIENCE_S))
     for _ in range(_TRIES):
         fault = attempt(control, init_s)
         if fault is None or not fault.is_stall:
             break
-    return _with_option(fault)
+    return fault
 
 
 def _has_computed(fault: Fault) -> bool:
@@ -97,41 +163,8 @@ def _with_option(fault: Fault | None) -> Fault | None:
     return msgspec.structs.replace(fault, detail={**fault.detail, "cause": cause})
 
 
-def _attempt(  # noqa: PLR0913 - all that an attempt is made of
-    competitor: Competitor,
-    game: Game,
-    control: TimeControl,
-    init_s: float,
-    *,
-    tier: str,
-    tracer: Tracer | None,
-) -> Fault | None:
-    """Start a bot, ask it for its first move, and end it; None is a pass.
-
-    Raises:
-        OptionError: an option is refused before the bot is started.
-    """
-    setup = SeatSetup(match="preflight", game=game, player=0, seed=0, control=control, init_s=init_s)
-    try:
-        made = make_seat(competitor, game.name, Tier(tier), keeps_compiled=True)
-    except OptionError:
-        raise
-    except PluginError as error:
-        return Fault(Termination.INIT_CRASH, {"cause": str(error)})
-    if isinstance(made, HostedSeat):
-        made.tracer = tracer
-    elif isinstance(made, InProcessSeat):
-        made.output = BotOutput()  # what it prints now is no part of the arena's report
-    with workspace(), closing(made) as seat:
-        fault = seat.start(setup)
-        if fault is not None:
-            return _advised(fault, competitor, Tier(tier))
-        answer = seat.ask(game.initial_state(), 0, GameClock((control, control)))
-        return _advised(answer, competitor, Tier(tier)) if isinstance(answer, Fault) else None
-
-
-def _advised(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
-    """Add what to do about a fault of a program, if that is known."""
+def with_advice(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
+    """Return a fault with what to do about it, if it is that of a program and that is known."""
     known = advice(fault, competitor, tier)
     return msgspec.structs.replace(fault, detail={**fault.detail, "advice": known}) if known else fault
 

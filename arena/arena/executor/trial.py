@@ -17,6 +17,7 @@ from arena.executor.program_trial import check_program
 from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
 from arena.own import own_python
+from arena.pairing.openings import OpeningPlan, make_openings
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.launch.places import CONTENT
 from arena.sandbox.readable import python_readable
@@ -75,6 +76,8 @@ def run_kit(
 ) -> list[Check]:
     """Start a bot as the preflight of a match does, then run the conformance kit on it, in the same sandbox.
 
+    It is asked about an opening of the game first, as matches usually begin with one.
+
     What a match would refuse is the failed first check, in the words of the match. A process that dies is a
     failed check too.
 
@@ -92,13 +95,15 @@ def run_kit(
     competitor = resolve([bot], margin_ms=0)[0]
     tier = strongest_usual_tier()
     limit = TimeControl.parse(None, None, None)
-    fault = preflight(competitor, load_game(game), limit, tier=tier, init_s=_INIT_S)
+    rules = load_game(game)
+    opening = make_openings(rules, OpeningPlan(), seed=0, wanted=1).openings[0]
+    fault = preflight(competitor, rules, limit, tier=tier, init_s=_INIT_S, opening=opening)
     if fault is not None and on_failure is not None and not is_refused_option(fault):
         on_failure(str(fault.detail.get("stderr") or ""))
     if fault is not None and fault.termination in _NOT_STARTED:
         return [_refused(fault)]
     if CMD in competitor.options:
-        checks = check_program(competitor, load_game(game), tier, seconds=seconds, init_s=_INIT_S)
+        checks = check_program(competitor, rules, tier, seconds=seconds, init_s=_INIT_S)
     else:
         done = _run_kit(competitor, game, seconds)
         checks = [_broken(0, f"no end within {_KIT_S:g} s")] if done.code is None else _checks(done)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError, ConfigError, OptionError
-from arena.executor.preflight import describe_fault, is_refused_option
+from arena.executor.preflight import (
+    ask_once,
+    describe_fault,
+    is_refused_option,
+    position,
+    try_patiently,
+    with_advice,
+)
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.play.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
 from arena.play.sitting import Sitting, Table, close_quietly, planned_match
-from arena.referee.clock import GameClock
-from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -152,25 +158,18 @@ def _ready(plan: PlayPlan) -> Generator[tuple[Tier, Seat]]:
     required = config.require_tier or (None if config.rated else "T0")
     tier = choose_tier(config.isolation, required, bots)
     check_limits(config.require_limits, tier)
-    setup = SeatSetup(
-        match="preflight",
-        game=plan.game,
-        player=0,
-        seed=0,
-        control=_trial(plan.bot_control),
-        init_s=config.init_time,
-    )
+    control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
         seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
         stack.callback(close_quietly, seat)
-        fault = seat.start(setup)
-        if fault is None:
-            clock = GameClock((setup.control, setup.control))
-            fault = seat.ask(plan.game.initial_state(), 0, clock)
-        if isinstance(fault, Fault):
+        # A bot that failed is started anew by the next attempt, in the same seat.
+        attempt = partial(ask_once, seat, plan.game, position(plan.game, config.opening))
+        fault = try_patiently(attempt, control, config.init_time)
+        if fault is not None:
             if is_refused_option(fault):
                 raise OptionError(str(fault.detail["cause"]).partition(": ")[2])
-            raise BotNotReadyError(f"{plan.bot.label} does not start: {describe_fault(fault)}")
+            why = describe_fault(with_advice(fault, plan.bot, tier))
+            raise BotNotReadyError(f"{plan.bot.label} does not start: {why}")
         yield tier, seat
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import sys
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from arena.referee.lines import CHUNK, LineReader
 from arena.referee.stall import delays_itself
+from arena.referee.starvation import Starvation
 from arena.referee.verdict import FaultError
 from arena.referee.wirelog import WireLog
-from arena.sandbox.resources import num_cores
+from arena.sandbox.resources import own_cores
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError
 from arena_plugins.wire import BotMessage, Go, Limits, Message, decode_bot, encode
@@ -65,7 +67,9 @@ class Connection:
         """The other end."""
         self.cpu_s: Callable[[], float] = float
         """Returns the seconds of CPU the process has used; 0.0, as at first, means that nobody knows."""
-        self._num_cores = num_cores() if cores is None else len(cores)
+        cores = own_cores() if cores is None else cores
+        self._num_cores = len(cores)
+        self._starvation = Starvation(process.pid, cores)
         self._used_s = self._used_at = 0.0
         self._wire = wire or WireLog()
         self.lag_s = 0.0
@@ -117,9 +121,21 @@ class Connection:
         self.lag_s = 0.0
         return now
 
-    def starts_to_use(self, used_s: float) -> None:
-        """Note the seconds of CPU that the process has used before it is resumed, which is now."""
+    def starts_to_use(self, used_s: float, deadline: float = math.inf, margin_s: float = 0.0) -> None:
+        """Note that the process is resumed now, to answer.
+
+        Args:
+            used_s: seconds of CPU that it has used before.
+            deadline: when its answer, with the margin, is too late, by `time.monotonic`; shortly before it
+                begins to count how long the process waits for a processor.
+            margin_s: the margin.
+        """
         self._used_s, self._used_at = used_s, time.monotonic()
+        self._starvation.begin(deadline, margin_s)
+
+    def waited_s(self) -> float:
+        """Return for how many seconds, near the deadline, others kept the process from its cores."""
+        return self._starvation.waited_s(self.cpu_s())
 
     def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:
         """Give the next message, or None if there is none by `deadline` (`time.monotonic`).
@@ -211,6 +227,7 @@ class Connection:
             used_s=spent_s, wall_s=wall_s, num_cores=self._num_cores
         ):
             self.lag_s = late_s
+        self._starvation.look(now, used_s)
 
     def _check_usage(self) -> None:
         used = self.process.usage()

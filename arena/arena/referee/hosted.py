@@ -6,13 +6,13 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from arena.referee.connection import Connection
 from arena.referee.dialogue import Question, await_reply, check_time, get_ready, greet, is_awake
 from arena.referee.pause import Pause
 from arena.referee.seats import Answer, Fault, Resignation
-from arena.referee.stall import is_stall, suspended_s
+from arena.referee.stall import Window, is_stall, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.referee.wirelog import WireLog
@@ -49,19 +49,6 @@ _MUCH = 0.5
 """A process that used this part of its scratch folder is not kept for another match."""
 _NUM_IDS = 64
 """Ids of questions that are drawn at once."""
-
-
-class _Window(NamedTuple):
-    """A time in which a bot was to answer."""
-
-    began: float
-    """By `time.monotonic`."""
-    limit_ms: float
-    margin_s: float
-    cpu_s: float
-    """What the bot had used of the CPU when it began."""
-    asleep_s: float
-    """How long the machine had been suspended when it began."""
 
 
 class HostedSeat:
@@ -148,7 +135,7 @@ class HostedSeat:
         self._is_busy = True
         self.wire.begin()
         warm = self._warm()
-        window = _Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
+        window = Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
         self._pause.begin()
         try:
@@ -195,13 +182,14 @@ class HostedSeat:
             # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
             began = connection.send(go)
             used_s = self._pause.resume()
-            connection.starts_to_use(used_s)
-            message, info = await_reply(connection, question, began + allowance_s)
+            deadline = began + allowance_s
+            connection.starts_to_use(used_s, deadline, setup.control.margin_ms / 1000)
+            message, info = await_reply(connection, question, deadline)
             elapsed_s = connection.received_at - began
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
             margin_s = setup.control.margin_ms / 1000
-            return self._end(connection, error, _Window(began, limit_ms, margin_s, used_s, asleep_s))
+            return self._end(connection, error, Window(began, limit_ms, margin_s, used_s, asleep_s))
         self._rest()
         if isinstance(message, Resign):
             return Resignation(elapsed_s)
@@ -215,7 +203,7 @@ class HostedSeat:
         try:
             connection.refuse_leftovers()
         except FaultError as error:
-            return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+            return self._end(connection, error, Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
     def check_idle(self, opponent_s: float) -> Fault | None:
@@ -226,7 +214,7 @@ class HostedSeat:
         try:
             self._refuse_pondering(opponent_s)
         except FaultError as error:
-            return self._end(connection, error, _Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+            return self._end(connection, error, Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
@@ -336,13 +324,15 @@ class HostedSeat:
         self._is_busy = False
         self._idle_from = time.monotonic()
 
-    def _end(self, connection: Connection, error: FaultError, window: _Window) -> Fault:
+    def _end(self, connection: Connection, error: FaultError, window: Window) -> Fault:
         elapsed_s = time.monotonic() - window.began
         self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
-        stalled = self._is_stall(connection, error, window, elapsed_s)
+        waited_s = connection.waited_s() if error.termination in _TOO_LATE else 0.0
+        stalled = self._is_stall(connection, error, window, elapsed_s, waited_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
+        detail["queued_ms"] = round(waited_s * 1000, 3)
         detail["cpu_ms"] = round(1000 * (self._pause.cpu_s() - window.cpu_s), 3)
         detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
@@ -356,7 +346,9 @@ class HostedSeat:
         starved = died and (end.out_of_memory or near_limit)
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
 
-    def _is_stall(self, connection: Connection, error: FaultError, window: _Window, elapsed_s: float) -> bool:
+    def _is_stall(
+        self, connection: Connection, error: FaultError, window: Window, elapsed_s: float, waited_s: float
+    ) -> bool:
         at_move = error.termination in _TOO_LATE
         if not at_move and error.termination is not Termination.INIT_TIMEOUT:
             return False
@@ -365,6 +357,7 @@ class HostedSeat:
             margin_s=window.margin_s,
             # Those that start compete for the processor: of a start, only a suspend excuses the length.
             lag_s=connection.lag_s if at_move else 0.0,
+            waited_s=waited_s,
             asleep_s=suspended_s() - window.asleep_s,
             computed_s=self._pause.cpu_s() - window.cpu_s,
         )

@@ -22,11 +22,16 @@ Withheld = Literal["attributes", "inodes", "procfs", "space"]
 """Something a container usually has; see `Resources.withheld`."""
 
 
+def own_cores() -> frozenset[int]:
+    """Return the numbers of the cores this process may use, and so the processes it starts."""
+    if sys.platform == "linux":
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
 def num_cores() -> int:
     """Count the cores this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(own_cores())
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import signal
 import struct
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from arena_plugins.hostile.talk import (
@@ -35,6 +36,9 @@ _EARLY_S = 0.06
 """So long before its deadline they start."""
 _ROUNDS = 100_000
 """About 50 ms of CPU."""
+_BURSTERS, _PERIOD_S, _BURST_ROUNDS = 60, 0.01, 80
+"""Threads that all compute for a moment at the same time, how often, and how long: half of a core."""
+_MEEKEST = 19
 
 
 def _answer_at(offset_ms: float) -> Callable[[Message], None]:
@@ -84,6 +88,27 @@ def _crowd(go: Message) -> None:
     for _ in range(_CROWD):
         threading.Thread(target=compute, daemon=True).start()
     time.sleep(FOREVER_S)
+
+
+def _crowd_in_bursts(_go: Message) -> None:
+    """Never answer, and look starved: many threads wait for each other while half of a core is idle."""
+
+    def compute() -> None:
+        while True:
+            time.sleep(_PERIOD_S - time.monotonic() % _PERIOD_S)
+            hashlib.pbkdf2_hmac("sha256", b"", b"", _BURST_ROUNDS)
+
+    for _ in range(_BURSTERS):
+        threading.Thread(target=compute, daemon=True).start()
+    time.sleep(FOREVER_S)
+
+
+def _meek(go: Message) -> None:
+    """Never answer, and look starved: whatever else there is to do on the machine goes first."""
+    os.nice(_MEEKEST)
+    with suppress(AttributeError, OSError):  # other systems have no such policy, and the sandbox refuses it
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    _busy(go)
 
 
 def _stop_itself(_: Message) -> None:
@@ -137,6 +162,8 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     "drip": _drip,
     "drip-lines": _drip_lines,
     "crowd": _crowd,
+    "crowd-in-bursts": _crowd_in_bursts,
+    "meek": _meek,
     "stop-itself": _stop_itself,
     "ignore-sigterm": _ignore_sigterm,
     "ponder": _ponder,

@@ -76,7 +76,7 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("protocol_order", (0, "ready-start"), (0, "wrong-ready"), (0, "pong-ready")),
     *(_late(*bot) for bot in ((5, "late"), (7, "sleep"), (8, "busy"), (9, "regex"), (10, "big-power"))),
     *(_late(*bot) for bot in ((11, "drip"), (11, "drip-lines"), (15, "never-reads"), (25, "stop-itself"))),
-    *(_late(0, name) for name in ("info-then-sleep", "crowd")),
+    *(_late(0, name) for name in ("info-then-sleep", "crowd", "crowd-in-bursts", "meek")),
     Misbehaviour(6, "just-in-time", ("rules",), limit_ms=_SHORT_MS),
     Misbehaviour(6, "within-margin", ("rules",), limit_ms=_SHORT_MS),
     *_all("output_flood", (12, "info-flood"), (12, "empty-flood")),

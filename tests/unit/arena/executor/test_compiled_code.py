@@ -13,6 +13,8 @@ import pytest
 from arena.entrants import Competitor, resolve
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.seats import compiled_folder, content_root, make_seat
+from arena.play import hold
+from arena.play.config import PlayConfig, make_play
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, SeatSetup
 from arena.referee.timecontrol import TimeControl
@@ -129,3 +131,17 @@ def test_a_bot_that_waits_or_computes_on_is_refused_with_the_option_that_helps(
     fault = preflight(late, GAME, TimeControl.parse(None, 0.5, None), tier=Tier.T1, init_s=60.0)
     assert fault is not None
     assert describe_fault(fault).endswith("; it had 0.5 s, --st or --tc gives longer")
+
+
+@pytest.mark.usefixtures("competitor")
+def test_a_person_waits_for_a_bot_that_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
+    monkeypatch.setattr(hold, "_TRIAL_MARGIN_MS", 1000)
+    plan = make_play(PlayConfig(bot="doubler", game="tic-tac-toe", isolation="T1", require_tier="T0"))
+    with hold._ready(plan) as (_, seat):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        setup = SeatSetup(match="m", game=GAME, player=0, seed=0, control=CONTROL, init_s=60.0)
+        assert seat.start(setup) is None
+        answer = seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))
+    assert isinstance(answer, Answer)
+    # The process that compiled is the one that plays.
+    assert answer.thoughts.text == "0 hits, 1 misses"

@@ -5,21 +5,27 @@ import platform
 import shlex
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
 from arena.entrants import resolve
 from arena.executor.fenced import strongest_usual_tier
-from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.executor.preflight import describe_fault, is_refused_option, preflight, try_patiently
+from arena.referee.hosted import HostedSeat
+from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
-from arena_plugins import Spec, Termination, load_game
+from arena_plugins import IllegalMoveError, Spec, Termination, load_game
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from arena.referee.clock import GameClock
+    from arena.referee.seats import SeatSetup
+    from arena_plugins import State
 
 GAME = load_game("tic-tac-toe")
 LIMIT = TimeControl.parse(None, 30, None)
@@ -110,3 +116,69 @@ def test_a_bot_that_cannot_be_imported(tier: str) -> None:
     fault = run("random", tier, entry="nowhere")
     assert fault is not None
     assert "nowhere" in describe_fault(fault)
+
+
+def test_a_bot_is_asked_about_the_opening_and_told_whose_move_it_is(
+    tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, tuple[int, ...], int]] = []
+    (bot,) = resolve(["random"], margin_ms=50)
+    kind = InProcessSeat if tier == "T0" else HostedSeat
+    ask, start = kind.ask, kind.start
+
+    def note_start(seat: Any, setup: SeatSetup) -> Fault | None:  # noqa: ANN401 - of either kind
+        asked.append((setup.player, (), 0))
+        return start(seat, setup)
+
+    def note(seat: Any, state: State, num_opening: int, clock: GameClock) -> object:  # noqa: ANN401
+        asked.append((state.current_player, state.history, num_opening))
+        return ask(seat, state, num_opening, clock)
+
+    monkeypatch.setattr(kind, "start", note_start)
+    monkeypatch.setattr(kind, "ask", note)
+    assert preflight(bot, GAME, LIMIT, tier=tier, init_s=30, opening=(4, 0, 8)) is None
+    assert asked == [(1, (), 0), (1, (4, 0, 8), 3)]
+    with pytest.raises(IllegalMoveError):
+        preflight(bot, GAME, LIMIT, tier=tier, init_s=30, opening=(4, 4))
+
+
+LATE = Fault(Termination.TIME_MOVE, {"cause": "late", "limit_ms": 1.0, "elapsed_ms": 100.0, "cpu_ms": 50.0})
+IDLE = msgspec.structs.replace(LATE, detail={**LATE.detail, "cpu_ms": 1.0})
+STALLED = msgspec.structs.replace(IDLE, is_stall=True)
+CRASHED = Fault(Termination.CRASH, {"cause": "dead", "cpu_ms": 50.0, "elapsed_ms": 50.0})
+
+
+@pytest.mark.parametrize(
+    ("faults", "patient", "expected"),
+    [
+        ([None], [], None),
+        # Who waited, or died, does no better with more time.
+        ([IDLE], [], IDLE),
+        ([CRASHED], [], CRASHED),
+        # Who computed may have compiled; what came of the patient attempt does not matter.
+        ([LATE, None, None], [1], None),
+        ([LATE, CRASHED, None], [1], None),
+        ([LATE, None, LATE], [1], LATE),
+        # A busy machine is tried again, and not for ever.
+        ([STALLED, None, STALLED, None], [1], None),
+        ([STALLED, None, STALLED, STALLED, STALLED], [1], STALLED),
+        ([STALLED, None, LATE], [1], LATE),
+    ],
+)
+def test_who_is_late_is_tried_again(
+    faults: list[Fault | None], patient: list[int], expected: Fault | None
+) -> None:
+    given: list[tuple[TimeControl, float]] = []
+    coming = iter(faults)
+
+    def attempt(control: TimeControl, init_s: float) -> Fault | None:
+        given.append((control, init_s))
+        return next(coming)
+
+    control = TimeControl.parse(None, 0.5, 7)
+    assert try_patiently(attempt, control, 3.0) == expected
+    assert list(coming) == []
+    usual = (control, 3.0)
+    # The bot hears of its usual time, or a search would use all of two minutes.
+    longer = (msgspec.structs.replace(control, margin_ms=120_000), 120.0)
+    assert given == [longer if number in patient else usual for number in range(len(faults))]

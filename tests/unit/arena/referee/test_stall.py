@@ -4,28 +4,67 @@ import sys
 
 import pytest
 
-from arena.referee.stall import delays_itself, is_stall, suspended_s
+from arena.referee.stall import delays_itself, is_stall, kept_by_others_s, suspended_s
 
 
 @pytest.mark.parametrize(
-    ("margin_s", "lag_s", "asleep_s", "computed_s", "expected"),
+    ("margin_s", "lag_s", "waited_s", "asleep_s", "computed_s", "expected"),
     [
-        (0.05, 0.0, 0.0, 0.0, False),
-        (0.05, 0.025, 0.0, 0.0, False),
-        (0.05, 0.026, 0.0, 0.0, True),
-        (0.05, 0.026, 0.0, 0.89, True),
-        (0.05, 0.026, 0.0, 0.9, False),
-        (0.0, 0.004, 0.0, 0.0, False),
-        (0.0, 0.006, 0.0, 0.0, True),
-        (0.05, 0.0, 0.02, 0.0, True),
-        (0.05, 0.0, 0.02, 1.0, False),
+        (0.05, 0.0, 0.0, 0.0, 0.0, False),
+        (0.05, 0.025, 0.0, 0.0, 0.0, False),
+        (0.05, 0.026, 0.0, 0.0, 0.0, True),
+        (0.05, 0.026, 0.0, 0.0, 0.89, True),
+        (0.05, 0.026, 0.0, 0.0, 0.9, False),
+        (0.0, 0.004, 0.0, 0.0, 0.0, False),
+        (0.0, 0.006, 0.0, 0.0, 0.0, True),
+        (0.05, 0.0, 0.0, 0.02, 0.0, True),
+        (0.05, 0.0, 0.0, 0.02, 1.0, False),
+        (0.05, 0.0, 0.025, 0.0, 0.0, False),
+        (0.05, 0.0, 0.026, 0.0, 0.0, True),
+        (0.05, 0.0, 0.026, 0.0, 0.9, False),
+        (0.0, 0.0, 0.004, 0.0, 0.0, False),
+        (0.0, 0.0, 0.006, 0.0, 0.0, True),
+        # Two kinds of evidence are not added up: both may come of one delay.
+        (0.05, 0.02, 0.02, 0.0, 0.0, False),
     ],
 )
-def test_who_is_at_fault(
-    margin_s: float, lag_s: float, asleep_s: float, computed_s: float, *, expected: bool
+def test_who_is_at_fault(  # noqa: PLR0913 - one for each kind of evidence
+    margin_s: float, lag_s: float, waited_s: float, asleep_s: float, computed_s: float, *, expected: bool
 ) -> None:
-    found = is_stall(window_s=1.0, margin_s=margin_s, lag_s=lag_s, asleep_s=asleep_s, computed_s=computed_s)
+    found = is_stall(
+        window_s=1.0,
+        margin_s=margin_s,
+        lag_s=lag_s,
+        waited_s=waited_s,
+        asleep_s=asleep_s,
+        computed_s=computed_s,
+    )
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "idle_s", "used_s", "expected"),
+    [
+        # One core, 100 ms. Others had it for 80 of them.
+        (0.08, [0.0], 0.02, 0.08),
+        # What a bot waited is the most there can be.
+        (0.03, [0.0], 0.02, 0.03),
+        # Many threads of it waited for each other; the core was theirs, or idle.
+        (0.09, [0.5], 0.05, 0.0),
+        (0.05, [0.05], 0.05, 0.0),
+        (0.05, [0.04], 0.05, 0.01),
+        # Two cores: as long as one is idle, nobody waits.
+        (0.08, [0.1, 0.0], 0.02, 0.0),
+        (0.08, [0.07, 0.0], 0.02, 0.03),
+        (0.08, [0.0, 0.0], 0.15, 0.05),
+        (0.08, [0.0, 0.0], 0.25, 0.0),
+    ],
+)
+def test_how_long_others_kept_a_bot_from_its_cores(
+    waited_s: float, idle_s: list[float], used_s: float, expected: float
+) -> None:
+    found = kept_by_others_s(waited_s=waited_s, wall_s=0.1, idle_s=idle_s, used_s=used_s)
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""The preflights of many bots, several at once: one that hangs would cost all others its time to start."""
+
+from __future__ import annotations
+
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.entrants import Competitor
+from arena.executor.job import cached_game
+from arena.executor.pools import LocalPool
+from arena.executor.preflight import preflight
+from arena.executor.workspace import workspace
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.resources import num_cores
+from arena.sandbox.tier import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from arena.referee.seats import Fault
+
+_WORTH_IT = 3
+"""From so many bots on workers are started: that takes as long as the preflights of two quick ones."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """One bot to be tried; the fields are the arguments of `preflight`."""
+
+    competitor: Competitor
+    game: str
+    """Spec of the game."""
+    limit: TimeControl
+    tier: str
+    init_s: float
+    opening: tuple[int, ...]
+
+
+def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Fault | Exception | None]:
+    """Try all bots; yield what came of each, in their order: a fault, what was raised, or None for a pass.
+
+    Bots that would run in this process are tried one after the other. If no further result is asked for, the
+    preflights that still run are ended.
+
+    Args:
+        entries: the bots.
+        num_workers: how many may be tried at once; never more than there are cores, or they would be late
+            because of each other.
+    """
+    at_once = min(num_workers, num_cores(), len(entries))
+    if at_once == 1 or len(entries) < _WORTH_IT or any(each.tier == Tier.T0 for each in entries):
+        yield from map(_try, entries)
+        return
+    with workspace() as folder, closing(LocalPool(at_once, folder)) as pool:
+        futures = [pool.call(_try, each) for each in entries]
+        num_done = 0
+        try:
+            for future in futures:
+                yield future.result()
+                num_done += 1
+        except BrokenExecutor:
+            # A worker was killed: what it and the others tried is tried here.
+            yield from map(_try, entries[num_done:])
+        finally:
+            if num_done < len(futures):
+                pool.abort()
+
+
+def _try(entry: Candidate) -> Fault | Exception | None:
+    try:
+        return preflight(
+            entry.competitor,
+            cached_game(entry.game),
+            entry.limit,
+            tier=entry.tier,
+            init_s=entry.init_s,
+            opening=entry.opening,
+        )
+    except Exception as error:  # noqa: BLE001 - raised where it can be told whose it is
+        return error
