@@ -17,6 +17,7 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.output import BotOutput
 from arena.referee.seats import Fault, SeatSetup
+from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, PluginError, Termination
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from arena.entrants import Competitor
     from arena.referee.seats import Seat
-    from arena.referee.timecontrol import TimeControl
     from arena.sandbox.trace import Tracer
     from arena_plugins import Game, State
 
