@@ -118,7 +118,8 @@ def evil_store(arena: CommandLine) -> None:
     """Put the text into every column of text that has no closed list of values."""
     free = {
         "bots": ("spec", "distribution", "version"),
-        "tournaments": ("event", "site", "pool", "name"),
+        "pools": ("label", "name"),
+        "tournaments": ("event", "site", "name"),
         "entrants": ("label", "time_limit"),
         "matches": ("reason",),
     }
