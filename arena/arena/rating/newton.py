@@ -124,7 +124,9 @@ def sigmoid(logits: FloatArray) -> FloatArray:
     return np.exp(-np.logaddexp(0.0, -logits))
 
 
-def design(rows: FieldRows, mean: FloatArray, leverage: FloatArray, size: tuple[int, int]) -> FloatArray:
+def design(
+    rows: FieldRows, mean: FloatArray, unpulled: FloatArray, leverage: FloatArray, size: tuple[int, int]
+) -> FloatArray:
     """Return the design effect of each encounter at these expected scores, `[encounters]`.
 
     That of the clusters of an encounter is shrunk to that of the field, this to that of the field's
@@ -133,6 +135,9 @@ def design(rows: FieldRows, mean: FloatArray, leverage: FloatArray, size: tuple[
     Args:
         rows: the results.
         mean: expected scores, `[rows]`.
+        unpulled: the same without the pull of the prior, from which results are seen to vary, `[rows]`. With
+            the pull, encounters that fit exactly (a chain) would seem to vary by as much as the prior moves
+            them, which makes phi larger, which makes the prior stronger.
         leverage: `[rows]`.
         size: number of encounters, and of fields.
     """
@@ -144,7 +149,7 @@ def design(rows: FieldRows, mean: FloatArray, leverage: FloatArray, size: tuple[
     group[rows.encounter] = rows.group
     found: list[tuple[FloatArray, FloatArray]] = []
     for sums in (rows.pairs, rows.clusters):
-        squares = sum_by(rows.encounter, sums.squares(mean), num)
+        squares = sum_by(rows.encounter, sums.squares(unpulled), num)
         clusters = sum_by(rows.encounter, sums.num, num)
         informative = sum_by(rows.encounter, 4 * spread * sums.num, num)
         # Times clusters / (clusters - leverage), which enters as less weight: some leave nothing over.
@@ -208,10 +213,10 @@ class _Solver:
         rows = self._rows
         self._look()
         leverage = self._leverage()
-        phi = design(rows, self._mean, leverage, (self._num, self._num_groups))
+        phi = design(rows, self._mean, self._unpulled(leverage), leverage, (self._num, self._num_groups))
         virtual = phi[rows.encounter] * leverage
         score = rows.points - rows.matches * self._mean + virtual * (0.5 - self._mean)
-        step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score))
+        step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score, self._first_score()))
         longest = np.abs(step).max(axis=1, initial=0.0)
         step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
         self._share[np.einsum("gi,gi->g", step, self._last) < 0] = _DAMPED
@@ -276,7 +281,8 @@ class _Solver:
         self._mean = sigmoid(self._slope * gap + rows.side * advantage)
         self._information = rows.matches * self._mean * (1 - self._mean)
         # An advantage at its bound that would go beyond is no longer free.
-        pull = self._advantage_score(rows.points - rows.matches * self._mean)
+        singles = sum_by(rows.group, rows.side * (rows.points - rows.matches * self._mean), self._num_groups)
+        pull = self._first_score() + singles
         is_stuck = (np.abs(self._advantage) >= _MOST) & (pull * self._advantage > 0)
         self._is_free = self._is_fitted & ~is_stuck
         matrix: FloatArray = self._matrix(self._information)
@@ -289,17 +295,18 @@ class _Solver:
         share = sigmoid(self._advantage)
         return self._first_matches * share * (1 - share)
 
-    def _advantage_score(self, score: FloatArray) -> FloatArray:
-        own = self._first_points - self._first_matches * sigmoid(self._advantage)
-        return own + sum_by(self._rows.group, self._rows.side * score, self._num_groups)
+    def _first_score(self) -> FloatArray:
+        """What the pairs say of the advantage: its gradient without singles, `[groups]`."""
+        return self._first_points - self._first_matches * sigmoid(self._advantage)
 
-    def _gradient(self, score: FloatArray) -> FloatArray:
-        """Of ratings and advantage, `[groups, bots + 1]`."""
+    def _gradient(self, score: FloatArray, first: FloatArray | float) -> FloatArray:
+        """Of ratings and advantage, from the scores of rows and `first`, of pairs; `[groups, bots + 1]`."""
         rows, bots = self._rows, self._num_bots
         gradient = np.zeros((self._num_groups, bots + 1))
         np.add.at(gradient, (rows.group, rows.low), self._slope * score)
         np.subtract.at(gradient, (rows.group, rows.high), self._slope * score)
-        gradient[:, bots] = np.where(self._is_free, self._advantage_score(score), 0.0)
+        singles = sum_by(rows.group, rows.side * score, self._num_groups)
+        gradient[:, bots] = np.where(self._is_free, first + singles, 0.0)
         return gradient
 
     def _matrix(self, weight: FloatArray) -> FloatArray:
@@ -317,6 +324,15 @@ class _Solver:
                 place = (rows.group * size + row) * size + column
                 flat += sum_by(place, weight * one * other, len(flat))
         return flat.reshape(self._num_groups, size, size)
+
+    def _unpulled(self, leverage: FloatArray) -> FloatArray:
+        """Expected scores of a fit without prior, to first order, `[rows]`."""
+        rows, last = self._rows, self._num_bots
+        pull = self._phi[rows.encounter] * leverage * (0.5 - self._mean)
+        moved = np.einsum("gij,gj->gi", self._inverse, self._gradient(pull, 0.0))
+        logits = self._slope * (moved[rows.group, rows.low] - moved[rows.group, rows.high])
+        logits += rows.side * moved[rows.group, last]
+        return np.clip(self._mean - self._mean * (1 - self._mean) * logits, 0.0, 1.0)
 
     def _leverage(self) -> FloatArray:
         """Share of each row in the fitted parameters, `[rows]`; they sum to the number of parameters."""

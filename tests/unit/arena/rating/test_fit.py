@@ -99,14 +99,50 @@ def test_a_field_maximises_the_likelihood_with_phi_times_leverage_virtual_matche
     assert solution.covariance[0] == pytest.approx(inverse @ meat @ inverse, abs=1e-9)
 
 
+def _without_prior(ratings: Ratings) -> FloatArray:
+    """Expected scores after the step of least squares that takes the virtual matches back, `[encounters]`."""
+    solution = ratings.solution
+    contrast = (
+        np.eye(len(ratings.names))[ratings.encounters.low]
+        - np.eye(len(ratings.names))[ratings.encounters.high]
+    )
+    mean = 1 / (1 + np.exp(-(contrast @ solution.strength[0])))
+    information = ratings.encounters.cluster_sums().m * mean * (1 - mean)
+    root = np.sqrt(information)
+    lstsq: Any = np.linalg.lstsq
+    step = lstsq(root[:, None] * contrast, -solution.virtual * (0.5 - mean) / root, rcond=None)[0]
+    return np.clip(mean + mean * (1 - mean) * (contrast @ step), 0, 1)
+
+
+@pytest.mark.parametrize(("points", "gap"), [((1.0, 1.0), 280), ((1.0, 0.5), 120)])
+@pytest.mark.parametrize("num", [3, 10, 40])
+def test_a_chain_as_long_as_you_like_leaves_its_links_as_they_are(
+    num: int, points: tuple[float, float], gap: int
+) -> None:
+    # One pair between neighbours: every link fits exactly, and says nothing of how much results vary.
+    matches = [
+        match
+        for one in range(num - 1)
+        for match in (
+            RatedMatch(one, one + 1, points[0], one, one, (one, 1)),
+            RatedMatch(one + 1, one, 1 - points[1], one, one, (one, 2)),
+        )
+    ]
+    ratings = rate(matches, num)
+    gaps = [ratings.gap(one, one + 1).elo for one in range(num - 1)]
+    assert gaps == pytest.approx([gaps[0]] * (num - 1), abs=1e-6)
+    assert round(gaps[0]) == gap
+
+
 @pytest.mark.parametrize("openings", [None, 3, 9], ids=["own openings", "few openings", "shared openings"])
 def test_the_design_effect_is_that_of_the_clusters(openings: int | None) -> None:
     matches = _field(4, 18, 2, openings=openings)
     ratings = rate(matches, 4)
     solution = ratings.solution
     strength, inverse = solution.strength[0], solution.inverse[0]
+    free = _without_prior(ratings)
     sums: dict[str, list[tuple[float, float]]] = {"pairs": [], "clusters": []}
-    for i, j in combinations(range(4), 2):
+    for encounter, (i, j) in enumerate(combinations(range(4), 2)):
         own = [match for match in matches if {match.first, match.second} == {i, j}]
         mean = 1 / (1 + math.exp(strength[j] - strength[i]))
         leverage = len(own) * mean * (1 - mean) * (inverse[i, i] + inverse[j, j] - 2 * inverse[i, j])
@@ -114,7 +150,7 @@ def test_the_design_effect_is_that_of_the_clusters(openings: int | None) -> None
             by_key: dict[object, list[float]] = {}
             for match in own:
                 points = match.points if match.first == i else 1 - match.points
-                by_key.setdefault(getattr(match, key), []).append(points - mean)
+                by_key.setdefault(getattr(match, key), []).append(points - free[encounter])
             squares = sum(sum(cluster) ** 2 for cluster in by_key.values()) / (len(own) * mean * (1 - mean))
             informative = len(by_key) * 4 * mean * (1 - mean)
             sums[name].append((informative * squares, informative * (1 - leverage / len(by_key))))
