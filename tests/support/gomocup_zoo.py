@@ -112,7 +112,7 @@ REFUSED = {
         "the engine has not answered START 15 with OK; a Gomocup engine reads standard "
         "input and flushes its output after each line",
     ),
-    # It says so of whatever it is asked first: of BEGIN in a match, of BOARD in a check, which asks an opening.
+    # It says so of what it is asked first: BEGIN in a match, BOARD in a check, which asks an opening.
     "Algebra": Refusal("malformed", 'the engine answered "a1" to B'),
     "TwoMoves": Refusal("malformed", 'the engine answered "0,0 0,1" to BEGIN; a move is column,row'),
     "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; it has one move'),
