@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from arena_db.backup import copy_to
 from arena_db.engine import Settings, has_log, make_migration_engine, open_raw, writing
@@ -27,6 +27,9 @@ from arena_db.models import APPLICATION_ID, REVISION, create
 from arena_db.moving import settle
 from arena_db.resumming import go_on, is_unfinished
 from arena_db.schema import refuse_code
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _BACKUPS: Final = 99
 """Backups that upgrades may make in one second."""
@@ -118,7 +121,8 @@ def _look(settings: Settings, path: Path) -> tuple[str | None, bool]:
             return None, False
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         revision = read_revision(raw, settings)
-        return revision, revision == REVISION and is_unfinished(raw)
+        with _told(settings):
+            return revision, revision == REVISION and is_unfinished(raw)
 
 
 def _undo(settings: Settings) -> None:
@@ -152,8 +156,15 @@ def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 â
         NewerError: a newer version made it.
         DamagedError: it cannot be read.
     """
-    try:
+    with _told(settings):
         return _revision(raw, settings.path)
+
+
+@contextmanager
+def _told(settings: Settings) -> Generator[None]:
+    """Raise the errors of the store in place of those of a driver that reads its first tables."""
+    try:
+        yield
     except settings.driver.module.Error as error:
         if "no such table" in str(error):
             raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
