@@ -19,8 +19,6 @@ branch_labels: str | None = None
 depends_on: str | None = None
 
 BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-DOUBLE: sa.Double[float] = sa.Double()
-REAL = DOUBLE.with_variant(sa.REAL(), "sqlite")
 STRICT = {"sqlite_strict": True}
 ROWLESS = {"sqlite_strict": True, "sqlite_with_rowid": False}
 PAGE = 1000
@@ -89,7 +87,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("rating_points", "summing", "strays", "clusters", "encounters"):
+    for table in ("summing", "strays", "clusters", "encounters"):
         op.drop_table(table)
     _count_unique()
     op.create_table(
@@ -253,18 +251,6 @@ def _create_sums() -> None:
         sa.CheckConstraint("id = 1", name=op.f("ck_summing_one_row")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_summing")),
         **STRICT,
-    )
-    op.create_table(
-        "rating_points",
-        sa.Column("tournament_id", BIG, nullable=False),
-        *(sa.Column(name, sa.Integer(), nullable=False) for name in ("num_matches", "seat")),
-        sa.Column("elo", REAL, nullable=False),
-        sa.Column("error", REAL, nullable=True),
-        sa.ForeignKeyConstraint(
-            ["tournament_id"], ["tournaments.id"], name=op.f("fk_rating_points_tournament_id")
-        ),
-        sa.PrimaryKeyConstraint("tournament_id", "num_matches", "seat", name=op.f("pk_rating_points")),
-        **ROWLESS,
     )
 
 

@@ -107,15 +107,3 @@ summing = Table(
     CheckConstraint("id = 1", name="one_row"),
     sqlite_strict=True,
 )
-
-rating_points = Table(
-    "rating_points",
-    metadata,
-    columns.tournament_key(),
-    Column("num_matches", Integer, primary_key=True),
-    Column("seat", Integer, primary_key=True),
-    Column("elo", columns.seconds(), nullable=False),
-    Column("error", columns.seconds()),
-    sqlite_strict=True,
-    sqlite_with_rowid=False,
-)
