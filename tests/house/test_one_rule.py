@@ -67,7 +67,8 @@ def cuts_pools(source: Source) -> bool:
             name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
             if name == "pool":
                 return True
-    return bool(_strings(source.tree) & {"hosted", "in-process", " hosted", " in-process"})
+    # Alone they are values of a column; behind a blank they are a part of a name.
+    return bool(_strings(source.tree) & {" hosted", " in-process"})
 
 
 def reckons_durations(source: Source) -> bool:
