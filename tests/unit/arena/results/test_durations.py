@@ -8,7 +8,7 @@ import pytest
 
 from arena.results.durations import Durations, read_durations
 from arena_db.store import Store
-from stores import add_cup
+from stores import add_cup, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,10 @@ def test_only_what_is_alike_counts(store: Store) -> None:
             cup.void(6),
         ]
     )
-    for other in (add_cup(store, "a", "b", pool="1/move hosted"), add_cup(store, "a", "b", game="gomoku")):
+    for other in (
+        add_cup(store, "a", "b", pool=pool("1/move hosted")),
+        add_cup(store, "a", "b", game="gomoku"),
+    ):
         store.save([other.match(1, duration_ms=70_000)])
     person = add_cup(store, "a", "a person", type="play")
     store.save([person.match(number, duration_ms=900_000) for number in range(1, 5)])
