@@ -268,7 +268,7 @@ def _compare_counts(connection: Connection) -> None:
 
 @contextmanager
 def _scratch(connection: Connection) -> Generator[None]:
-    """Let the tables of sums be empty temporary ones, in which a reader may write."""
+    """Replace the tables of sums by empty temporary ones, in which a reader may write."""
     for table in reversed(_KEPT):
         made = CreateTable(table, include_foreign_key_constraints=[])
         text_of = str(made.compile(connection)).replace("CREATE TABLE", "CREATE TEMP TABLE", 1)

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, text, update
 
 from arena_db.dialects import driver_text, upsert
 from arena_db.kept import clusters, encounters, strays
-from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, Cluster, Side
+from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, Cluster, SideSums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -313,7 +313,7 @@ def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Clus
         values, num = padded(chunk)
         for row in connection.exec_driver_sql(_load_text(dialect, num), values):
             opening, number, *rest = row
-            sides = Side(*rest[:5]), Side(*rest[5:10])
+            sides = SideSums(*rest[:5]), SideSums(*rest[5:10])
             found[opening, number] = Cluster(sides, *rest[10:])
     return found
 

@@ -54,7 +54,7 @@ class EncounterSums(NamedTuple):
 
 
 @dataclass(slots=True)
-class Side:
+class SideSums:
     """Matches of a cluster in which the lower bot had one side."""
 
     matches: int = 0
@@ -72,7 +72,7 @@ class Side:
 class Cluster:
     """All matches of an encounter from one opening."""
 
-    sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
+    sides: tuple[SideSums, SideSums] = field(default_factory=lambda: (SideSums(), SideSums()))
     num_different: int = 0
     """Matches that differ in side or moves."""
     num_pairs: int = 0
@@ -102,7 +102,7 @@ class Cluster:
         )
 
 
-def _mean(side: Side) -> int:
+def _mean(side: SideSums) -> int:
     """Return the points a match, in units of 1 / SCALE."""
     return (side.half_points * SCALE + side.matches) // (2 * side.matches)
 

@@ -23,12 +23,12 @@ class Followed(NamedTuple):
     """What all commands wrote to stdout."""
 
     def exam(self, store: str) -> list[StoredMatch]:
-        """Give the matches of the tournament at the end."""
+        """Return the matches of the tournament at the end."""
         with open_store(str(self.folder / store), read_only=True) as opened:
             return opened.matches(MatchFilter(tournament="exam"), limit=1000)
 
     def provenance(self, name: str) -> dict[str, dict[str, object]]:
-        """Give what is told of weights."""
+        """Return what is told of weights."""
         return tomllib.loads((self.folder / f"{name}.provenance.toml").read_text(encoding="utf-8"))
 
 

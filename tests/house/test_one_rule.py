@@ -26,7 +26,7 @@ def _attributes(tree: ast.AST) -> set[str]:
 
 
 def _strings(tree: ast.AST) -> set[str]:
-    """Give the texts of a piece of code, those of its docstrings left out."""
+    """Return the texts of a piece of code, those of its docstrings left out."""
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value

@@ -141,7 +141,7 @@ class Reader:
 
 
 def reader(folder: Path, python: Path) -> Reader:
-    """Give a reader in an empty folder who has the arena of an interpreter's environment, and no network."""
+    """Return a reader in an empty folder with the arena of an interpreter's environment, and no network."""
     env = {**arena_environment(folder, scripts=python.parent), **_NO_NETWORK}
     env.pop("PIP_FIND_LINKS", None)
     empty = folder / "reader"

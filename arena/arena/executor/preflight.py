@@ -125,7 +125,7 @@ def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s:
 def try_patiently(
     attempt: Callable[[TimeControl, float], Fault | None], control: TimeControl, init_s: float
 ) -> Fault | None:
-    """Let a bot that is late try again when it may have been compiling, or the machine was too busy.
+    """Try a bot that is late again when it may have been compiling, or the machine was too busy.
 
     Compiling is no part of what a bot has to do in time. A bot that is late while it computes is tried with
     two minutes, what it compiles is kept, and then it must be in time.

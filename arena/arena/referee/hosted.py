@@ -12,7 +12,7 @@ from arena.referee.connection import Connection
 from arena.referee.dialogue import Question, await_reply, check_time, get_ready, greet, is_awake
 from arena.referee.pause import Pause
 from arena.referee.seats import Answer, Fault, Resignation
-from arena.referee.stall import Window, is_stall, suspended_s
+from arena.referee.stall import AnswerTime, is_stall, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.referee.wirelog import WireLog
@@ -135,7 +135,7 @@ class HostedSeat:
         self._is_busy = True
         self.wire.begin()
         warm = self._warm()
-        window = Window(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
+        window = AnswerTime(time.monotonic(), setup.init_s * 1000, 0.0, 0.0, suspended_s())
         connection = warm or self._spawn()
         self._pause.begin()
         try:
@@ -189,7 +189,7 @@ class HostedSeat:
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
             margin_s = setup.control.margin_ms / 1000
-            return self._end(connection, error, Window(began, limit_ms, margin_s, used_s, asleep_s))
+            return self._end(connection, error, AnswerTime(began, limit_ms, margin_s, used_s, asleep_s))
         self._rest()
         if isinstance(message, Resign):
             return Resignation(elapsed_s)
@@ -203,7 +203,7 @@ class HostedSeat:
         try:
             connection.refuse_leftovers()
         except FaultError as error:
-            return self._end(connection, error, Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+            return self._end(connection, error, AnswerTime(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
     def check_idle(self, opponent_s: float) -> Fault | None:
@@ -214,7 +214,7 @@ class HostedSeat:
         try:
             self._refuse_pondering(opponent_s)
         except FaultError as error:
-            return self._end(connection, error, Window(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
+            return self._end(connection, error, AnswerTime(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
@@ -324,7 +324,7 @@ class HostedSeat:
         self._is_busy = False
         self._idle_from = time.monotonic()
 
-    def _end(self, connection: Connection, error: FaultError, window: Window) -> Fault:
+    def _end(self, connection: Connection, error: FaultError, window: AnswerTime) -> Fault:
         elapsed_s = time.monotonic() - window.began
         self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
@@ -347,7 +347,7 @@ class HostedSeat:
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
 
     def _is_stall(
-        self, connection: Connection, error: FaultError, window: Window, elapsed_s: float, waited_s: float
+        self, connection: Connection, error: FaultError, window: AnswerTime, elapsed_s: float, waited_s: float
     ) -> bool:
         at_move = error.termination in _TOO_LATE
         if not at_move and error.termination is not Termination.INIT_TIMEOUT:

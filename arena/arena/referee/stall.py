@@ -23,7 +23,7 @@ waits, and this process is scheduled at once.
 """
 
 
-class Window(NamedTuple):
+class AnswerTime(NamedTuple):
     """A time in which a bot was to answer."""
 
     began: float

@@ -21,7 +21,7 @@ _IDLE, _IOWAIT = 4, 5
 """Fields of a processor's line in `/proc/stat`."""
 
 
-class Progress(NamedTuple):
+class Waited(NamedTuple):
     """What the threads of a bot did between two looks."""
 
     waited_s: float
@@ -64,7 +64,7 @@ class Waiting:
         self._threads: dict[int, _Thread] | None = None
         self._rank = _rank(0) if self._pids else None
 
-    def look(self, now: float) -> Progress:
+    def look(self, now: float) -> Waited:
         """Return what was between the last look and this one; zeros at the first look, or if nobody knows.
 
         Args:
@@ -95,7 +95,7 @@ class Waiting:
                     ran_ns += ran
                 threads[tid] = _Thread(ran, int(words[2]), queued_from, counted_s)
         self._threads = threads
-        return Progress(waited_s, ran_ns * _NANOSECOND)
+        return Waited(waited_s, ran_ns * _NANOSECOND)
 
     @staticmethod
     def _queued_from(task: str, last: _Thread | None, ran: int, runs: int, now: float) -> float | None:

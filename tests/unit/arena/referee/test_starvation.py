@@ -18,7 +18,7 @@ from arena.referee import starvation
 from arena.referee.hosted import HostedSeat
 from arena.referee.starvation import Starvation
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.waiting import Progress, idle_s
+from arena.sandbox.waiting import Waited, idle_s
 from arena_plugins.manager import load_game
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class World:
         self.now = self.used_s = self.own_s = 0.0
         self.idle_s = dict.fromkeys(range(cores), 0.0)
         self.num_looks = self.num_stats = 0
-        self._progress = Progress(0.0, 0.0)
+        self._progress = Waited(0.0, 0.0)
         self.starvation = Starvation(1, range(cores))
         monkeypatch.setattr(starvation, "Waiting", self._watch)
         monkeypatch.setattr(starvation, "idle_s", self._stat)
@@ -56,7 +56,7 @@ class World:
         self.num_stats += 1
         return {core: self.idle_s[core] for core in cores if core in self.idle_s}
 
-    def look(self, _: float) -> Progress:
+    def look(self, _: float) -> Waited:
         self.num_looks += 1
         return self._progress
 
@@ -66,9 +66,9 @@ class World:
         self.used_s += ran_s if clock_s is None else clock_s
         for core in self.idle_s:
             self.idle_s[core] += idle_s
-        self._progress = Progress(waited_s, ran_s)
+        self._progress = Waited(waited_s, ran_s)
         self.starvation.look(self.now, self.used_s)
-        self._progress = Progress(0.0, 0.0)
+        self._progress = Waited(0.0, 0.0)
 
     def waited_ms(self) -> float:
         return round(1000 * self.starvation.waited_s(self.used_s), 6)

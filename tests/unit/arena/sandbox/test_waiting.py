@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.sandbox import waiting
-from arena.sandbox.waiting import Progress, Waiting, idle_s, tick_s
+from arena.sandbox.waiting import Waited, Waiting, idle_s, tick_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def looks(tree: Tree) -> Waiting:
 
 
 def near(waited_s: float, ran_s: float) -> object:
-    return pytest.approx(Progress(waited_s, ran_s))
+    return pytest.approx(Waited(waited_s, ran_s))
 
 
 def test_the_longest_wait_of_all_and_what_all_ran(tree: Tree) -> None:
