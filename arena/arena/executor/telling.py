@@ -167,12 +167,12 @@ class _Script:
         found = self._record.answer(index)
         player = self._state.current_player
         self._state = self._state.child(action)
-        said, elapsed_s, t = {}, 0.0, time.time()
+        said, elapsed_s, charged_s, t = {}, 0.0, 0.0, time.time()
         if found is not None:
             answer, t = found
-            elapsed_s = answer.elapsed_s
+            elapsed_s, charged_s = answer.elapsed_s, answer.charged_s
             said = msgspec.structs.asdict(_said(answer.thoughts))
-        self._clock.charge(player, elapsed_s)
+        self._clock.charge(player, charged_s)
         clock_ms = (self._clock.remaining_ms(0), self._clock.remaining_ms(1))
         move = Move(action=action, elapsed_ms=round(elapsed_s * 1000), clock_ms=clock_ms, **said)
         return live_event(self._job, move, index + 1, t)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.referee.lines import CHUNK, LineReader
-from arena.referee.stall import delays_itself
+from arena.referee.stall import delays_itself, most_given_back_s, near_s
 from arena.referee.starvation import Starvation
 from arena.referee.verdict import FaultError
 from arena.referee.wirelog import WireLog
@@ -71,6 +71,7 @@ class Connection:
         self._num_cores = len(cores)
         self._starvation = Starvation(process.pid, cores)
         self._used_s = self._used_at = 0.0
+        self._near_from, self._most_s, self._lagged_s = math.inf, 0.0, 0.0
         self._wire = wire or WireLog()
         self.lag_s = 0.0
         self._memory_bytes = limits.memory_bytes
@@ -119,6 +120,7 @@ class Connection:
         self._lines.begin()
         self._is_late = False
         self.lag_s = 0.0
+        self._near_from, self._most_s, self._lagged_s = math.inf, 0.0, 0.0
         return now
 
     def starts_to_use(self, used_s: float, deadline: float = math.inf, margin_s: float = 0.0) -> None:
@@ -127,15 +129,24 @@ class Connection:
         Args:
             used_s: seconds of CPU that it has used before.
             deadline: when its answer, with the margin, is too late, by `time.monotonic`; shortly before it
-                begins to count how long the process waits for a processor.
+                begins to count how long the machine keeps the process from answering.
             margin_s: the margin.
         """
         self._used_s, self._used_at = used_s, time.monotonic()
+        self._near_from, self._most_s = deadline - near_s(margin_s), most_given_back_s(margin_s)
         self._starvation.begin(deadline, margin_s)
 
     def waited_s(self) -> float:
         """Return for how many seconds, near the deadline, others kept the process from its cores."""
-        return self._starvation.waited_s(self.cpu_s())
+        return 0.0 if math.isinf(self._near_from) else self._starvation.waited_s(self.cpu_s())
+
+    def kept_s(self) -> float:
+        """Return for how many seconds, near the deadline, others delayed an answer or its reading."""
+        return max(self.waited_s(), self._lagged_s)
+
+    def given_back_s(self) -> float:
+        """Return how many seconds after its deadline the answer is still in time."""
+        return min(self.kept_s(), self._most_s)
 
     def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:
         """Give the next message, or None if there is none by `deadline` (`time.monotonic`).
@@ -143,25 +154,27 @@ class Connection:
         At the deadline there is one last look; what it finds is given, and `received_at` says how late it is.
 
         Args:
-            deadline: when to give up.
+            deadline: when to give up; an answer has so much longer as `given_back_s` says by then.
             pulse: called again and again while waiting, at least every 10 ms.
 
         Raises:
             FaultError: limits, framing or schema were broken, the bot ended (`crash`) or took too much
                 memory or scratch space (`oom`).
         """
-        lines = self._lines
+        lines, until = self._lines, deadline
         while (line := lines.next_line()) is None:
             if (lines.is_at_end or self._has_ended) and self._is_over():
-                if lines.read_at > deadline:
+                if lines.read_at > until:
                     return None
                 raise FaultError(Termination.CRASH, self._how_it_ended())
             now = time.monotonic()
-            if now >= deadline:
-                if self._is_late:
+            if now >= until and self._is_late:
+                # What others take from it until then, it is given back then.
+                until = deadline + self.given_back_s()
+                if now >= until:
                     return None
-                self._is_late = True
-            self._wait(now, deadline, pulse)
+            self._is_late = now >= until
+            self._wait(now, until, pulse)
         self._wire.add(lines.read_at, line, is_sent=False)
         try:
             return decode_bot(line)
@@ -223,10 +236,11 @@ class Connection:
         used_s, wall_s = self.cpu_s(), now - self._used_at
         spent_s = used_s - self._used_s
         self._used_s, self._used_at = used_s, now
-        if late_s > self.lag_s and not delays_itself(
-            used_s=spent_s, wall_s=wall_s, num_cores=self._num_cores
-        ):
-            self.lag_s = late_s
+        if not delays_itself(used_s=spent_s, wall_s=wall_s, num_cores=self._num_cores):
+            self.lag_s = max(self.lag_s, late_s)
+            # It may have answered as soon as the delay began; what it computed meanwhile came before that.
+            unused_s = wall_s - spent_s / self._num_cores
+            self._lagged_s += max(0.0, min(late_s, unused_s, now - self._near_from))
         self._starvation.look(now, used_s)
 
     def _check_usage(self) -> None:

@@ -12,7 +12,7 @@ from arena.referee.connection import Connection
 from arena.referee.dialogue import Question, await_reply, check_time, get_ready, greet, is_awake
 from arena.referee.pause import Pause
 from arena.referee.seats import Answer, Fault, Resignation
-from arena.referee.stall import AnswerTime, is_stall, suspended_s
+from arena.referee.stall import AnswerTime, is_stall, most_given_back_s, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.referee.wirelog import WireLog
@@ -39,6 +39,7 @@ _NEARLY_ALL = 0.9
 """A bot that dies with this part of its memory limit in use died of it."""
 _DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
+_EXCUSABLE = _TOO_LATE | {Termination.INIT_TIMEOUT}
 _IDLE_S = 5.0
 """Seconds after which a warm process must show that it still answers."""
 _PING_S = 1.0
@@ -174,7 +175,7 @@ class HostedSeat:
         limit_ms, allowance_s, lateness = clock.bound(player)
         asleep_s = suspended_s()
         question = Question(go, state, setup.game, setup.news, lateness)
-        began, used_s = time.monotonic(), 0.0
+        began, used_s, given_back_s = time.monotonic(), 0.0, 0.0
         self._is_busy = True
         try:
             connection.refuse_leftovers()
@@ -186,14 +187,17 @@ class HostedSeat:
             connection.starts_to_use(used_s, deadline, setup.control.margin_ms / 1000)
             message, info = await_reply(connection, question, deadline)
             elapsed_s = connection.received_at - began
-            check_time(elapsed_s, allowance_s, lateness)
+            if elapsed_s > allowance_s:
+                given_back_s = min(elapsed_s - allowance_s, connection.given_back_s())
+                check_time(elapsed_s, allowance_s + given_back_s, lateness)
         except FaultError as error:
             margin_s = setup.control.margin_ms / 1000
             return self._end(connection, error, AnswerTime(began, limit_ms, margin_s, used_s, asleep_s))
         self._rest()
         if isinstance(message, Resign):
             return Resignation(elapsed_s)
-        return Answer(message.action, elapsed_s, read_thoughts(message, info, state, setup.game))
+        thoughts = read_thoughts(message, info, state, setup.game)
+        return Answer(message.action, elapsed_s, thoughts, given_back_s)
 
     def check(self) -> Fault | None:
         """Look whether the bot is alive and silent."""
@@ -328,11 +332,23 @@ class HostedSeat:
         elapsed_s = time.monotonic() - window.began
         self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
-        waited_s = connection.waited_s() if error.termination in _TOO_LATE else 0.0
-        stalled = self._is_stall(connection, error, window, elapsed_s, waited_s)
         detail["overrun_ms"] = round(max(0.0, elapsed_s * 1000 - window.limit_ms), 3)
+        stalled = False
+        if error.termination in _EXCUSABLE:
+            at_move = error.termination in _TOO_LATE
+            # Those that start compete for the processor: of a start, only a suspend excuses the length.
+            waited_s, kept_s = (connection.waited_s(), connection.kept_s()) if at_move else (0.0, 0.0)
+            most_s = most_given_back_s(window.margin_s)
+            stalled = is_stall(
+                window_s=elapsed_s,
+                asleep_s=suspended_s() - window.asleep_s,
+                computed_s=self._pause.cpu_s() - window.cpu_s,
+                kept_s=kept_s,
+                most_s=most_s,
+            )
+            detail["queued_ms"] = round(waited_s * 1000, 3)
+            detail["given_back_ms"] = round(min(kept_s, most_s) * 1000, 3)
         detail["sched_lag_ms"] = round(connection.lag_s * 1000, 3)
-        detail["queued_ms"] = round(waited_s * 1000, 3)
         detail["cpu_ms"] = round(1000 * (self._pause.cpu_s() - window.cpu_s), 3)
         detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
@@ -345,22 +361,6 @@ class HostedSeat:
         near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
         starved = died and (end.out_of_memory or near_limit)
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
-
-    def _is_stall(
-        self, connection: Connection, error: FaultError, window: AnswerTime, elapsed_s: float, waited_s: float
-    ) -> bool:
-        at_move = error.termination in _TOO_LATE
-        if not at_move and error.termination is not Termination.INIT_TIMEOUT:
-            return False
-        return is_stall(
-            window_s=elapsed_s,
-            margin_s=window.margin_s,
-            # Those that start compete for the processor: of a start, only a suspend excuses the length.
-            lag_s=connection.lag_s if at_move else 0.0,
-            waited_s=waited_s,
-            asleep_s=suspended_s() - window.asleep_s,
-            computed_s=self._pause.cpu_s() - window.cpu_s,
-        )
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
         self._pause.end()

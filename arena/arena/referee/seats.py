@@ -53,6 +53,13 @@ class Answer(msgspec.Struct, frozen=True):
     elapsed_s: float
     """Seconds from the question to the answer."""
     thoughts: Thoughts
+    given_back_s: float = 0.0
+    """How many of them were excused because the machine kept the bot from answering near its deadline."""
+
+    @property
+    def charged_s(self) -> float:
+        """The seconds that the clock of the bot takes."""
+        return self.elapsed_s - self.given_back_s
 
 
 class Record:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LEAST_LAG_S = 0.005
-"""A lag below this is none: without a margin every wait that is a hair too long would excuse a bot."""
+_MARGINS, _LEAST_S = 2, 0.05
+"""For so many margins before a deadline, and at least so many seconds, delays are given back.
+
+Not from the question on: a bot has a clock, and sees what a delay in the middle of its thinking left it.
+"""
+_MOST_TIMES = 20
+"""So many times as long as that is the most that a bot is given back."""
 SUSPENDED_S = 0.01
 """The two clocks are not read at once; a suspend is never this short."""
 _BUSY = 0.9
@@ -73,24 +78,35 @@ def suspended_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
-def is_stall(  # noqa: PLR0913 - one keyword for each kind of evidence
-    *,
-    window_s: float,
-    margin_s: float,
-    lag_s: float,
-    waited_s: float,
-    asleep_s: float,
-    computed_s: float,
-) -> bool:
-    """Return whether an answer that came too late may be the arena's fault.
+def near_s(margin_s: float) -> float:
+    """Return for how many seconds before a deadline, margin included, delays of a bot are given back.
+
+    Args:
+        margin_s: how late an answer may be.
+    """
+    return max(_MARGINS * margin_s, _LEAST_S)
+
+
+def most_given_back_s(margin_s: float) -> float:
+    """Return the most seconds that an answer may come later because of the machine.
+
+    A bot that is kept from its cores gets its time back only as fast as it is let run: with n others on its
+    core its deadline moves by up to n times what it waited before.
+
+    Args:
+        margin_s: how late an answer may be.
+    """
+    return _MOST_TIMES * near_s(margin_s)
+
+
+def is_stall(*, window_s: float, asleep_s: float, computed_s: float, kept_s: float, most_s: float) -> bool:
+    """Return whether an answer that came too late, also with the time given back, may be the machine's fault.
 
     Args:
         window_s: seconds from the question to the verdict.
-        margin_s: how late an answer may be.
-        lag_s: how late, at the worst, this process was scheduled meanwhile, where the bot did not cause it.
-        waited_s: for how long, shortly before its deadline, others kept the bot from its cores.
         asleep_s: for how long the machine was suspended meanwhile.
         computed_s: seconds of CPU the bot used meanwhile.
+        kept_s: for how long the bot was kept from answering, near its deadline.
+        most_s: how much of that was given back at the most.
     """
-    is_disturbed = max(lag_s, waited_s) > max(margin_s / 2, _LEAST_LAG_S) or asleep_s > SUSPENDED_S
-    return is_disturbed and computed_s < _BUSY * window_s
+    return kept_s >= most_s > 0 or (asleep_s > SUSPENDED_S and computed_s < _BUSY * window_s)

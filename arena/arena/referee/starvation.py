@@ -1,4 +1,4 @@
-"""Finds for how long a bot waited for a processor that others had: evidence that it was not at fault."""
+"""Finds for how long a bot waited for a processor that others had: time that it is given back."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ import math
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.referee.stall import delays_itself, kept_by_others_s
+from arena.referee.stall import delays_itself, kept_by_others_s, near_s
 from arena.sandbox.family import members
 from arena.sandbox.waiting import Waiting, idle_s, tick_s
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-_MARGINS, _LEAST_S = 2, 0.05
-"""For so many margins before a deadline, and at least so many seconds, the waits of a bot count.
-
-Not from the question on: on a busy machine the waits of a long think add up to more than any margin, and
-would excuse a bot that never meant to answer.
-"""
 
 
 class _Mark(NamedTuple):
@@ -60,7 +53,7 @@ class Starvation:
         """
         self._waiting = None
         self._late_from = deadline - margin_s
-        self._next_at = deadline - max(_MARGINS * margin_s, _LEAST_S)
+        self._next_at = deadline - near_s(margin_s)
 
     def look(self, now: float, used_s: float) -> None:
         """Note what the bot did since the last look, if it is time.

@@ -229,7 +229,8 @@ def _overshoot_ms(result: MatchResult) -> float:
     if result.fault is None or result.termination not in _IN_TIME:
         return 0.0
     margin_ms = MARGIN_MS if result.termination is Termination.TIME_MOVE else 0
-    return round(float(result.fault["overrun_ms"] or 0) - margin_ms, 3)
+    over_ms, given_back_ms = (float(result.fault.get(key) or 0) for key in ("overrun_ms", "given_back_ms"))
+    return round(over_ms - margin_ms - given_back_ms, 3)
 
 
 def _deviations(row: Misbehaviour, tier: Tier, result: MatchResult) -> Iterable[str]:

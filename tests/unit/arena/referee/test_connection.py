@@ -162,3 +162,54 @@ def test_a_slow_pulse_is_a_lag(connect: Callable[[str], Connection]) -> None:
 
     connection.receive(time.monotonic() + 0.01, pulse)
     assert connection.lag_s >= 0.05
+
+
+class OnceSlowPoll:
+    """Waits 200 ms too long at first, and then as it is told."""
+
+    def __init__(self) -> None:
+        self._late_s = 0.2
+
+    def poll(self, wait_ms: float) -> list[tuple[int, int]]:
+        time.sleep(wait_ms / 1000 + self._late_s)
+        self._late_s = 0.0
+        return []
+
+
+@pytest.mark.parametrize(
+    ("used_part", "expected_s"),
+    # What the bot computed meanwhile is its own time; with most of its core it is why the referee waited.
+    [(0.0, 0.2), (0.4, 0.126), (0.7, 0.0)],
+)
+def test_a_delay_of_the_referee_near_a_deadline_is_given_back(
+    connect: Callable[[str], Connection], used_part: float, expected_s: float
+) -> None:
+    process = connect("import time; time.sleep(60)").process
+    connection = Connection(process, Limits(), cores={0})
+    connection.cpu_s = lambda: used_part * time.monotonic()
+    connection.send(Pong(n=1))
+    began = time.monotonic()
+    # Two margins before the deadline it begins to count: 10 ms after the question.
+    connection.starts_to_use(connection.cpu_s(), began + 0.11, 0.05)
+    connection._poll = OnceSlowPoll()  # type: ignore[assignment]  # noqa: SLF001
+    assert connection.receive(began + 0.11) is None
+    ended, found_s = time.monotonic(), connection.given_back_s()
+    assert expected_s - 0.01 <= found_s <= expected_s + 0.05
+    assert ended >= began + 0.11 + expected_s - 0.01
+    # The next thing that is sent is no question.
+    connection.send(Pong(n=1))
+    assert connection.given_back_s() == 0
+    connection.close()
+
+
+def test_no_more_is_given_back_than_the_most(connect: Callable[[str], Connection]) -> None:
+    connection = connect("import time; time.sleep(60)")
+    connection.send(Pong(n=1))
+    began = time.monotonic()
+    connection.starts_to_use(0.0, began + 0.01, 0.0)
+    connection._poll = SlowPoll(1.5)  # type: ignore[assignment]  # noqa: SLF001
+    assert connection.receive(began + 0.01) is None
+    # Without a margin a second is the most.
+    assert connection.given_back_s() == 1.0
+    assert connection.kept_s() > 1.4
+    connection.close()

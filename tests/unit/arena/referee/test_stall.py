@@ -4,42 +4,45 @@ import sys
 
 import pytest
 
-from arena.referee.stall import delays_itself, is_stall, kept_by_others_s, suspended_s
+from arena.referee.stall import (
+    delays_itself,
+    is_stall,
+    kept_by_others_s,
+    most_given_back_s,
+    near_s,
+    suspended_s,
+)
 
 
 @pytest.mark.parametrize(
-    ("margin_s", "lag_s", "waited_s", "asleep_s", "computed_s", "expected"),
+    ("kept_s", "asleep_s", "computed_s", "expected"),
     [
-        (0.05, 0.0, 0.0, 0.0, 0.0, False),
-        (0.05, 0.025, 0.0, 0.0, 0.0, False),
-        (0.05, 0.026, 0.0, 0.0, 0.0, True),
-        (0.05, 0.026, 0.0, 0.0, 0.89, True),
-        (0.05, 0.026, 0.0, 0.0, 0.9, False),
-        (0.0, 0.004, 0.0, 0.0, 0.0, False),
-        (0.0, 0.006, 0.0, 0.0, 0.0, True),
-        (0.05, 0.0, 0.0, 0.02, 0.0, True),
-        (0.05, 0.0, 0.0, 0.02, 1.0, False),
-        (0.05, 0.0, 0.025, 0.0, 0.0, False),
-        (0.05, 0.0, 0.026, 0.0, 0.0, True),
-        (0.05, 0.0, 0.026, 0.0, 0.9, False),
-        (0.0, 0.0, 0.004, 0.0, 0.0, False),
-        (0.0, 0.0, 0.006, 0.0, 0.0, True),
-        # Two kinds of evidence are not added up: both may come of one delay.
-        (0.05, 0.02, 0.02, 0.0, 0.0, False),
+        (0.0, 0.0, 0.0, False),
+        # Late in spite of what it was given back: up to 2 s, it loses.
+        (1.999, 0.0, 0.0, False),
+        (2.0, 0.0, 0.0, True),
+        (2.0, 0.0, 1.0, True),
+        (0.0, 0.01, 0.0, False),
+        (0.0, 0.02, 0.0, True),
+        (0.0, 0.02, 0.89, True),
+        (0.0, 0.02, 0.9, False),
     ],
 )
-def test_who_is_at_fault(  # noqa: PLR0913 - one for each kind of evidence
-    margin_s: float, lag_s: float, waited_s: float, asleep_s: float, computed_s: float, *, expected: bool
-) -> None:
-    found = is_stall(
-        window_s=1.0,
-        margin_s=margin_s,
-        lag_s=lag_s,
-        waited_s=waited_s,
-        asleep_s=asleep_s,
-        computed_s=computed_s,
-    )
+def test_who_is_at_fault(kept_s: float, asleep_s: float, computed_s: float, *, expected: bool) -> None:
+    found = is_stall(window_s=1.0, kept_s=kept_s, most_s=2.0, asleep_s=asleep_s, computed_s=computed_s)
     assert found == expected
+
+
+def test_where_nothing_is_given_back_nothing_is_a_stall() -> None:
+    assert not is_stall(window_s=1.0, kept_s=0.0, most_s=0.0, asleep_s=0.0, computed_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("margin_s", "near", "most"), [(0.05, 0.1, 2.0), (0.2, 0.4, 8.0), (0.01, 0.05, 1.0), (0.0, 0.05, 1.0)]
+)
+def test_how_long_before_a_deadline_delays_are_given_back(margin_s: float, near: float, most: float) -> None:
+    assert near_s(margin_s) == pytest.approx(near)
+    assert most_given_back_s(margin_s) == pytest.approx(most)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from arena.referee.starvation import Starvation
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.waiting import Waited, idle_s
 from arena_plugins.manager import load_game
+from wire_bots import SEARCH, wire_bot
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -204,7 +205,10 @@ def good() -> Iterator[HostedSeat]:
 
 def play(name: str, good: HostedSeat, core: int) -> MatchResult:
     command = [sys.executable, "-I", "-S", HOSTILE, name, "2"]
-    bot = HostedSeat(command, name="bot", version="1", cores={core})
+    return play_with(HostedSeat(command, name="bot", version="1", cores={core}), good)
+
+
+def play_with(bot: HostedSeat, good: HostedSeat) -> MatchResult:
     controls = (TimeControl(mode="move", move_ms=LIMIT_MS), TimeControl(mode="move", move_ms=20_000))
     setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=controls)
     result = play_match(GAME, (bot, good), setup)
@@ -223,12 +227,25 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux cou
 
 @needs_linux
 def test_a_bot_that_others_starve_is_not_blamed(good: HostedSeat) -> None:
-    # It computes all the time; the referee, which sleeps, is on time itself.
+    # It computes until its time is nearly over; the referee, which sleeps, is on time itself.
+    core = max(os.sched_getaffinity(0))
+    bot = HostedSeat(wire_bot(SEARCH), name="bot", version="1", cores={core})
+    with busy(core, 6):
+        result = play_with(bot, good)
+    assert (result.termination, result.fault) == ("rules", None)
+
+
+@needs_linux
+def test_a_bot_that_others_starve_and_that_never_answers_loses(good: HostedSeat) -> None:
     core = max(os.sched_getaffinity(0))
     with busy(core, 4):
         result = play("busy", good, core)
-    assert result.termination == "arena_stall"
+    assert result.termination == "time_move"
+    assert result.fault is not None
+    given_back_ms = float(str(result.fault["given_back_ms"]))
     assert queued_ms(result) > 25
+    assert given_back_ms >= queued_ms(result)
+    assert float(str(result.fault["overrun_ms"])) - 50 - given_back_ms < 100
 
 
 @needs_linux

@@ -1,0 +1,34 @@
+"""A bot in a few lines that speaks arena-bot/1 itself and takes its time as it is told."""
+
+from __future__ import annotations
+
+import sys
+
+_SOURCE = """
+import json, sys, time
+def send(**message): print(json.dumps(message), flush=True)
+for line in sys.stdin:
+    heard = json.loads(line)
+    if heard["type"] == "hello":
+        send(type="hello", protocol=1, nonce=heard["nonce"], name="bot", version="1", games=[])
+    elif heard["type"] == "new_match":
+        send(type="ready", match=heard["match"])
+    elif heard["type"] == "go":
+        id, began, limit_s = heard["id"], time.monotonic(), heard["clock"]["you_ms"] / 1000
+        {think}
+        send(type="action", id=id, action=heard["legal"][0])
+    elif heard["type"] == "quit":
+        break
+"""
+SEARCH = "while time.monotonic() < began + limit_s - 0.01: pass"
+"""Computes until shortly before its time is over, as a search does."""
+
+
+def wire_bot(think: str) -> list[str]:
+    """Give the command of a bot.
+
+    Args:
+        think: a line of Python that is run before each answer; `limit_s` is the time for it, `began` when the
+            question was read, and `send(**message)` says something.
+    """
+    return [sys.executable, "-I", "-S", "-c", _SOURCE.replace("{think}", think)]
