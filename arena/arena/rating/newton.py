@@ -18,12 +18,18 @@ from arena.rating.sums import join, sum_by
 if TYPE_CHECKING:
     from arena.rating.sums import ClusterSums, Encounters, FloatArray, IntArray
 
-MAX_STEPS = 50
-"""Of Newton's method; simulated fields take 6 to 15, a million wins without loss about 20."""
+MAX_STEPS = 400
+"""Of Newton's method; simulated fields take 6 to 15, a million wins without loss about 20. A ring of 200 bots
+in which everybody won once, moving first, takes 297."""
+_EARLY = 50
+"""Steps after which those that still turn back are made shorter and shorter."""
 _TOLERANCE = 1e-10
 """Of the widest rating, and of 1: a step that moves nothing by more is the last."""
 _DAMPED = 0.6
 """Share of a step that is taken once steps turn back: with few matches phi and ratings chase each other."""
+_SHRINK, _LEAST = 0.8, 0.2
+"""What each turn back after `_EARLY` steps multiplies that share by, and the least it becomes: advantage and
+phi of a ring run in a spiral, which longer steps do not leave."""
 _LONGEST = 5.0
 """Natural log-odds that a rating moves in one step at most."""
 _TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
@@ -205,6 +211,7 @@ class _Solver:
         self._strength = np.zeros((groups, bots))
         self._phi = np.ones(self._num)
         self._group = group
+        self._num_steps = 0
         self._share = np.ones(groups)
         self._last = np.zeros((groups, bots + 1))
 
@@ -219,7 +226,10 @@ class _Solver:
         step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score, self._first_score()))
         longest = np.abs(step).max(axis=1, initial=0.0)
         step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
-        self._share[np.einsum("gi,gi->g", step, self._last) < 0] = _DAMPED
+        self._num_steps += 1
+        shorter = np.maximum(_LEAST, _SHRINK * self._share) if self._num_steps > _EARLY else _DAMPED
+        turned = np.einsum("gi,gi->g", step, self._last) < 0
+        self._share = np.where(turned, shorter, self._share)
         self._last = step
         share = self._share[:, None]
         self._strength = self._strength + share * step[:, :-1]

@@ -374,3 +374,11 @@ def test_a_fit_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
         ArenaError, match="do not converge in 2 steps; the widest gap is that of bots 0 and 1"
     ):
         rate(pairs(0, 1, [(1, 1)] * 9), 2)
+
+
+@pytest.mark.parametrize("num", [20, 40, 100])
+def test_a_ring_in_which_everybody_won_once_is_even(num: int) -> None:
+    ring = [RatedMatch(i, (i + 1) % num, 1.0, i, 0, i) for i in range(num)]
+    assert np.ptp(rate(ring, num).elo) < 1e-6
+    chain = rate(ring[:-1], num).elo
+    assert list(chain) == sorted(chain, reverse=True)
