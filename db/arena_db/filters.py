@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import and_, exists, func, or_, select
 
+from arena_db.called import read_called
 from arena_db.codec import pack_actions
 from arena_db.judging import NUM_MISTAKES
 from arena_db.kept import pools
@@ -87,8 +88,19 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
 
 
 def is_named(name: str) -> ColumnElement[bool]:
-    """Return whether an entrant goes by a name: of the bot, its spec, or its label in the tournament."""
-    return or_(*(_fits(column, name) for column in (bots.c.name, bots.c.spec, entrants.c.label)))
+    """Return whether an entrant goes by a name, spec or label, with or without version or identity.
+
+    `arena_db.called.is_called` is the same rule without a store.
+    """
+    texts, called = (bots.c.name, bots.c.spec, entrants.c.label), read_called(name)
+    ways = [_fits(column, name) for column in texts]
+    if called.digits:
+        start = func.substr(bots.c.identity, 1, len(called.digits)) == called.digits
+        begun = [func.substr(text, 1, len(called.beginning)) == called.beginning for text in texts]
+        ways.append(and_(start, or_(*begun)))
+    if called.version:
+        ways.append(and_(bots.c.version == called.version, or_(*(t == called.unversioned for t in texts))))
+    return or_(*ways)
 
 
 def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:

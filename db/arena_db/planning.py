@@ -12,6 +12,7 @@ from arena_db.clock import now
 from arena_db.codec import pack_actions, unpack_actions
 from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError, TakenError
+from arena_db.filters import is_named
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, planned, tournaments
 from arena_db.pools import PoolRecord
@@ -132,6 +133,17 @@ def list_planned(connection: Connection, tournament: int, *, unplayed: bool) -> 
 def list_bots(connection: Connection) -> dict[str, BotRecord]:
     """Return all bots by identity."""
     return {row.identity: _bot_record(row) for row in connection.execute(select(bots).order_by(bots.c.id))}
+
+
+def has_entrant(connection: Connection, name: str) -> bool:
+    """Return whether any entrant goes by a name, spec or label; see `filters.is_named`."""
+    found = select(entrants.c.label).join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+    return connection.scalar(found.where(is_named(name)).limit(1)) is not None
+
+
+def list_entrant_labels(connection: Connection) -> list[str]:
+    """Return the labels of all entrants, each once, sorted."""
+    return list(connection.scalars(select(entrants.c.label).distinct().order_by(entrants.c.label)))
 
 
 def list_labels(connection: Connection) -> dict[str, str]:

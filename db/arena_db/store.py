@@ -365,6 +365,16 @@ class Store(BulkReading, SumsReading):
         with self._read() as connection:
             return planning.list_bots(connection)
 
+    def has_entrant(self, name: str) -> bool:
+        """Return whether any bot of any tournament goes by this, as `MatchFilter.bot` names bots."""
+        with self._read() as connection:
+            return planning.has_entrant(connection, name)
+
+    def entrant_labels(self) -> list[str]:
+        """Return all labels that bots have had in tournaments, each once, sorted."""
+        with self._read() as connection:
+            return planning.list_entrant_labels(connection)
+
     def labels(self) -> dict[str, str]:
         """Return the label that each bot had in the newest tournament it was entered in, by identity."""
         with self._read() as connection:

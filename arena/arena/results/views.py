@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ConfigError
 from arena.rating.sums import encounters
 from arena.results.book import RatedMatches
+from arena.results.names import long_names
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
 from arena_db.records import MatchFilter
@@ -114,7 +115,7 @@ class Leaderboard:
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         index = {identity: number for number, identity in enumerate(identities)}
         self._field = Field(
-            names_of([bots[identity] for identity in identities], labels or {}),
+            long_names([bots[identity] for identity in identities], labels or {}),
             tuple(identities),
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
         )
@@ -144,32 +145,3 @@ class Leaderboard:
         return make_tables(
             self._field, self._encounters, self._game, self._pool, anchor=anchor, resampled=resampled
         )
-
-
-def names_of(bots: Sequence[BotRecord], labels: Mapping[str, str]) -> tuple[str, ...]:
-    """Name competitors by their labels, two of one name also by their versions or by what they are made of.
-
-    Args:
-        bots: the competitors.
-        labels: what they were called last, by identity; those that are missing are named by their specs.
-    """
-    called = [_called(bot, labels.get(bot.identity, "")) for bot in bots]
-    names = Counter(called)
-    versions = Counter((name, bot.version) for name, bot in zip(called, bots, strict=True))
-    return tuple(
-        name
-        if names[name] == 1
-        else f"{name}@{bot.version}"
-        if versions[name, bot.version] == 1
-        else f"{name}#{bot.identity[:6]}"
-        for name, bot in zip(called, bots, strict=True)
-    )
-
-
-def _called(bot: BotRecord, label: str) -> str:
-    """Return what a bot is called beyond one tournament.
-
-    A label with a version, a hash or an ordinal told it from others of that tournament alone.
-    """
-    is_relative = label.startswith((f"{bot.name}@", f"{bot.name}+", f"{bot.name}_", f"{bot.spec}_"))
-    return bot.spec if not label or label == bot.name or is_relative else label

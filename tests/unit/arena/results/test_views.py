@@ -12,8 +12,9 @@ from arena.errors import ConfigError
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import count_match
+from arena.results.names import long_names
 from arena.results.tables import widest_error
-from arena.results.views import Leaderboard, choose_pool, names_of, pools, standings
+from arena.results.views import Leaderboard, choose_pool, pools, standings
 from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
 from stores import add_cup, bot, digest, entrants, new_tournament
@@ -89,12 +90,12 @@ def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) 
         (
             bot("a", identity="1" * 64),
             bot("a", identity="2" * 64, version="0.2.0"),
-            {"a:playouts=100@0.1.0", "a:playouts=100@0.2.0"},
+            {"a@0.1.0:playouts=100", "a@0.2.0:playouts=100"},
         ),
         (
             bot("a", identity="1" * 64),
             bot("a", identity="2" * 64, files='{"net": "x"}'),
-            {"a:playouts=100#111111", "a:playouts=100#222222"},
+            {"a:playouts=100~111111", "a:playouts=100~222222"},
         ),
     ],
     ids=["other options", "other version", "other weights"],
@@ -114,7 +115,7 @@ def test_competitors_are_told_apart(one: BotRecord, other: BotRecord, names: set
         (("a:net=x/net.onnx", "b"), ("a:net=x/net.onnx", "b:playouts=100")),
         (("a@0.1.0+1f3a:playouts=100", "b_2"), ("a:playouts=100", "b:playouts=100")),
         (("a:playouts=100_2", "b+1f3a"), ("a:playouts=100", "b:playouts=100")),
-        (("Anna", "Anna"), ("Anna#111111", "Anna#222222")),
+        (("Anna", "Anna"), ("Anna~111111", "Anna~222222")),
     ],
 )
 def test_a_name_of_its_own_goes_with_a_bot_and_what_tells_it_apart_in_one_tournament_does_not(
@@ -122,7 +123,7 @@ def test_a_name_of_its_own_goes_with_a_bot_and_what_tells_it_apart_in_one_tourna
 ) -> None:
     one, other = bot("a", identity="1" * 64), bot("b", identity="2" * 64)
     called = {one.identity: labels[0], other.identity: labels[1]}
-    assert names_of([one, other], called) == names
+    assert long_names([one, other], called) == names
 
 
 def test_the_newest_label_of_a_bot_counts(store: Store) -> None:
