@@ -3,6 +3,7 @@
 ArenaError                (see arena_plugins.errors for the whole tree)
 ├── StoreError                the store is damaged, newer, foreign, locked or full
 ├── ConfigError               a tournament that cannot be held as it is written
+├── NotFoundError             something that was asked for by name, number or address is not there
 └── ExportError               an export that cannot be written, or read again
 """
 
@@ -27,6 +28,10 @@ class ConfigError(ArenaError):
     """An option, a file or a combination of them that no tournament can be made of."""
 
 
+class NotFoundError(ArenaError):
+    """Something that was asked for by name, number or address is not there; the text names the nearest."""
+
+
 class ExportError(ArenaError):
     """Matches that cannot be exported, or an export that is damaged, foreign or of another version."""
 
@@ -40,6 +45,7 @@ __all__ = [
     "ExportError",
     "IllegalMoveError",
     "InvalidMoveError",
+    "NotFoundError",
     "OptionError",
     "PluginError",
     "ProtocolError",

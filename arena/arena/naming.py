@@ -69,6 +69,18 @@ def _clashes(names: Sequence[str], bots: Sequence[Called]) -> list[int]:
     return [i for i, name in enumerate(names) if len(owners[name]) > 1]
 
 
+def match_address(tournament: str, number: int, attempt: int = 0, outcome: str = "") -> str:
+    """Return the address of a match: `live1/89`, and `live1/89.1` for an attempt that came to nothing.
+
+    Args:
+        tournament: its name; empty where the context says which one it is.
+        number: of the match in its plan, from 1.
+        attempt: how many void attempts came before.
+        outcome: of the attempt. `live1/89` is the one that counts, or the newest.
+    """
+    return f"{tournament}/{number}{f'.{attempt}' if outcome == 'void' else ''}"
+
+
 def cut_label(text: str) -> str:
     """Return a label of at most `MAX_LABEL` characters.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from rich_click import RichGroup
 
-from arena.errors import ArenaError, ConfigError, PluginError, StoreError
+from arena.errors import ArenaError, ConfigError, NotFoundError, PluginError, StoreError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ class Exit(IntEnum):
 
 class BotFailedError(ArenaError):
     """A bot failed its check or its first position."""
-
-
-class NotFoundError(ArenaError):
-    """Something that was asked for by name or number is not there."""
 
 
 def exit_code(error: ArenaError) -> Exit:

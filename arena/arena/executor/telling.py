@@ -178,14 +178,13 @@ class _Script:
         return live_event(self._job, move, index + 1, t)
 
 
-def started_of(job: Job, labels: tuple[str, str] = ("", "")) -> Started:
-    """Give what is told of a match that begins; `labels` are short forms of its bots' names."""
+def started_of(job: Job) -> Started:
+    """Return what is told of a match that begins."""
     controls = controls_of(job)
     clock = GameClock(controls)
     free_ms = {control.move_ms if control.mode == "bank" else 0 for control in controls}
     return Started(
         bots=(job.first.label, job.second.label),
-        labels=labels,
         game=job.game,
         opening=job.opening,
         tc=str(job.limit),

@@ -10,6 +10,9 @@ from arena.export._staging import replaced, staged
 from arena.export.pgn import PgnMatch, Remark, print_pgn
 from arena.export.query import MATCH_FORMATS, count
 from arena.export.sgf import SgfMatch, print_sgf
+from arena.results.addresses import address_of
+from arena.results.names import long_names
+from arena_db.wild import is_wild
 from arena_plugins import Outcome, Termination, load_game
 from arena_plugins.text import clean_text
 
@@ -58,7 +61,8 @@ def export_matches(
     found = count(store, query)
     if not found.num_matches:
         raise ConfigError("no stored match fits; arena games --unrated shows what there is")
-    writer = MatchWriter(store, form, by_label=query.where.tournament is not None)
+    tournament = query.where.tournament
+    writer = MatchWriter(store, form, by_label=tournament is not None and not is_wild(tournament))
     for game in found.games:
         writer.check(game)
     num_matches = num_actions = 0
@@ -191,17 +195,17 @@ class MatchWriter:
                 moves.append(game.move(state, action))
                 state = state.child(action)
         except (IllegalMoveError, InvalidMoveError) as error:
-            raise ExportError(f"match {match.id} breaks the rules of {game.name}: {error}") from error
+            raise ExportError(
+                f"match {address_of(match)} breaks the rules of {game.name}: {error}"
+            ) from error
         return tuple(moves)
 
     def _players(self, match: StoredMatch) -> tuple[str, str]:
         if self._by_label:
             return _clean(match.first_label), _clean(match.second_label)
         if self._names is None:
-            from arena.results.views import names_of
-
             bots = self._store.bots()
-            self._names = dict(zip(bots, names_of(list(bots.values()), self._store.labels()), strict=True))
+            self._names = dict(zip(bots, long_names(list(bots.values()), self._store.labels()), strict=True))
         return _clean(self._names[match.first]), _clean(self._names[match.second])
 
     def _limit(self, match: StoredMatch) -> str:

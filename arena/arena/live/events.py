@@ -50,8 +50,6 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     bots: tuple[str, str]
     """Names in the tournament of who moves first and second, in full."""
-    labels: tuple[str, str] = ("", "")
-    """Short forms, unique in the tournament (see `short_labels`); empty: made of `bots`."""
     game: str
     """Canonical spec of the game."""
     opening: tuple[int, ...] = ()
@@ -63,7 +61,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     free_ms: int = 0
     """Milliseconds of every move that cost the clock nothing (a bank pays only for what is beyond)."""
     stored: int | None = None
-    """The store's number of the match, `#20417`, where it has one."""
+    """The store's number of the match, 20417, where it has one."""
 
 
 class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,7 +89,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_final: bool = True
     """Whether the match needs no more play; a void one may be played again."""
     stored: int | None = None
-    """The store's number of the match, `#313`, where it has one."""
+    """The store's number of the match, 313, where it has one."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -24,7 +24,7 @@ def line_of(event: Event, view: LiveView) -> str | None:
     elif event.kind == "fault":
         newest = view.notices[0] if view.notices else None
         if newest is not None:
-            about = "" if newest.number is None else f"match {newest.number}: "
+            about = f"match {newest.address}: " if newest.address else ""
             text = f"{about}fault: {newest.what}"
     elif match is not None and match.attempt == event.attempt:
         if event.kind == "started":
@@ -37,17 +37,17 @@ def line_of(event: Event, view: LiveView) -> str | None:
 
 
 def started_line(match: MatchView) -> str:
-    """Say who plays: `match 313 begins: first az against second mcts, connect-four 10+0.1`."""
+    """Say who plays: `match live1/313 begins: first az against second mcts, connect-four 10+0.1`."""
     first, second = match.seats
     opening = " ".join(move.text for move in match.moves)
     about = f"{match.game} {match.tc}".strip() + (f", opening {opening}" if opening else "")
-    return f"match {match.number} begins: first {first.name} against second {second.name}, {about}"
+    return f"match {match.address} begins: first {first.name} against second {second.name}, {about}"
 
 
 def move_line(match: MatchView) -> str:
-    """Say the last move: `match 313 ply 7: first az plays 3, X wins 71 %, clock 12.4 s`."""
+    """Say the last move: `match live1/313 ply 7: first az plays 3, X wins 71 %, clock 12.4 s`."""
     if not match.moves:
-        return f"match {match.number}: no move yet"
+        return f"match {match.address}: no move yet"
     move = match.moves[-1]
     seat = match.seats[move.player]
     parts = [f"{SIDES[move.player]} {seat.name} plays {move.text}"]
@@ -55,28 +55,28 @@ def move_line(match: MatchView) -> str:
         parts.append(eval_text(move.eval))
     if seat.clock_ms is not None:
         parts.append(f"clock {seat.clock_ms / 1000:.1f} s")
-    return f"match {match.number} ply {move.ply}: {', '.join(parts)}"
+    return f"match {match.address} ply {move.ply}: {', '.join(parts)}"
 
 
 def over_line(match: MatchView) -> str:
-    """Say how a match ended: `match 308 over: first mm5 beats second td, time_game`."""
+    """Say how a match ended: `match live1/308 over: first mm5 beats second td, time_game`."""
     names = (match.seats[0].name, match.seats[1].name)
     why = match.reason if f"({match.termination})" in match.reason else match.termination
-    return _over(match.number, names, match.outcome, why)
+    return _over(match.address, names, match.outcome, why)
 
 
 def finished_line(match: FinishedMatch) -> str:
     """Say how a match ended whose moves are not at hand, in the same words."""
-    return _over(match.number, match.names, match.outcome, match.why)
+    return _over(match.address, match.names, match.outcome, match.why)
 
 
-def _over(number: int, names: tuple[str, str], outcome: str, why: str) -> str:
+def _over(address: str, names: tuple[str, str], outcome: str, why: str) -> str:
     sides = [f"{side} {name}" for side, name in zip(SIDES, names, strict=True)]
     if outcome == "second":
         sides.reverse()
     verb = {"first": "beats", "second": "beats", "draw": "draws with"}.get(outcome, "against")
     void = "void, " if outcome == "void" else ""
-    return f"match {number} over: {void}{sides[0]} {verb} {sides[1]}, {why}"
+    return f"match {address} over: {void}{sides[0]} {verb} {sides[1]}, {why}"
 
 
 def progress_line(progress: ProgressView) -> str:

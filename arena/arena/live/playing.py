@@ -9,25 +9,34 @@ from msgspec.structs import replace
 from arena.errors import ArenaError
 from arena.live.events import Thoughts
 from arena.live.geometry import changed_cells, find_game, position
-from arena.live.labels import MAX_LABEL, short_labels, show_name
+from arena.live.labels import show_name
 from arena.live.views import MatchView, MoveView, Seat, percent_for_first
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arena.live.events import Event, Finished, Info, Move, Started
 
 _MAX_TEXT = 200
+_MAX_MOVE = 7
+"""Characters of a move."""
 
 
-def begin(event: Event, body: Started) -> MatchView:
-    """Set the board up and place the opening."""
-    names = (show_name(body.bots[0]), show_name(body.bots[1]))
-    made = short_labels(names)
+def begin(event: Event, body: Started, labels: Mapping[str, str], tournament: str) -> MatchView:
+    """Set the board up and place the opening.
+
+    Args:
+        event: what was heard.
+        body: its payload.
+        labels: short names of bots; one without is called by its name.
+        tournament: the name of the tournament.
+    """
     clocks = body.clock_ms or (None, None)
     seats = tuple(
         Seat(
-            name=names[player],
-            label=clean_text(body.labels[player], MAX_LABEL).strip() or made[player],
+            name=show_name(body.bots[player]),
+            label=labels.get(body.bots[player]) or show_name(body.bots[player]),
             clock_ms=clocks[player],
         )
         for player in (0, 1)
@@ -37,6 +46,7 @@ def begin(event: Event, body: Started) -> MatchView:
         attempt=event.attempt,
         stored=body.stored,
         tournament=event.tournament,
+        tournament_name=tournament,
         game=clean_text(body.game, _MAX_TEXT),
         tc=clean_text(body.tc, _MAX_TEXT),
         seats=(seats[0], seats[1]),
@@ -133,7 +143,7 @@ def _play(match: MatchView, action: int, drawn: MoveView) -> MatchView:
         ply=len(actions),
         player=before.current_player,
         action=action,
-        text=clean_text(text, MAX_LABEL),
+        text=clean_text(text, _MAX_MOVE),
         cell=filled[0] if len(filled) == 1 else None,
     )
     to_move = -1 if after.is_terminal else after.current_player

@@ -19,6 +19,7 @@ from arena.live.views import (
     MatchView,
     Notice,
 )
+from arena.naming import match_address
 from arena.referee.blame import forfeiter
 from arena_plugins.text import clean_text
 
@@ -39,7 +40,8 @@ def reduce(view: LiveView, event: Event) -> LiveView:
     try:
         return _after(view, event, event.body())
     except ArenaError as error:
-        return _note(view, Notice(t=event.t, number=event.match, text=clean_text(str(error), MAX_TEXT)))
+        text = clean_text(str(error), MAX_TEXT)
+        return _note(view, Notice(t=event.t, number=event.match, address=_address(view, event), text=text))
 
 
 def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
@@ -71,11 +73,11 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
     if isinstance(body, RunState):
         view = _run_state(view, event, body)
     elif isinstance(body, Fault):
-        view = _note(view, _fault_notice(event, body, match))
+        view = _note(view, _fault_notice(view, event, body))
         if body.stalls and match is not None:
             view = _show(view, playing.stall(match))
     elif isinstance(body, Started):
-        view = _place(view, playing.begin(event, body))
+        view = _place(view, playing.begin(event, body, view.labels, view.progress.name))
     elif isinstance(body, Finished):
         view = _finish(view, event, body, match)
     # Moves of a match whose beginning was not heard cannot be placed; a snapshot brings it.
@@ -115,6 +117,7 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
         number=match.number,
         attempt=match.attempt,
         stored=match.stored,
+        tournament_name=match.tournament_name,
         names=(match.seats[0].name, match.seats[1].name),
         labels=(match.seats[0].label, match.seats[1].label),
         outcome=body.outcome,
@@ -143,11 +146,19 @@ def _blame(view: LiveView, name: str, termination: str) -> LiveView:
     return replace(view, faults={**view.faults, name: counts})
 
 
-def _fault_notice(event: Event, body: Fault, match: MatchView | None) -> Notice:
+def _address(view: LiveView, event: Event) -> str:
+    return "" if event.match is None else match_address(view.progress.name, event.match)
+
+
+def _fault_notice(view: LiveView, event: Event, body: Fault) -> Notice:
+    match = None if event.match is None else view.matches.get(event.match)
+    if match is not None and match.attempt != event.attempt:
+        match = None
     label = "" if match is None or body.player not in (0, 1) else match.seats[body.player].label
     return Notice(
         t=event.t,
         number=event.match,
+        address=_address(view, event),
         label=label,
         termination=clean_text(body.termination, MAX_TEXT),
         text=clean_text(body.text, MAX_TEXT),

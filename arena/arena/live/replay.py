@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from arena.live.events import Finished, Move, Started, Thoughts, make_event
 from arena.live.reducer import reduce
-from arena.live.views import LiveView, MatchView
+from arena.live.views import LiveView, MatchView, ProgressView
 
 if TYPE_CHECKING:
+    from arena.live.events import Event, Payload
     from arena.live.views import Mark
 
 _T = TypeVar("_T")
@@ -30,11 +31,14 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     stored: int | None = None
     """The store's number."""
     tournament: int = 1
+    tournament_name: str = ""
+    attempt: int = 0
     game: str
     """Spec of the game."""
     bots: tuple[str, str]
     """Names of who moved first and second."""
     labels: tuple[str, str] = ("", "")
+    """What they are called where there is little room; empty: by their names."""
     actions: tuple[int, ...]
     """From the initial position, opening included."""
     num_opening: int = 0
@@ -89,10 +93,7 @@ class Replay:
                 t += (elapsed or 0) / 1000
                 clocks = self._charged(clocks, views[-1].to_move, elapsed)
                 body = _move(recorded.actions[ply - 1], elapsed, clocks, _get(recorded.thoughts, ply - 1))
-                view = reduce(
-                    view,
-                    make_event(ply + 1, body, t=t, match=number, ply=ply, tournament=recorded.tournament),
-                )
+                view = reduce(view, self._event(ply + 1, body, t, ply))
             views.append(view.matches[number])
         over = Finished(
             outcome=recorded.outcome,
@@ -101,7 +102,7 @@ class Replay:
             plies=self.num_plies,
             stored=recorded.stored,
         )
-        end = make_event(self.num_plies + 2, over, t=t, match=number, ply=self.num_plies)
+        end = self._event(self.num_plies + 2, over, t, self.num_plies)
         views[-1] = reduce(view, end).matches[number]
         marks = _marks(views[-1], recorded.grades)
         return tuple(_marked(match, marks) for match in views)
@@ -136,16 +137,28 @@ class Replay:
         recorded = self.recorded
         body = Started(
             bots=recorded.bots,
-            labels=recorded.labels,
             game=recorded.game,
             opening=recorded.actions[:num_given],
             tc=recorded.tc,
             clock_ms=recorded.clock_ms,
             stored=recorded.stored,
         )
-        return reduce(
-            LiveView(),
-            make_event(1, body, t=recorded.started_t, match=recorded.number, tournament=recorded.tournament),
+        view = LiveView(
+            labels=dict(zip(recorded.bots, recorded.labels, strict=True)),
+            progress=ProgressView(name=recorded.tournament_name),
+        )
+        return reduce(view, self._event(1, body, recorded.started_t, 0))
+
+    def _event(self, seq: int, body: Payload, t: float, ply: int) -> Event:
+        recorded = self.recorded
+        return make_event(
+            seq,
+            body,
+            t=t,
+            match=recorded.number,
+            attempt=recorded.attempt,
+            ply=ply,
+            tournament=recorded.tournament,
         )
 
     def _charged(

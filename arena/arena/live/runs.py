@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from arena.live.labels import short_labels
 from arena.live.metrics import CHUNK, FILE, MetricsFile
 from arena.live.tables import Series
 
@@ -129,13 +128,13 @@ class Runs:
 
     def comparison(self, names: Sequence[str]) -> tuple[Chart, ...]:
         """Give a chart for each thing that was told, with a line for each of some runs."""
-        files = [(label, self._files[name]) for name, label in _labelled(names) if name in self._files]
+        files = [(name, self._files[name]) for name in names if name in self._files]
         told = dict.fromkeys(metric for _, file in files for metric in file.metrics)
         known = [metric for metric in (*LOSSES, "accuracy", "entropy", "lr") if metric in told]
         scores = [metric for metric in told if metric.startswith(SCORE)]
         ordered = [*known[:1], *scores, *known[1:], *(m for m in told if m not in known and m not in scores)]
         charts = [
-            Chart(metric, tuple(line for label, file in files if (line := file.series(metric, label))))
+            Chart(metric, tuple(line for name, file in files if (line := file.series(metric, name))))
             for metric in ordered
         ]
         return tuple(chart for chart in charts if chart.series)
@@ -175,14 +174,9 @@ def number_text(value: float | None) -> str:
     return f"{value:.1e}"
 
 
-def _labelled(names: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(names, short_labels(names), strict=True))
-
-
 def _lines(file: MetricsFile, names: Sequence[str]) -> tuple[Series, ...]:
     told = [name for name in names if name in file.metrics]
-    labels = short_labels([name.removeprefix(SCORE).removesuffix("_loss") for name in told])
-    found = (file.series(name, label) for name, label in zip(told, labels, strict=True))
+    found = (file.series(name, name.removeprefix(SCORE).removesuffix("_loss")) for name in told)
     return tuple(line for line in found if line is not None)
 
 

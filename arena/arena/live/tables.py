@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from arena.live.views import RESULTS
+from arena.naming import match_address
 
 
 class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,8 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    """Places in the standings, from 1; they head the columns."""
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
     """`[bots, bots]`; None on the diagonal."""
     title: str = ""
@@ -103,6 +106,9 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
 
     stored: int
     """The store's number."""
+    number: int
+    """Within the tournament, from 1."""
+    attempt: int = 0
     names: tuple[str, str]
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
@@ -111,6 +117,11 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """When it began, UTC seconds."""
     tournament: str = ""
     game: str = ""
+
+    @property
+    def address(self) -> str:
+        """What the match is called: `live1/89`."""
+        return match_address(self.tournament, self.number, self.attempt, self.outcome)
 
     @property
     def result(self) -> str:

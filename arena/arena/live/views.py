@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from arena.live.events import Thoughts
+from arena.naming import match_address
 
 MAX_FINISHED = 200
 MAX_NOTICES = 100
@@ -24,7 +25,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """In full, cleaned."""
     label: str
-    """At most 7 characters, unique in the tournament."""
+    """What it is called where there is little room, unique among all bots that are shown."""
     clock_ms: int | None = None
     """What its clock showed at `MatchView.clock_t`."""
     thoughts: Thoughts | None = None
@@ -64,6 +65,8 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     stored: int | None = None
     """The store's number, once it has one."""
     tournament: int = 1
+    tournament_name: str = ""
+    """Empty while it is not known."""
     game: str
     """Spec of the game."""
     tc: str = ""
@@ -120,9 +123,14 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
         return self.seats[0].label, self.seats[1].label
 
     @property
-    def id_text(self) -> str:
-        """The store's number as `#313`; the number within the tournament before there is one."""
-        return f"#{self.number if self.stored is None else self.stored}"
+    def address(self) -> str:
+        """What the match is called before, while and after it is played: `live1/89`."""
+        return match_address(self.tournament_name, self.number, self.attempt, self.outcome)
+
+    @property
+    def short_address(self) -> str:
+        """The address without the tournament, where there is little room: `/89`."""
+        return match_address("", self.number, self.attempt, self.outcome)
 
     @property
     def result(self) -> str:
@@ -155,6 +163,7 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     attempt: int = 0
     stored: int | None = None
+    tournament_name: str = ""
     names: tuple[str, str]
     labels: tuple[str, str]
     outcome: Literal["first", "second", "draw", "void"]
@@ -164,9 +173,14 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
     t: float
 
     @property
-    def id_text(self) -> str:
-        """`#` and the store's number, or that within the tournament."""
-        return f"#{self.number if self.stored is None else self.stored}"
+    def address(self) -> str:
+        """What the match is called: `live1/89`."""
+        return match_address(self.tournament_name, self.number, self.attempt, self.outcome)
+
+    @property
+    def short_address(self) -> str:
+        """The address without the tournament, where there is little room: `/89`."""
+        return match_address("", self.number, self.attempt, self.outcome)
 
     @property
     def result(self) -> str:
@@ -185,6 +199,8 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     t: float
     number: int | None = None
     """The match it is about."""
+    address: str = ""
+    """Of that match; empty where it is about none."""
     label: str = ""
     """The bot that is to blame."""
     termination: str = ""
@@ -252,6 +268,8 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first."""
     notices: tuple[Notice, ...] = ()
     """Newest first."""
+    labels: Mapping[str, str] = {}
+    """What bots are called where there is little room, by their names in the tournament."""
     faults: Mapping[str, Mapping[str, int]] = {}
     """By name of a bot and termination: how often it forfeited."""
 

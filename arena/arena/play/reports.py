@@ -10,7 +10,6 @@ import msgspec
 
 from arena.executor.telling import live_event
 from arena.live.events import Finished, Info, Move, RunState, Started, pack, thoughts_of
-from arena.live.labels import short_labels
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
 
@@ -44,12 +43,10 @@ class Reports:
 
     def started(self, job: Job, clock: GameClock | None) -> None:
         """Tell that a match begins; `clock` is None where moves have no clock that runs on."""
-        labels = short_labels([job.first.label, job.second.label])
         self._tell(
             job,
             Started(
                 bots=(job.first.label, job.second.label),
-                labels=(labels[0], labels[1]),
                 game=job.game,
                 opening=job.opening,
                 tc=self._tc,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from arena.errors import ConfigError
 from arena.results import values
+from arena.results.names import called
 from arena.results.pools import is_pool
 from arena_db.records import MatchFilter
 from arena_db.wild import is_like, is_wild
@@ -185,22 +187,32 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
                 raise ConfigError(f"{where} cannot be filtered by {name}; there are {', '.join(takes)}")
         return self
 
-    def to_filter(self, store: Store | None = None, *, rated_only: bool = False) -> MatchFilter:
+    def spelled_out(self, store: Store, tournament: str = "") -> Condition:
+        """Return the condition with labels of a dashboard as identities; see `names.called`."""
+        whose = tournament or self.tournament
+        bot, vs = (called(store, text, whose) for text in (self.bot, self.vs))
+        return replace(self, bot=bot, vs=vs)
+
+    def to_filter(
+        self, store: Store | None = None, *, rated_only: bool = False, tournament: str = ""
+    ) -> MatchFilter:
         """Return the condition as the store takes it.
 
         Args:
             store: whose games an opening may be of; None if `game` names it.
             rated_only: whether only matches fit that count for ratings.
+            tournament: on whose dashboard the condition was typed; labels are those that bots have there.
 
         Raises:
             ConfigError: the opening is one of no game.
             PluginError: there is no such game.
         """
+        meant = self if store is None else self.spelled_out(store, tournament)
         since, until = _span(self.dates)
         game = values.game_of(self.game) if self.game else None
         return MatchFilter(
-            bot=self.bot or None,
-            vs=self.vs or None,
+            bot=meant.bot or None,
+            vs=meant.vs or None,
             outcome=self.outcome or None,
             termination=self.end or None,
             plies=_counts(self.plies),

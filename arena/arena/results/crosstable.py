@@ -98,12 +98,13 @@ def matrix_view(cross: Crosstable, labels: Mapping[str, str], title: str) -> Mat
 
     Args:
         cross: the crosstable.
-        labels: short names of the bots, by label.
+        labels: what the bots are called on all screens, by their names in the tournament.
         title: what stands above it.
     """
     return MatrixView(
         names=cross.names,
         labels=tuple(labels[name] for name in cross.names),
+        ranks=tuple(range(1, len(cross.names) + 1)),
         cells=tuple(
             tuple(None if cell.bot == cell.opponent else _matrix_cell(cell) for cell in line)
             for line in cross.cells

@@ -12,12 +12,12 @@ from arena.results.book import RatedMatches
 from arena.results.condition import TABLE_WORDS
 from arena.results.tables import show_only
 from arena.results.views import ALL, Leaderboard, choose_pool, pools
-from arena_db.wild import is_like
+from arena_db.called import is_called
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from arena.results.condition import Condition
-    from arena.results.tables import Table
+    from arena.results.tables import Row, Table
     from arena_db.store import Store
 
 
@@ -62,6 +62,7 @@ def rate(
         raise ConfigError(
             "--vs chooses matches, but a table rates all matches of its bots; add --refit to rate only those"
         )
+    condition = condition.spelled_out(store)
     rated = replace(condition, pool="") if refit else replace(condition, pool="", bot="", vs="")
     where = rated.to_filter(store, rated_only=True)
     tallies = store.tallies(where)
@@ -82,7 +83,12 @@ def rate(
         for table in tables
         for row in table.rows
     }
-    shown = show_only(tables, lambda row: any(is_like(text, condition.bot) for text in names[row.identity]))
+
+    def is_wanted(row: Row) -> bool:
+        version = bots[row.identity].version
+        return is_called(condition.bot, names[row.identity], version=version, identity=row.identity)
+
+    shown = show_only(tables, is_wanted)
     if not any(table.rows for table in shown):
         known = {text for texts in names.values() for text in texts}
         close = nearest(condition.bot, sorted(known))

@@ -11,7 +11,6 @@ import msgspec
 from arena.errors import ArenaError
 from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
-from arena.live.labels import short_labels
 from arena.results.forfeits import loser
 from arena.tournament.events import Ended, MatchFinished, Notice
 from arena_db.errors import DatabaseError
@@ -58,7 +57,6 @@ class Herald:
         store: Store,
         tournament: TournamentRecord,
         jobs: Sequence[Job],
-        labels: Sequence[str],
         lease: Lease,
         *,
         num_workers: int,
@@ -71,7 +69,6 @@ class Herald:
             store: takes the events.
             tournament: as it stands in the store.
             jobs: what is to be played.
-            labels: of all its bots.
             lease: of the tournament; once it is lost, nothing is told.
             num_workers: matches at once.
             warn: hears that events cannot be told.
@@ -80,7 +77,6 @@ class Herald:
         self._store = store
         self._tournament = tournament
         self._jobs = {job.number: job for job in jobs}
-        self._short = dict(zip(labels, short_labels(labels), strict=True))
         self._lease = lease
         self._num_workers = num_workers
         self._warn = warn
@@ -231,8 +227,7 @@ class Herald:
         self._queue.append(live_event(job, finished, len(record.actions), t))
 
     def _started(self, job: Job, attempt: int, t: float) -> LiveEvent:
-        labels = (self._short[job.first.label], self._short[job.second.label])
-        return live_event(msgspec.structs.replace(job, attempt=attempt), started_of(job, labels), 0, t)
+        return live_event(msgspec.structs.replace(job, attempt=attempt), started_of(job), 0, t)
 
     def _run_state(self, now: float) -> RunState:
         tournament = self._tournament

@@ -62,7 +62,6 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             store,
             tournament,
             jobs,
-            [competitor.label for competitor in plan.competitors],
             lease,
             num_workers=num_workers,
             warn=lambda text: tell(Notice(text)),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.executor.record import walkover_record
+from arena.naming import match_address
 from arena.tournament.events import Ended, MatchFinished, MatchStarted, Notice
 from arena.tournament.quarantine import Quarantine
 from arena_db.records import MatchFilter
@@ -123,6 +124,10 @@ class Ledger:
         self.tell(ended)
         return ended
 
+    def address(self, record: MatchRecord) -> str:
+        """Return what a match is called."""
+        return match_address(self._tournament.name, record.number)
+
     def _warn_of_lock(self) -> None:
         num_waiting = self._store.num_waiting
         if num_waiting and not self._has_warned:
@@ -148,5 +153,5 @@ class Ledger:
         self._errors[record.number] += 1
         if self._errors[record.number] < MAX_ERRORS and not record.is_final:
             return record
-        self.tell(Notice(f"match {record.number} is not tried again: {record.reason}"))
+        self.tell(Notice(f"match {self.address(record)} is not tried again: {record.reason}"))
         return dataclasses.replace(record, is_final=True)

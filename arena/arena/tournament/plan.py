@@ -13,6 +13,7 @@ from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, sh
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.job import Job
 from arena.match import match_seed
+from arena.naming import match_address
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import count_pairs, make_schedule
 from arena.referee.timecontrol import TimeControl
@@ -329,7 +330,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             tournament=tournament.id,
             number=match.number,
             attempt=match.attempt,
-            match=f"{tournament.name}/{match.number}",
+            match=match_address(tournament.name, match.number),
             game=tournament.game,
             first=plan.competitors[match.first],
             second=plan.competitors[match.second],

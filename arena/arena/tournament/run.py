@@ -216,9 +216,8 @@ class Run:
         self._queue += self._ledger.keep(records)
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
-                self._stop(
-                    f"match {record.number} ended with a fault and --no-recover is set: {record.reason}"
-                )
+                address = self._ledger.address(record)
+                self._stop(f"match {address} ended with a fault and --no-recover is set: {record.reason}")
         if self._rules.goal_reached is None or self._ledger.num_done < self._next_goal:
             return
         self._next_goal = self._ledger.num_done + self._rules.goal_interval

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.errors import ConfigError
 from arena.executor.worker import Control, play_job
 from arena.executor.workspace import workspace
+from arena.naming import match_address
 from arena.tournament.plan import make_jobs, restore_plan
 from arena_plugins import Outcome, Termination, load_game
 
@@ -35,7 +36,7 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     """
     states, broken = _replay(match)
     if broken:
-        return Finding(agrees=False, text=f"match {match.id} contradicts the rules: {broken}")
+        return Finding(agrees=False, text=f"match {_address(match)} contradicts the rules: {broken}")
     again, deterministic = _play_again(store, match)
     end = max(len(match.actions), len(again.actions))
     if match.termination != Termination.RULES:
@@ -44,8 +45,12 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     for ply in range(match.num_opening, end):
         if match.actions[ply : ply + 1] != again.actions[ply : ply + 1]:
             return _divergence(match, states[ply], again, ply, deterministic)
-    text = f"match {match.id} keeps the rules, and its bots play the same moves again"
+    text = f"match {_address(match)} keeps the rules, and its bots play the same moves again"
     return Finding(agrees=True, text=text + _not_hashed(store, match))
+
+
+def _address(match: StoredMatch) -> str:
+    return match_address(match.tournament_name, match.number, match.attempt, match.outcome)
 
 
 def _not_hashed(store: Store, match: StoredMatch) -> str:
@@ -78,7 +83,9 @@ def _replay(match: StoredMatch) -> tuple[list[State], str]:
 def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[str, bool]]:
     tournament = store.tournament(match.tournament_name)
     if tournament is None:
-        raise ConfigError(f"match {match.id} belongs to no tournament; arena db check tells more")
+        raise ConfigError(
+            f"match {match.id} of the store belongs to no tournament; arena db check tells more"
+        )
     plan = restore_plan(store, tournament)
     planned = [planned for planned in plan.matches if planned.number == match.number]
     control = Control(lambda _: None)
@@ -96,14 +103,14 @@ def _divergence(
     mover = (match.first_label, match.second_label)[state.current_player]
     if not deterministic.get(mover):
         text = (
-            f"match {match.id} keeps the rules, and its bots play the same moves again up to ply {ply}, "
-            f"where {mover}, which does not say that it is deterministic, plays another one"
+            f"match {_address(match)} keeps the rules, and its bots play the same moves again up to ply "
+            f"{ply}, where {mover}, which does not say that it is deterministic, plays another one"
         )
         return Finding(agrees=True, text=text)
     game = load_game(match.game)
     was, now = (_move(game, state, actions, ply) for actions in (match.actions, again.actions))
     text = (
-        f"match {match.id} diverges at ply {ply + 1}: {mover} played {was}, now {now} "
+        f"match {_address(match)} diverges at ply {ply + 1}: {mover} played {was}, now {now} "
         "(a deterministic bot may do so only where it ran out of time)"
     )
     return Finding(agrees=False, text=text)

@@ -59,9 +59,11 @@ def test_pgn_says_what_the_store_says(tmp_path: Path) -> None:
 def test_names_are_labels_within_a_tournament(tmp_path: Path) -> None:
     fill(tmp_path / "arena.db", num=2)
     with Store.open(tmp_path / "arena.db", read_only=True) as store:
-        export_matches(store, ExportQuery(where=MatchFilter(tournament="rr-1")), "pgn", tmp_path / "out")
-    first = next(parse_pgn((tmp_path / "out").read_text(encoding="utf-8")))
-    assert (first.white, first.black) == ("a", "b")
+        for tournament, names in (("rr-1", ("a", "b")), ("rr-*", ("a:playouts=100", "b:playouts=100"))):
+            out = tmp_path / f"{names[0]}.pgn"
+            export_matches(store, ExportQuery(where=MatchFilter(tournament=tournament)), "pgn", out)
+            first = next(parse_pgn(out.read_text(encoding="utf-8")))
+            assert (first.white, first.black) == names
 
 
 @pytest.mark.parametrize("spec", ["gomoku:k=4,size=6", "tic-tac-toe"])

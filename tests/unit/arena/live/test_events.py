@@ -23,7 +23,7 @@ from arena.live.events import (
 )
 
 EXAMPLES = (
-    Started(bots=("az", "mcts"), labels=("az", "mcts"), game="connect-four", opening=(3, 3), tc="10+0.1"),
+    Started(bots=("az", "mcts"), game="connect-four", opening=(3, 3), tc="10+0.1"),
     Move(action=3, elapsed_ms=900, value=0.42, visits=((3, 614), (2, 9)), policy=((3, 1.0),), pv=(3, 2)),
     Info(value=-0.1, nodes=1051, depth=9, text="thinking"),
     Finished(outcome="first", termination="rules", reason="X wins", plies=9, stored=313),

@@ -7,12 +7,12 @@ import pytest
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, make_event
 from arena.live.plain import clock_text, duration_text, line_of, long_clock_text, move_line
 from arena.live.reducer import reduce
-from arena.live.views import LiveView
+from arena.live.views import LiveView, ProgressView
 from live_samples import EVIL, played
 
 
 def _lines(*events: object) -> list[str | None]:
-    view, lines = LiveView(), list[str | None]()
+    view, lines = LiveView(progress=ProgressView(name="cup")), list[str | None]()
     for seq, (body, match, ply) in enumerate(events, start=1):  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType] # triples
         event = make_event(seq, body, t=float(seq), match=match, ply=ply)  # pyright: ignore[reportUnknownArgumentType] # of the triple
         view = reduce(view, event)
@@ -32,11 +32,11 @@ def test_a_match() -> None:
         (Finished(outcome="second", termination="time_game", plies=3), 313, 3),
         (Finished(outcome="second", termination="time_game", plies=3), 314, 3),
     ) == [
-        "match 313 begins: first az against second mcts, connect-four 10+0.1, opening 3",
+        "match cup/313 begins: first az against second mcts, connect-four 10+0.1, opening 3",
         None,
-        "match 313 ply 2: second mcts plays 3, X wins 71 %, clock 12.4 s",
-        "match 313 ply 3: first az plays 4, clock 10.0 s",
-        "match 313 over: second mcts beats first az, time_game",
+        "match cup/313 ply 2: second mcts plays 3, X wins 71 %, clock 12.4 s",
+        "match cup/313 ply 3: first az plays 4, clock 10.0 s",
+        "match cup/313 over: second mcts beats first az, time_game",
         None,
     ]
 
@@ -44,9 +44,9 @@ def test_a_match() -> None:
 @pytest.mark.parametrize(
     ("outcome", "text"),
     [
-        ("first", "match 308 over: first mm5 beats second td, time_game"),
-        ("draw", "match 308 over: first mm5 draws with second td, time_game"),
-        ("void", "match 308 over: void, first mm5 against second td, time_game"),
+        ("first", "match cup/308 over: first mm5 beats second td, time_game"),
+        ("draw", "match cup/308 over: first mm5 draws with second td, time_game"),
+        ("void", "match cup/308.0 over: void, first mm5 against second td, time_game"),
     ],
 )
 def test_endings(outcome: str, text: str) -> None:
@@ -61,7 +61,7 @@ def test_a_run() -> None:
     fault = Fault(text="no answer", termination="time_move", player=0)
     assert _lines((state, None, 0), (fault, 7, 0), (end, None, 0)) == [
         "rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go",
-        "match 7: fault: time_move, no answer",
+        "match rr-42/7: fault: time_move, no answer",
         "rr-42 ended: 313 of 600 matches, 52 %, max-time",
     ]
 
@@ -72,8 +72,8 @@ def test_a_forfeit_is_told_in_its_own_sentence() -> None:
     fault = Fault(text=said, termination="bot_error", player=1)
     end = Finished(outcome="first", termination="bot_error", reason=said, plies=0)
     assert _lines((begin, 308, 0), (fault, 308, 0), (end, 308, 0))[1:] == [
-        f"match 308: fault: {said}",
-        f"match 308 over: first mm5 beats second td, {said}",
+        f"match cup/308: fault: {said}",
+        f"match cup/308 over: first mm5 beats second td, {said}",
     ]
 
 
@@ -86,7 +86,7 @@ def test_lines_steer_no_terminal(name: str) -> None:
 
 
 def test_before_the_first_move() -> None:
-    assert move_line(played("tic-tac-toe", "")) == "match 313: no move yet"
+    assert move_line(played("tic-tac-toe", "")) == "match /313: no move yet"
 
 
 @pytest.mark.parametrize(

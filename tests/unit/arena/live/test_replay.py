@@ -23,6 +23,8 @@ VALUES = (0.04, 0.02, 0.06, 0.04, 0.42, 0.32, 0.94, -0.92, 1.0)
 """What both bots said in the match of the design: 52 49 53 48 71 34 97 96 100 percent for the first."""
 EXAMPLE = Recorded(
     stored=20417,
+    number=89,
+    tournament_name="spring",
     game="connect-four",
     bots=("az", "mcts"),
     actions=(3, 3, 3, 3, 2, 3, 4, 1, 3),
@@ -75,7 +77,7 @@ def test_the_ends() -> None:
     assert replay.at(-3) is replay.at(0)
     assert replay.at(99) is replay.at(9)
     assert (replay.at(0).ply, replay.at(8).is_over, replay.at(9).is_over) == (0, False, True)
-    assert replay.at(9).id_text == "#20417"
+    assert replay.at(9).address == "spring/89"
     assert replay.at(6).moves[-1].mark == "~"
 
 

@@ -48,7 +48,7 @@ def test_charts_of_one_run(folder: Path) -> None:
         "entropy of the policy",
         "learning rate",
     ]
-    assert [line.name for line in charts[1].series] == ["random", "minimax"]
+    assert [line.name for line in charts[1].series] == ["random", "minimax:depth=3"]
     assert len(charts[0].series[0].points) == 21
     assert read(folder).charts("no-such-run") == ()
 

@@ -79,7 +79,7 @@ def test_everybody_who_counts_forfeits_counts_the_same(tmp_path: Path) -> None:
         )
         tallies = store.tallies(MatchFilter(rated_only=False))
         by_seat = count_forfeits(tallies, lambda tally: (tally.first_seat, tally.second_seat))
-        faults = past_view(store, cup.record).faults
+        faults = past_view(store, cup.record, {}).faults
         (table,) = standings(store, cup.record)
     # Odd matches are those in which `a` moves first.
     assert by_seat == {1: {"crash": 2, "time_move": 1}}

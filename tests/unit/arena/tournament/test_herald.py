@@ -121,18 +121,16 @@ def test_a_match_is_followed_to_its_stored_end(
     assert match.outcome == records[0].outcome
 
 
-def test_labels_are_unique_in_the_tournament(begin: Begin, clock: Clock) -> None:
+def test_viewers_name_bots_themselves(begin: Begin, clock: Clock) -> None:
     sitting = begin(config("mcts:playouts=1", "random", "mcts:playouts=2"))
     with telling(sitting, clock) as herald:
         for job in sitting.jobs():
             herald.hear([live_event(job, started_of(job), 0, 1.0)])
         herald.tick()
     seats = [seat for match in view_of(sitting).matches.values() for seat in match.seats]
-    assert {(seat.name, seat.label) for seat in seats} == {
-        ("mcts:playouts=1", "mcts-1"),
-        ("random", "random"),
-        ("mcts:playouts=2", "mcts-2"),
-    }
+    assert {seat.name for seat in seats} == {"mcts:playouts=1", "random", "mcts:playouts=2"}
+    assert all(seat.label == seat.name for seat in seats), "this viewer has no other names"
+    assert not any("labels" in event.payload for event in sitting.told())
 
 
 def test_moves_that_did_not_get_through_come_with_the_result(
@@ -236,7 +234,7 @@ def test_a_fault_is_told_with_the_player_to_blame(begin: Begin) -> None:
     sitting.play()
     view = view_of(sitting)
     assert {notice.termination for notice in view.notices if notice.number} == {"illegal_move"}
-    assert all(notice.label == "strange" for notice in view.notices if notice.number)
+    assert all(notice.label == "strange:cheat=on" for notice in view.notices if notice.number)
 
 
 def test_a_match_that_is_played_again_stays_apart_from_its_first_attempt(

@@ -1,0 +1,273 @@
+"""Addresses: what people call tournaments, matches, positions and bots, read in one place for all commands.
+
+| address | is |
+| --- | --- |
+| `live1`, `last` | a tournament; the newest one |
+| `live1/table` | one of its screens: live, table, matches |
+| `live1/89` | a match by its number in the plan, also before it is played |
+| `live1/89.1` | one attempt at it, counted from 0 |
+| `live1/89:17` | the position after 17 plies |
+| `20417`, `#20417` | a stored match by the number of the store |
+| `mcts:playouts=20` | a bot by its spec |
+| `~7f3a9c`, `mcts~7f3a` | a bot by at least 4 digits of its identity |
+| `mcts@0.1.0` | a bot by name and version |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import ConfigError, NotFoundError
+from arena.naming import match_address
+from arena.results.names import identity_of
+from arena_db.called import is_called
+from arena_plugins.spec import NAME, nearest
+
+if TYPE_CHECKING:
+    from arena_db.records import Entrant, PlannedMatch, StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+LAST = "last"
+"""Names the newest tournament, or the newest unfinished one."""
+SCREENS = ("live", "table", "matches")
+"""Screens of a tournament that have an address."""
+_WITHIN = re.compile(r"(?P<number>[0-9]{1,18})(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
+"""What stands behind the last `/` in the address of a match."""
+_STORED = re.compile(r"#?(?P<number>[0-9]{1,40})(?::(?P<ply>[0-9]{1,9}))?")
+
+
+class Address(NamedTuple):
+    """What an address names: a tournament, perhaps a match of it, perhaps a position of that."""
+
+    tournament: TournamentRecord
+    number: int | None = None
+    """Of the match in the plan; None where the address is that of a tournament."""
+    match: StoredMatch | None = None
+    """The attempt that was named, else the one that counts; None while there is no result."""
+    attempt: int | None = None
+    """As it was named."""
+    ply: int | None = None
+    """How many plies the position has."""
+    screen: str = ""
+    """One of `SCREENS`; empty for none."""
+
+    def __str__(self) -> str:
+        """Return the address as it is printed, whatever way it was written."""
+        if self.number is None:
+            return f"{self.tournament.name}{f'/{self.screen}' if self.screen else ''}"
+        attempt = "" if self.attempt is None else f".{self.attempt}"
+        text = f"{match_address(self.tournament.name, self.number)}{attempt}"
+        return text if self.ply is None else f"{text}:{self.ply}"
+
+
+def address_of(match: StoredMatch) -> str:
+    """Return the address of a stored match."""
+    return match_address(match.tournament_name, match.number, match.attempt, match.outcome)
+
+
+def find_address(store: Store, text: str) -> Address:
+    """Find what an address names; a tournament that is called by the whole text comes first.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    if text == LAST or store.tournament(text) is not None:
+        return Address(find_tournament(store, text, unfinished=False))
+    stored = _STORED.fullmatch(text)
+    if stored is not None:
+        return _by_store_number(store, int(stored["number"]), _number(stored["ply"]))
+    name, _, tail = text.rpartition("/")
+    within = _WITHIN.fullmatch(tail)
+    if name and within is not None:
+        record = find_tournament(store, name, unfinished=False)
+        number, attempt, ply = (_number(within[key]) for key in ("number", "attempt", "ply"))
+        return _within(store, record, number or 0, attempt, ply)
+    if name and tail in SCREENS:
+        return Address(find_tournament(store, name, unfinished=False), screen=tail)
+    record = find_tournament(store, text, unfinished=False)
+    return Address(record)
+
+
+def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
+    """Find a match that has been played, and the address it was found by.
+
+    Raises:
+        NotFoundError: the address is that of no match, or of one that has no result yet.
+    """
+    address = find_address(store, text)
+    if address.number is None:
+        raise NotFoundError(
+            f"{address} is a tournament and no match; its matches are {address.tournament.name}/1 to "
+            f"{address.tournament.name}/{address.tournament.num_planned}"
+        )
+    if address.match is None:
+        raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
+    return address.match, address
+
+
+def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
+    """Find a tournament by name; None or `last` is the newest one.
+
+    Args:
+        store: where it is.
+        key: its name.
+        unfinished: whether the newest means the newest unfinished one.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    found = None if key is None else store.tournament(key)
+    if found is not None:
+        return found
+    if key is None or key == LAST:
+        found = store.last_tournament(unfinished=unfinished)
+        if found is None:
+            kind = "unfinished tournament" if unfinished else "tournament"
+            raise NotFoundError(f"there is no {kind} in {store.path}")
+        return found
+    known = [tournament.name for tournament in store.tournaments()]
+    way_out = f"the newest is {known[0]}" if known else "arena tournament holds the first one"
+    raise NotFoundError(f'no tournament "{key}"{nearest(key, known)} ({way_out})')
+
+
+def find_event(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
+    """Find a tournament by its name, or by the address of anything in it; None or `last` is the newest.
+
+    Args:
+        store: where it is.
+        key: the address.
+        unfinished: whether the newest means the newest unfinished one.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+    """
+    if key is None or key == LAST:
+        return find_tournament(store, key, unfinished=unfinished)
+    return find_address(store, key).tournament
+
+
+def check_new_name(store: Store, name: str) -> None:
+    """Refuse a name that another tournament has, or that could be taken for something else.
+
+    Raises:
+        ConfigError: says why.
+    """
+    if not name:
+        return
+    if not NAME.match(name) or name.isdecimal() or name == LAST:
+        raise ConfigError(
+            f'--name "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64, neither a bare '
+            f'number nor "{LAST}"'
+        )
+    if store.tournament(name) is not None:
+        raise ConfigError(
+            f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
+            "begins a new one"
+        )
+
+
+def find_entrants(store: Store, tournament: TournamentRecord, text: str | None) -> list[Entrant]:
+    """Find the entrants that go by a name: all of a spec, of a pattern, or the one of a label.
+
+    Args:
+        store: where they are.
+        tournament: whose entrants.
+        text: label in the tournament, name, spec, `mcts@0.1.0`, `mcts~7f3a`, or label on its dashboard;
+            None for all.
+
+    Raises:
+        NotFoundError: nobody goes by it; names the nearest.
+    """
+    entrants = store.entrants(tournament.id)
+    if text is None:
+        return entrants
+    found = [entrant for entrant in entrants if entrant.label == text] or [
+        entrant
+        for entrant in entrants
+        if is_called(
+            text,
+            (entrant.label, entrant.bot.name, entrant.bot.spec),
+            version=entrant.bot.version,
+            identity=entrant.bot.identity,
+        )
+    ]
+    if not found:
+        identity = identity_of(store, tournament, text)
+        found = [entrant for entrant in entrants if entrant.bot.identity == identity]
+    if not found:
+        labels = [entrant.label for entrant in entrants]
+        raise NotFoundError(
+            f'no bot "{text}" in {tournament.name}{nearest(text, labels)} (there are {", ".join(labels)})'
+        )
+    return found
+
+
+def planned_match(store: Store, address: Address) -> PlannedMatch:
+    """Return the planned match that an address names.
+
+    Raises:
+        NotFoundError: it names none.
+    """
+    for match in store.planned(address.tournament.id):
+        if match.number == address.number:
+            return match
+    raise NotFoundError(f"there is no match {address}")
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _by_store_number(store: Store, number: int, ply: int | None) -> Address:
+    match = store.match(number) if number < 1 << 63 else None
+    record = None if match is None else store.tournament(match.tournament)
+    if match is None or record is None:
+        raise NotFoundError(f"no match {number} in the store; arena games lists the stored ones")
+
+    attempt = match.attempt if match.outcome == "void" else None
+    return _checked(Address(record, match.number, match, attempt, ply))
+
+
+def _within(
+    store: Store, record: TournamentRecord, number: int, attempt: int | None, ply: int | None
+) -> Address:
+    if not 1 <= number <= record.num_planned:
+        raise NotFoundError(
+            f"no match {number} in {record.name}; its matches are {record.name}/1 to "
+            f"{record.name}/{record.num_planned}"
+        )
+    attempts = _attempts(store, record, number)
+    if attempt is None:
+        return _checked(Address(record, number, attempts[-1] if attempts else None, None, ply))
+    if attempt >= len(attempts):
+        address = match_address(record.name, number)
+        there = (
+            "it has no result yet"
+            if not attempts
+            else f"its attempts are {address}.0 to {address}.{len(attempts) - 1}"
+            if len(attempts) > 1
+            else f"its only attempt is {address}.0"
+        )
+        raise NotFoundError(f"no attempt {attempt} at {address}; {there}")
+    return _checked(Address(record, number, attempts[attempt], attempt, ply))
+
+
+def _attempts(store: Store, record: TournamentRecord, number: int) -> list[StoredMatch]:
+    """Return the stored attempts at a match; all but the last are void."""
+    found: list[StoredMatch] = []
+    while (match := store.match_of(record.id, number, len(found))) is not None:
+        found.append(match)
+    return found
+
+
+def _checked(address: Address) -> Address:
+    """Return an address whose position is one of its match, as far as that is known.
+
+    Raises:
+        NotFoundError: the match has fewer plies.
+    """
+    if address.ply is not None and address.match is not None and address.ply > len(address.match.actions):
+        match = address._replace(ply=None)
+        raise NotFoundError(f"no ply {address.ply} in {match}; it has {len(address.match.actions)} plies")
+    return address
