@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.home import open_store
+from arena.results.addresses import find_address
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
@@ -18,6 +19,7 @@ from arena.tui.start import watch_app
 from arena.tui.widgets.form import Choice, Field, Push
 from arena.tui.widgets.match_list import MatchList
 from arena_db.records import MatchFilter
+from arena_db.store import Store
 from command_line import FAST, CommandLine
 from dashboard import screen_lines
 from plays import wait_for
@@ -121,7 +123,9 @@ async def export(pilot: Pilot[None], app: Dashboard, out: Path) -> None:
 
 
 def test_the_way_of_the_lesson(arena: CommandLine) -> None:
-    app = watch_app(str(arena.db), 1, "warm-up", glyphs="ascii", reduce_motion=True)
+    with Store.open(arena.db) as store:
+        address = find_address(store, "warm-up")
+    app = watch_app(str(arena.db), address, glyphs="ascii", reduce_motion=True)
     out = arena.folder / "lesson.pgn"
 
     async def run() -> None:

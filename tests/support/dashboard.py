@@ -130,7 +130,9 @@ def standings(names: Sequence[str] = NAMES) -> StandingsView:
 
 def matrix(names: Sequence[str] = NAMES) -> MatrixView:
     """Give the crosstable of the design's example."""
-    return MatrixView(names=tuple(names), labels=tuple(names), cells=tuple(map(_matrix_row, SCORES)))
+    ranks = tuple(range(1, len(names) + 1))
+    cells = tuple(map(_matrix_row, SCORES))
+    return MatrixView(names=tuple(names), labels=tuple(names), ranks=ranks, cells=cells)
 
 
 def _matrix_row(scores: Sequence[int | None]) -> tuple[MatrixCell | None, ...]:
@@ -176,6 +178,7 @@ class Provider:
     def _row(self, number: int) -> MatchRow:
         return MatchRow(
             stored=number,
+            number=number,
             names=self._names,
             outcome="first",
             termination="rules",

@@ -70,9 +70,13 @@ def main() -> None:
 
 
 async def _draw(store: Path) -> None:
+    from arena.results.addresses import find_address
     from arena.tui.start import watch_app
+    from arena_db.store import Store
 
-    app = watch_app(str(store), 1, "spring", glyphs="unicode", reduce_motion=True)
+    with Store.open(store) as opened:
+        address = find_address(opened, "spring")
+    app = watch_app(str(store), address, glyphs="unicode", reduce_motion=True)
     async with app.run_test(size=SIZE) as pilot:
         await _settle(app, pilot)
         for name, keys in SCREENS:

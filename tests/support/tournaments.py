@@ -61,9 +61,8 @@ class Sitting:
 
     def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""
-        labels = [competitor.label for competitor in self.plan.competitors]
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
-        return Herald(self.store, self.tournament, self.jobs(), labels, lease, **(usual | changes))
+        return Herald(self.store, self.tournament, self.jobs(), lease, **(usual | changes))
 
     def told(self) -> list[LiveEvent]:
         """Give what viewers were told."""

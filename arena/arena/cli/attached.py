@@ -13,6 +13,7 @@ from arena.cli.output import say
 from arena.cli.screen import check_toolkit, has_screen, run_app
 from arena.errors import ArenaError, ConfigError
 from arena.home import open_store
+from arena.results.addresses import Address
 from arena.tournament.launch import start_tournament
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def hold_and_watch(db: str | None) -> int:
         raise ArenaError(f"{name} is not in the store")
     from arena.tui.start import watch_app
 
-    run_app(watch_app(db, record.id, name))
+    run_app(watch_app(db, Address(record)))
     status = started.poll()
     if status is None:
         say(f"{name} goes on; to see it: arena watch {name}, to stop it: arena stop {name}", err=True)

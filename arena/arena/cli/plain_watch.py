@@ -12,22 +12,29 @@ from arena.live.plain import finished_line, line_of, progress_line, started_line
 from arena.live.reducer import reduce
 from arena.live.views import LiveView
 from arena.tui.feed.store_feed import StoreFeed
+from arena.tui.feed.stored import finished_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.results.addresses import Address
     from arena.tui.shell.feed import Batch, Feed
-    from arena_db.records import TournamentRecord
 
 _LINE = 4000
 
 
-def print_events(db: str | None, tournament: TournamentRecord) -> None:
-    """Print what has happened and what happens, until the tournament has ended or ctrl+c is pressed."""
-    feed = StoreFeed(db, tournament.id, is_read_only=True)
+def print_events(db: str | None, address: Address) -> None:
+    """Print what has happened and what happens, until the tournament has ended or ctrl+c is pressed.
+
+    Of the address of a match only that match is told, until it has a result.
+    """
+    if address.match is not None:
+        _say(finished_line(finished_of(address.match, {})))
+        return
+    feed = StoreFeed(db, address.tournament.id, is_read_only=True)
     try:
-        follow_plain(feed, time.sleep)
+        follow_plain(feed, time.sleep, address.number)
     except KeyboardInterrupt:
         click.echo("left; the tournament goes on by itself", err=True)
     finally:
@@ -42,37 +49,39 @@ def say_how_to_begin(db: str | None) -> None:
     )
 
 
-def follow_plain(feed: Feed, wait: Callable[[float], None]) -> None:
-    """Print the lines of a feed until its tournament has ended."""
+def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None = None) -> None:
+    """Print the lines of a feed until its tournament has ended, or the one match that is asked for."""
     view = LiveView()
     is_first = True
     while True:
         batch = feed.poll()
         if batch is not None:
-            view = _print_batch(batch, view, is_first=is_first)
+            view = _print_batch(batch, view, number, is_first=is_first)
             is_first = False
+            if number is not None and any(match.number == number for match in view.finished):
+                return
             if view.progress.state == "ended" or batch.is_last:
                 return
         wait(feed.interval)
 
 
-def _print_batch(batch: Batch, view: LiveView, *, is_first: bool) -> LiveView:
+def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
     if batch.view is not None:
         known = {(match.number, match.attempt) for match in view.finished}
         new = [match for match in batch.view.finished if (match.number, match.attempt) not in known]
-        for match in reversed(new):
+        for match in reversed([match for match in new if number in (None, match.number)]):
             _say(finished_line(match))
         if is_first:
             for board in batch.view.matches.values():
-                if not board.is_over:
+                if not board.is_over and number in (None, board.number):
                     _say(started_line(board))
-        if is_first or batch.view.progress.done != view.progress.done:
+        if number is None and (is_first or batch.view.progress.done != view.progress.done):
             _say(progress_line(batch.view.progress))
         view = batch.view
     for event in batch.events:
         view = reduce(view, event)
         line = line_of(event, view)
-        if line is not None:
+        if line is not None and number in (None, event.match):
             _say(line)
     return view
 

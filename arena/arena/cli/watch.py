@@ -11,17 +11,17 @@ from arena.cli.options import db_option
 from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
 
 if TYPE_CHECKING:
-    from arena_db.records import TournamentRecord
+    from arena.results.addresses import Address
 
 
 @click.command(cls=RichCommand)
-@click.argument("tournament", required=False, metavar="[ID]")
+@click.argument("address", required=False, metavar="[ADDRESS]")
 @click.option("--plain", is_flag=True, help="Print a line for each event, as where there is no terminal.")
 @click.option("--read-only", is_flag=True, help="Ask nothing of the tournament, only look.")
 @look_options
 @db_option
 def watch(  # noqa: PLR0913 - one parameter an option
-    tournament: str | None,
+    address: str | None,
     *,
     plain: bool,
     read_only: bool,
@@ -30,61 +30,68 @@ def watch(  # noqa: PLR0913 - one parameter an option
     theme: str,
     reduce_motion: bool,
 ) -> None:
-    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it as it runs."""
-    record = _find(tournament, db)
+    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it as it runs.
+
+    ADDRESS is that of a tournament, spring, of one of its matches, spring/89, or of a screen, spring/table or
+    spring/matches.
+    """
+    found = _find(address, db)
     if plain or not has_screen():
         from arena.cli.plain_watch import print_events, say_how_to_begin
 
-        if record is None:
+        if found is None:
             say_how_to_begin(db)
         else:
-            print_events(db, record)
+            print_events(db, found)
         return
     options = Look(is_ascii, theme, reduce_motion).options()
     check_toolkit()
     from arena.tui.start import empty_app, watch_app
 
-    if record is None:
+    if found is None:
         run_app(empty_app(db, is_read_only=read_only, **options))
     else:
-        run_app(watch_app(db, record.id, record.name, is_read_only=read_only, **options))
+        run_app(watch_app(db, found, is_read_only=read_only, **options))
 
 
 @click.command(cls=RichCommand)
-@click.argument("match", type=int)
+@click.argument("address")
 @click.option("--plain", is_flag=True, help="Print every position, as where there is no terminal.")
 @look_options
 @db_option
 def replay(  # noqa: PLR0913 - one parameter an option
-    match: int, *, plain: bool, db: str | None, is_ascii: bool, theme: str, reduce_motion: bool
+    address: str, *, plain: bool, db: str | None, is_ascii: bool, theme: str, reduce_motion: bool
 ) -> None:
-    """Go through a stored match, position by position."""
-    from arena.cli.stored import find_match
+    """Go through a stored match, ADDRESS spring/89, position by position.
+
+    spring/89:17 begins with the position after 17 plies.
+    """
     from arena.home import open_store
+    from arena.results.addresses import find_played
 
     with open_store(db, read_only=True) as store:
-        found = find_match(store, match)
+        match, found = find_played(store, address)
         if plain or not has_screen():
             from arena.cli.showing import replay_match
 
-            replay_match(found)
+            replay_match(match, found.ply)
             return
     look = Look(is_ascii, theme, reduce_motion)
     check_toolkit()
     from arena.tui.start import replay_app
 
-    run_app(replay_app(db, match, **look.options()))
+    run_app(replay_app(db, match.id, found.ply, **look.options()))
 
 
-def _find(tournament: str | None, db: str | None) -> TournamentRecord | None:
+def _find(address: str | None, db: str | None) -> Address | None:
     """Find what is to be watched; None where the newest is, and there is none yet."""
-    from arena.cli.stored import LAST, find_tournament
     from arena.home import has_store, open_store
+    from arena.results.addresses import LAST, find_address
 
-    is_newest = tournament in (None, LAST)
+    is_newest = address in (None, LAST)
     if is_newest and not has_store(db):
         return None
     with open_store(db, read_only=True, create=False) as store:
         if is_newest and store.last_tournament(unfinished=False) is None:
             return None
-        return find_tournament(store, tournament, unfinished=False)
+        return find_address(store, address or LAST)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
+    from arena.results.addresses import Address
     from arena.tui.screens.app import Options
     from arena.tui.shell.feed import Feed
 
@@ -40,22 +41,34 @@ SCREENS = (
 """The screens with a digit."""
 ALL_SCREENS = (*SCREENS, NewPlayScreen)
 """Those of a dashboard that is not for one thing alone."""
+_SCREEN_OF = {"table": MatrixScreen.NAME, "matches": MatchesScreen.NAME, "live": LiveScreen.NAME}
+"""Screens by what they are called in addresses."""
 
 
 def watch_app(
-    store: str | None, tournament: int, name: str, *, is_read_only: bool = False, **options: Unpack[Options]
+    store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[Options]
 ) -> Dashboard:
-    """Make the dashboard of one tournament.
+    """Make the dashboard of one tournament, open at what an address names in it.
 
     Args:
         store: path of the store; None for the usual place.
-        tournament: id.
-        name: of the tournament.
+        address: of the tournament, a screen or a match of it.
         is_read_only: whether commands are refused.
         options: as of the shell: glyphs, theme, reduce_motion, clock.
     """
-    feed: Feed = StoreFeed(store, tournament, is_read_only=is_read_only)
-    return Dashboard(feed, ALL_SCREENS, store=store, tournament=name, is_read_only=is_read_only, **options)
+    feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only)
+    return Dashboard(
+        feed,
+        ALL_SCREENS,
+        store=store,
+        tournament=address.tournament.name,
+        match=0 if address.match is None else address.match.id,
+        ply=address.ply,
+        running=0 if address.number is None or address.match is not None else address.number,
+        is_read_only=is_read_only,
+        start=_SCREEN_OF.get(address.screen, ""),
+        **options,
+    )
 
 
 def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpack[Options]) -> Dashboard:
@@ -70,15 +83,18 @@ def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpac
     return Dashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
 
 
-def replay_app(store: str | None, number: int, **options: Unpack[Options]) -> Dashboard:
+def replay_app(
+    store: str | None, number: int, ply: int | None = None, **options: Unpack[Options]
+) -> Dashboard:
     """Make the dashboard with the replay of one match alone.
 
     Args:
         store: path of the store; None for the usual place.
         number: of the match in the store.
+        ply: how many plies are shown first; None for those that were given.
         options: as of the shell.
     """
-    return Dashboard(None, [ReplayScreen], store=store, match=number, **options)
+    return Dashboard(None, [ReplayScreen], store=store, match=number, ply=ply, **options)
 
 
 def play_app(store: str | None, words: Sequence[str], **options: Unpack[Options]) -> Dashboard:

@@ -55,9 +55,9 @@ def preview(option: str | None, form: ExportForm) -> ExportPreview:
 
 
 def preview_line(row: MatchRow) -> str:
-    """Say a match: `#312 az 1-0 mcts rules 23 spring`."""
+    """Say a match: `spring/312 az 1-0 mcts rules, 23 plies`."""
     names = f"{row.names[0]} {row.result} {row.names[1]}"
-    return f"#{row.stored} {names} {row.termination}, {row.plies} plies, {row.tournament}"
+    return f"{row.address} {names} {row.termination}, {row.plies} plies"
 
 
 def _limit(text: str) -> int | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from arena.live.labels import short_labels, show_name
+from arena.live.labels import show_name
 from arena.live.tables import Point, Series, StandingRow, StandingsView
+from arena.results.names import Naming, largest_pools
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
     from arena.results.tables import Row, Table
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
-
-_MAX_POOLS = 12
-"""Leaderboards that are made; those with most matches."""
 
 
 class Facts:
@@ -34,10 +33,10 @@ class Facts:
         self._boards: dict[tuple[str, str, int], StandingsView] = {}
         self._called: Mapping[str, str] = {}
         self._names = [entrant.label for entrant in store.entrants(tournament.id)]
-        self._labels = dict(zip(self._names, short_labels(self._names), strict=True))
+        self._naming = Naming({}, {})
 
-    def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
-        """Give all tables as they are now."""
+    def make(self, store: Store, tournament: TournamentRecord, naming: Naming) -> dict[str, object]:
+        """Return all tables as they are now, with the labels that bots have on all screens."""
         from arena.results.crosstable import crosstable, matrix_view
         from arena.results.views import standings
 
@@ -45,27 +44,31 @@ class Facts:
         trend = self._history.points
         tables = standings(store, tournament, book=self._book)
         trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in self._names}
-        rows = standing_rows(tables, self._labels, trends)
-        boards = self._leaderboards(store, tournament)
+        if naming != self._naming:
+            self._boards, self._naming = {}, naming
+        rows = standing_rows(tables, naming.seats, trends)
+        boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(title=show_name(tournament.name), rows=rows),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
             "matrix": matrix_view(
                 crosstable(store, tournament, [row.name for row in rows], self._book),
-                self._labels,
+                naming.seats,
                 show_name(tournament.name),
             ),
             "trend": [
                 Series(
-                    self._labels[row.name],
+                    row.label,
                     tuple(Point(float(num), elo[row.name]) for num, elo in trend if row.name in elo),
                 )
                 for row in rows
             ],
         }
 
-    def _leaderboards(self, store: Store, tournament: TournamentRecord) -> tuple[StandingsView, ...]:
+    def _leaderboards(
+        self, store: Store, tournament: TournamentRecord, naming: Naming
+    ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
         from arena.results.views import Leaderboard, pools
 
@@ -74,16 +77,16 @@ class Facts:
         if called != self._called:
             self._boards, self._called = {}, called
         self._all.update(store)
-        own = (tournament.game, tournament.pool.name)
-        found = sorted(pools(tallies), key=lambda pool: pool[:2] != own)[:_MAX_POOLS]
+        sizes = {(game, pool): num for game, pool, num in pools(tallies)}
         views: dict[tuple[str, str, int], StandingsView] = {}
-        for game, pool, num in found:
+        for game, pool in largest_pools(Counter(sizes), tournament):
+            num = sizes[game, pool]
             # Most pools do not change while a tournament runs.
             view = self._boards.get((game, pool, num))
             if view is None:
                 tables = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
-                names = [row.name for table in tables for row in table.rows]
-                labels = dict(zip(names, short_labels(names), strict=True))
+                rows = (row for table in tables for row in table.rows)
+                labels = {row.name: naming.label_of(row.identity) for row in rows}
                 view = StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {}))
             views[game, pool, num] = view
         self._boards = views

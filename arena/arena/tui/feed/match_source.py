@@ -37,14 +37,22 @@ _KEYS: Final[dict[str, Callable[[MatchRow], Any]]] = {
 class MatchSource:
     """Gives pages of the matches of a store; one call at a time, in any thread."""
 
-    def __init__(self, option: str | None) -> None:
-        """Take the store: a path, or None for the usual place."""
+    def __init__(self, option: str | None, tournament: str = "") -> None:
+        """Take what is asked.
+
+        Args:
+            option: path of the store; None for the usual place.
+            tournament: the one that the dashboard watches; labels in conditions are those of its bots.
+        """
         self._option = option
+        self.tournament = tournament
+        """Name of the tournament that the dashboard watches."""
         self._wanted: tuple[str, str, bool] | None = None
         self._total = 0
         self._rows: list[MatchRow] | None = None
         self._keys: dict[int, int | None] = {}
         self._newest = 0
+        self._bots: tuple[str, ...] = ()
         self._is_whole = False
         self._where = MatchFilter(rated_only=False)
         self.is_cut = False
@@ -72,11 +80,12 @@ class MatchSource:
                 self._prepare(store, condition, request)
                 self._wanted = wanted
             rows = self._slice(store, self._where, request)
-        return Page(rows=tuple(rows), total=self._total)
+        return Page(rows=tuple(rows), total=self._total, bots=self._bots)
 
     def _prepare(self, store: Store, condition: Condition, request: PageRequest) -> None:
-        where = self._where = condition.to_filter(store)
+        where = self._where = condition.to_filter(store, tournament=self.tournament)
         newest = store.matches(where, limit=1)
+        self._bots = tuple(store.entrant_labels())
         self._newest = newest[0].id if newest else 0
         self._total = sum(tally.num_matches for tally in store.tallies(where))
         # Numbers have no gaps where nothing is left out: then every page can be found by counting.

@@ -14,7 +14,9 @@ from arena.home import open_store
 from arena.live.events import Thoughts
 from arena.live.replay import Recorded, Replay
 from arena.play.config import BOT_SEAT
-from arena.tui.feed.stored import labels_of, recorded_of
+from arena.results.addresses import address_of
+from arena.results.names import naming_of
+from arena.tui.feed.stored import recorded_of
 from arena_db.records import Analysis, JudgedPly
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     recorded: Recorded
     tournament: str
     """Name of its tournament."""
+    address: str = ""
+    """What it is called: `live1/89`."""
     specs: tuple[str, str] = ("", "")
     """Of the two bots, as they can be entered again."""
     analyses: tuple[Analysis, ...] = ()
@@ -48,14 +52,16 @@ def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
     with open_store(option, read_only=True, create=False) as store:
         match = _found(store, number, step)
         if match is None:
-            where = {0: "no", -1: "no older match than", 1: "no newer match than"}[step]
-            raise ArenaError(f"{where} match {number}" if step == 0 else f"{where} {number}")
+            if step == 0:
+                raise ArenaError(f"no match {number} in the store")
+            raise ArenaError(f"there is no {'older' if step < 0 else 'newer'} match")
         record = store.tournament(match.tournament)
         remarks = store.remarks([match.id]).get(match.id, ())
-        labels = labels_of(store, match.tournament)
+        labels = naming_of(store, record).seats if record else dict[str, str]()
         return OneMatch(
             recorded=recorded_of(match, labels, record.pool if record else None, remarks),
             tournament=match.tournament_name,
+            address=address_of(match),
             specs=_specs(store, record, match),
             analyses=store.analyses([match.id]).get(match.id, ()),
         )

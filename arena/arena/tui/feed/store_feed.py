@@ -12,12 +12,13 @@ from arena.errors import ArenaError
 from arena.home import open_store, store_errors
 from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
+from arena.results.names import Naming, naming_of
 from arena.tui.feed.facts import Facts
 from arena.tui.feed.stored import past_view
 from arena.tui.shell.feed import NOBODY, Batch, Health
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from arena.live.views import LiveView
     from arena_db.records import LiveEvent, TournamentRecord
@@ -74,6 +75,7 @@ class StoreFeed:
         self._health = Health()
         self._health_at = -_HEALTH_S
         self._has_events = False
+        self._naming = Naming({}, {})
         self._facts: Facts | None = None
         self._facts_key: tuple[object, ...] = ()
         self._facts_at = -_FACTS_S
@@ -132,6 +134,7 @@ class StoreFeed:
 
     def _beginning(self, store: Store) -> Batch:
         """Give where things stand: the past, then what is being played, of one moment."""
+        self._naming = naming_of(store, self._record(store))
         view, seq, events = self._moment(store)
         self._seq = seq
         self._running = set()
@@ -153,8 +156,8 @@ class StoreFeed:
     def _look(self, store: Store) -> tuple[LiveView, int, list[Event]]:
         record = self._record(store)
         snapshot = store.snapshot(record.id)
-        events = list(_translated(snapshot.events))
-        view = reduce_all(past_view(store, record), events)
+        events = list(translated(snapshot.events))
+        view = reduce_all(past_view(store, record, self._naming.seats), events)
         progress = replace(view.progress, done=record.num_done, planned=record.num_planned)
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
 
@@ -166,7 +169,7 @@ class StoreFeed:
             # There is more: look again at once.
             self._version = _UNKNOWN
         self._seq = page.seq
-        events = list(_translated(page.events))
+        events = list(translated(page.events))
         if events:
             self._has_events = True
             self._hear(events)
@@ -185,11 +188,13 @@ class StoreFeed:
         if self._facts is None:
             self._facts = Facts(store, record)
         began_s = time.thread_time()
-        tables = self._facts.make(store, record)
+        naming = naming_of(store, record)
+        is_renamed, self._naming = naming != self._naming, naming
+        tables = self._facts.make(store, record, naming)
         if not is_first:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
-        if is_first or self._has_events:
+        if (is_first or self._has_events) and not is_renamed:
             return Batch(facts=tables, health=self._look_at_health(store))
         view, self._seq, events = self._moment(store)
         self._hear(events)
@@ -240,7 +245,8 @@ class StoreFeed:
         return self._health
 
 
-def _translated(events: Sequence[LiveEvent]) -> Iterable[Event]:
+def translated(events: Iterable[LiveEvent]) -> Iterable[Event]:
+    """Yield stored events as viewers read them; those of unknown kinds are left out."""
     for event in events:
         if event.kind in _KINDS:
             yield Event(

@@ -6,7 +6,7 @@ from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
 from arena.live.events import Thoughts
-from arena.live.labels import MAX_NAME, short_labels
+from arena.live.labels import MAX_NAME
 from arena.live.replay import Recorded, Replay
 from arena.live.tables import MatchRow
 from arena.live.views import (
@@ -39,16 +39,9 @@ _STATES: Mapping[str, Literal["running", "ended"]] = {
 }
 
 
-def labels_of(store: Store, tournament: int) -> dict[int, str]:
-    """Give the short label of each seat of a tournament."""
-    entrants = store.entrants(tournament)
-    labels = short_labels([entrant.label for entrant in entrants])
-    return {entrant.seat: label for entrant, label in zip(entrants, labels, strict=True)}
-
-
 def recorded_of(
     match: StoredMatch,
-    labels: Mapping[int, str],
+    labels: Mapping[str, str],
     pool: PoolRecord | None = None,
     remarks: Sequence[Remark | None] = (),
 ) -> Recorded:
@@ -56,7 +49,7 @@ def recorded_of(
 
     Args:
         match: the match.
-        labels: short names by seat.
+        labels: short names, by the names in the tournament.
         pool: of its tournament.
         remarks: what the bots said beside values, per action; may be shorter.
     """
@@ -65,9 +58,11 @@ def recorded_of(
         number=match.number,
         stored=match.id,
         tournament=match.tournament,
+        tournament_name=match.tournament_name,
+        attempt=match.attempt,
         game=match.game,
         bots=(match.first_label, match.second_label),
-        labels=(labels.get(match.first_seat, ""), labels.get(match.second_seat, "")),
+        labels=(labels.get(match.first_label, ""), labels.get(match.second_label, "")),
         actions=match.actions,
         num_opening=match.num_opening,
         times_ms=match.times_ms,
@@ -100,6 +95,8 @@ def row_of(match: StoredMatch) -> MatchRow:
     """Give a stored match as a row of a list."""
     return MatchRow(
         stored=match.id,
+        number=match.number,
+        attempt=match.attempt,
         names=(match.first_label, match.second_label),
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
@@ -110,14 +107,16 @@ def row_of(match: StoredMatch) -> MatchRow:
     )
 
 
-def finished_of(match: StoredMatch, labels: Mapping[int, str]) -> FinishedMatch:
-    """Give a stored match as a line of the news."""
+def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
+    """Return a stored match as a line of the news; `labels` by the names in the tournament."""
+    names = (clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME))
     return FinishedMatch(
         number=match.number,
         attempt=match.attempt,
         stored=match.id,
-        names=(clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME)),
-        labels=(labels.get(match.first_seat, "?"), labels.get(match.second_seat, "?")),
+        tournament_name=clean_text(match.tournament_name, MAX_NAME),
+        names=names,
+        labels=(labels.get(match.first_label, names[0]), labels.get(match.second_label, names[1])),
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=clean_text(match.reason, _MAX_TEXT),
@@ -126,11 +125,16 @@ def finished_of(match: StoredMatch, labels: Mapping[int, str]) -> FinishedMatch:
     )
 
 
-def past_view(store: Store, record: TournamentRecord) -> LiveView:
-    """Give what the store tells without any event: results, and the boards of the last matches."""
+def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str]) -> LiveView:
+    """Return what the store tells without any event: results, and the boards of the last matches.
+
+    Args:
+        store: where it is.
+        record: the tournament.
+        labels: what its bots are called where there is little room, by their names in it.
+    """
     from arena_db.records import MatchFilter
 
-    labels = labels_of(store, record.id)
     where = MatchFilter(tournament=record.name, rated_only=False)
     matches = store.matches(where, limit=MAX_FINISHED)
     finished = tuple(finished_of(match, labels) for match in matches)
@@ -150,12 +154,13 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
             recent=tuple(times) if record.state == "running" else (),
         ),
         finished=finished,
+        labels=labels,
         faults=_faults(store, record),
     )
 
 
 def _boards(
-    matches: Sequence[StoredMatch], labels: Mapping[int, str], pool: PoolRecord
+    matches: Sequence[StoredMatch], labels: Mapping[str, str], pool: PoolRecord
 ) -> dict[int, MatchView]:
     """Give the last position of each match by its number; of several attempts that of the newest."""
     boards: dict[int, MatchView] = {}

@@ -77,6 +77,9 @@ class Dashboard(ArenaApp):
         store: str | None,
         tournament: str = "",
         match: int = 0,
+        ply: int | None = None,
+        running: int = 0,
+        start: str = "",
         play: Link | None = None,
         is_read_only: bool = False,
         **options: Unpack[Options],
@@ -88,18 +91,25 @@ class Dashboard(ArenaApp):
             screens: as of the shell.
             store: path of the store; None for the usual place.
             tournament: name of the tournament that is watched; empty for none.
-            match: number of the match that is replayed; 0 for none.
+            match: the store's number of the match that is replayed first; 0 for none.
+            ply: how many plies of it are shown first; None for those that were given.
+            running: number of the match of the tournament that is opened once it is played; 0 for none.
+            start: name of the first screen; empty for the first of `screens`.
             play: the way to the play that a person begins with; None for none.
             is_read_only: whether nothing may be asked of a tournament, started or written.
             options: as of the shell.
         """
-        super().__init__(feed, screens, **options)
+        super().__init__(feed, screens, start=start, **options)
         self.store = store
         """Path of the store; None for the usual place."""
         self.tournament = tournament
         """Name of the tournament that is watched."""
         self.match = match
-        """Number of the match that is replayed at the start."""
+        """The store's number of the match that is replayed at the start; 0 for none, and afterwards."""
+        self.ply = ply
+        """How many plies of it are shown first."""
+        self.running = running
+        """Number of the match of the tournament that is opened once it is played; 0 for none."""
         self.play = play
         """The way to the play that a person begins with."""
         self.is_read_only = is_read_only

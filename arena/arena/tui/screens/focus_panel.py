@@ -49,7 +49,8 @@ class FocusPanel(Row):
     def show(self, match: MatchView | None, now: float) -> None:
         """Show a match at `now`, UTC seconds; None is no match."""
         board = self._board
-        board.title, board.pair = (f"focus {match.id_text}", match.labels) if match else ("focus", None)
+        board.title, board.pair = (f"focus {match.address}", match.labels) if match else ("focus", None)
+        board.short_title = "" if match is None else f"focus {match.short_address}"
         board.show(match, live=True)
         self._evals.show(match)
         self.tick(match, now)

@@ -154,6 +154,7 @@ class LiveScreen(ArenaScreen):
             self.query_one(Matrix).show(matrix)
         self._focus_panel.show(self._focused(view), now)
         self._show_caption()
+        self._open_wanted(view)
 
     def _show_news(self, model: Model) -> None:
         """Show what has finished and what went wrong, where there is more of it."""
@@ -197,8 +198,21 @@ class LiveScreen(ArenaScreen):
         """Open a match: one that is stored in the replay, a running one large."""
         message.stop()
         match = dashboard_of(self).model.view.matches.get(message.number)
-        if match is None:
-            return
+        if match is not None:
+            self._open(match)
+
+    def _open_wanted(self, view: LiveView) -> None:
+        """Open the match that the dashboard was started for, as soon as there is something of it."""
+        app = dashboard_of(self)
+        running = view.matches.get(app.running)
+        if app.match:
+            stored, app.match = app.match, 0
+            app.push_screen(ReplayScreen(stored, ply=app.ply))
+        elif running is not None:
+            app.running = 0
+            self._open(running)
+
+    def _open(self, match: MatchView) -> None:
         if match.is_over and match.stored is not None:
             dashboard_of(self).push_screen(ReplayScreen(match.stored))
             return
@@ -238,7 +252,7 @@ class LiveScreen(ArenaScreen):
     @override
     def text_to_copy(self) -> str:
         match = self._wall.focused_match
-        return "" if match is None else f"{match.id_text} {match.seats[0].name} v {match.seats[1].name}"
+        return "" if match is None else f"{match.address} {match.seats[0].name} v {match.seats[1].name}"
 
     def action_follow(self) -> None:
         """Keep the match in focus that was active last, or stay where it is."""

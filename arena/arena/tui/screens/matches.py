@@ -67,7 +67,7 @@ class MatchesScreen(ArenaScreen):
 
     @override
     def compose_body(self) -> ComposeResult:
-        self._source = MatchSource(dashboard_of(self).store)
+        self._source = MatchSource(dashboard_of(self).store, dashboard_of(self).tournament)
         with Vertical():
             with Horizontal():
                 yield MatchList(self._source)
@@ -110,10 +110,11 @@ class MatchesScreen(ArenaScreen):
     @override
     def text_to_copy(self) -> str:
         row = self._list.row(self._list.cursor) if self._list.total else None
-        return "" if row is None else str(row.stored)
+        return "" if row is None else row.address
 
     def _renew(self) -> None:
         if self._source is not None:
+            self._source.tournament = dashboard_of(self).tournament
             self._source.renew()
 
     def on_match_list_counted(self) -> None:
@@ -188,6 +189,7 @@ class MatchesScreen(ArenaScreen):
             return
         replay = Replay(message.recorded)
         match = replay.at(replay.num_plies)
-        board.title, board.pair = match.id_text, match.labels
+        board.title, board.pair = match.address, match.labels
+        board.short_title = match.short_address
         board.show(match)
         below.show(about_lines(replay))

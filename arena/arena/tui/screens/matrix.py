@@ -109,6 +109,7 @@ def _narrowed(view: MatrixView, text: str) -> MatrixView:
         view,
         names=tuple(view.names[place] for place in places),
         labels=tuple(view.labels[place] for place in places),
+        ranks=tuple(view.ranks[place] for place in places),
         cells=tuple(tuple(view.cells[row][column] for column in places) for row in places),
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
@@ -116,16 +117,16 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
     """Give play, game, who plays, and whether it counts."""
-    parts = [Part("arena", "title"), Part("PLAY", "focus"), Part(seen.name)]
     match = seen.match
+    what = seen.name if match is None else match.address
+    parts = [Part("arena", "title"), Part("PLAY", "focus"), Part(safe(what))]
     if seen.is_dead:
         parts.append(Part("no coordinator", "alert"))
     if match is not None:
-        bot = clip(match.seats[1 - seen.player].name, _MAX_NAME)
+        bot = _bot_name(match, seen)
         you, other = glyphs.players[seen.player], glyphs.players[1 - seen.player]
         parts += [
             Part(f"you ({you}) v {bot} ({other})", "", 1),
-            Part(f"match {match.number}", "", 3),
             Part(safe(match.game), "", 2),
             Part(safe(match.tc), "", 4),
             Part("rated" if seen.is_rated else "unrated", "", 5),
@@ -150,8 +151,13 @@ def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
         )
     if seen.is_turn:
         return f"your move ({glyphs.players[seen.player]}){note}", "focus"
-    name = clip(match.seats[1 - seen.player].name, _MAX_NAME)
-    return f"{name} thinks {max(0.0, now - match.last_t):.0f} s{note}", "dim"
+    return f"{_bot_name(match, seen)} thinks {max(0.0, now - match.last_t):.0f} s{note}", "dim"
+
+
+def _bot_name(match: MatchView, seen: Seen) -> str:
+    """Return the name of the bot, or its label where the name is long."""
+    seat = match.seats[1 - seen.player]
+    return clip(seat.name if cell_len(seat.name) <= _MAX_NAME else seat.label, _MAX_NAME)
 
 
 def _ending(seen: Seen, match: MatchView) -> str:

@@ -116,17 +116,25 @@ class ReplayScreen(ArenaScreen):
             self.words = words
             self.trouble = trouble
 
-    def __init__(self, number: int = 0, neighbour: Callable[[int], int | None] | None = None) -> None:
+    def __init__(
+        self,
+        number: int = 0,
+        neighbour: Callable[[int], int | None] | None = None,
+        *,
+        ply: int | None = None,
+    ) -> None:
         """Take the match.
 
         Args:
             number: of the store; 0 takes the one that the app was started for.
             neighbour: gives the number of the next (1) or previous (-1) match of a list, None where there is
                 none; without it, that of the store.
+            ply: how many plies are shown first; None for those that were given.
         """
         super().__init__()
         self._number = number
         self._neighbour = neighbour
+        self._first_ply = ply
         self._match: OneMatch | None = None
         self._replay: Replay | None = None
         self._trouble = "loading"
@@ -151,7 +159,8 @@ class ReplayScreen(ArenaScreen):
 
     def on_mount(self) -> None:
         """Load the match."""
-        self._number = self._number or dashboard_of(self).match
+        if not self._number:
+            self._number, self._first_ply = dashboard_of(self).match, dashboard_of(self).ply
         self._load(self._number, 0)
 
     def _load(self, number: int, step: int) -> None:
@@ -183,7 +192,9 @@ class ReplayScreen(ArenaScreen):
             self._number = message.match.recorded.stored or self._number
             self._stop()
             self._judge = ""
-            self.ply = min(message.match.recorded.num_opening, message.replay.num_plies)
+            given, self._first_ply = self._first_ply, None
+            ply = message.match.recorded.num_opening if given is None else given
+            self.ply = min(ply, message.replay.num_plies)
             self.query_one(MoveList).focus()
         self._show()
 
@@ -217,7 +228,7 @@ class ReplayScreen(ArenaScreen):
 
     @override
     def header_parts(self, width: int) -> Sequence[Part] | None:
-        return header_of(self._match, self._number, dashboard_of(self).glyphs)
+        return header_of(self._match, dashboard_of(self).glyphs)
 
     @override
     def export_filter(self) -> str:
@@ -229,7 +240,9 @@ class ReplayScreen(ArenaScreen):
 
     @override
     def text_to_copy(self) -> str:
-        return str(self._number)
+        if self._match is None:
+            return ""
+        return f"{self._match.address}:{self.ply}" if self.ply else self._match.address
 
     def action_copy_moves(self) -> None:
         """Copy the moves of the match."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from arena.live.plain import long_clock_text
 from arena.live.views import RESULTS
 from arena.tui.shell.lines import Part
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
 _MAX_NAME = 24
 
 
-def header_of(match: OneMatch | None, number: int, glyphs: Glyphs) -> Sequence[Part]:
-    """Give number, game, bots, result, day."""
-    parts = [Part("arena", "title"), Part("REPLAY", "focus"), Part(f"#{number}")]
+def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
+    """Return address, game, bots, result, day."""
+    parts = [Part("arena", "title"), Part("REPLAY", "focus")]
     if match is None:
         return parts
     recorded = match.recorded
-    names = [clip(name, _MAX_NAME) for name in recorded.bots]
+    parts.append(Part(safe(match.address)))
+    names = [
+        clip(label or name if cell_len(name) > _MAX_NAME else name, _MAX_NAME)
+        for name, label in zip(map(safe, recorded.bots), recorded.labels, strict=True)
+    ]
     day = datetime.fromtimestamp(recorded.started_t, UTC).date().isoformat()
     return [
         *parts,
@@ -36,7 +42,6 @@ def header_of(match: OneMatch | None, number: int, glyphs: Glyphs) -> Sequence[P
         Part(f"{names[0]} ({glyphs.players[0]}) v {names[1]} ({glyphs.players[1]})", "", 1),
         Part(f"{RESULTS[recorded.outcome]} {recorded.termination}"),
         Part(day, "", 3),
-        Part(safe(match.tournament), "", 4),
     ]
 
 

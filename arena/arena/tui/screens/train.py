@@ -14,6 +14,7 @@ from arena.home import home
 from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
+from arena.results.names import shortened
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
@@ -225,7 +226,7 @@ class TrainScreen(ArenaScreen):
                 (right(number_text(value), _VALUE), "title"),
                 (f" @{number_text(step)}" if has_steps else "", "dim"),
             )
-            for name, (step, value, _) in values.items()
+            for name, (step, value, _) in zip(shortened(list(values), width), values.values(), strict=True)
         ]
         panel.show(lines or [((" nothing told yet", "dim"),)])
 

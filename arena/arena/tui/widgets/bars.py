@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from typing_extensions import override
 
 from arena.live.plain import duration_text
@@ -58,12 +59,13 @@ class EvalStrip(Panel):
 def eval_lines(match: MatchView, width: int, glyphs: Glyphs) -> list[Line]:
     """Draw the evals of both bots, a line each."""
     lines: list[Line] = []
+    names = max(cell_len(seat.label) for seat in match.seats)
     for seat, glyph, style in zip(match.seats, glyphs.players, ("first", "second"), strict=True):
-        name = left(seat.label, 7)
+        name = left(seat.label, names)
         if seat.eval is None:
             lines.append(join(((f" {glyph}", style),), f" {name}   -"))
         else:
-            share = bar(seat.eval / 100, min(_MAX_BAR, width - 17), glyphs)
+            share = bar(seat.eval / 100, min(_MAX_BAR, width - names - 10), glyphs)
             lines.append(join(((f" {glyph}", style),), f" {name} {seat.eval:3.0f}%  ", share))
     return lines
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from typing_extensions import override
 
+from arena.results.names import shortened
 from arena.tui.text import left, merge, right
 from arena.tui.widgets.panel import Panel
 
@@ -19,8 +21,8 @@ _AXIS = 5
 """Cells at the left edge for the numbers of an axis."""
 _LABEL = 9
 """Cells of the names at the right edge, each after its glyph."""
-_NAMED = 15
-"""Cells that name and Elo of a bot take."""
+_MARKED = 2
+"""Of them, those of the glyph."""
 _TICK = 4
 """Plies from one label to the next."""
 _LARGE = 100_000
@@ -116,12 +118,15 @@ class LineChart(Panel, can_focus=True):
     ) -> None:
         super().__init__(title, id=id, classes=classes)
         self._series: Sequence[Series] = ()
+        self._names: Sequence[str] = ()
         self._axis = axis
         self._label = label
 
     def show(self, series: Sequence[Series]) -> None:
         """Show other lines; of more than there are glyphs, the first."""
         self._series = [line for line in series if line.points][: len(self.glyphs.series)]
+        # At the right edge stand a blank, a glyph and another blank.
+        self._names = shortened([line.name for line in self._series], self._label - _MARKED)
         self.repaint()
 
     @override
@@ -134,10 +139,10 @@ class LineChart(Panel, can_focus=True):
         frame = _Frame([point for line in self._series for point in line.points], columns, rows)
         plot = [[" "] * columns for _ in range(rows)]
         names = [""] * rows
-        for glyph, line in zip(self.glyphs.series, self._series, strict=False):
+        for glyph, line, name in zip(self.glyphs.series, self._series, self._names, strict=False):
             for column, row in frame.cells(line):
                 plot[row][column] = glyph
-            _place_name(names, frame.row(line.points[-1].y), f"{glyph} {line.name}")
+            _place_name(names, frame.row(line.points[-1].y), f"{glyph} {name}")
         lines: list[Line] = [
             (
                 (frame.label(row) + self.glyphs.light.side, "dim"),
@@ -238,16 +243,23 @@ class RatingPlot(Panel, can_focus=True):
     @override
     def body(self, width: int, height: int) -> list[Line]:
         rows = self._rows[: max(0, height - 1)]
-        plot = width - _NAMED
+        names = max((cell_len(row.label) for row in rows), default=0)
+        numbers = max((len(_elo(row)) for row in rows), default=0)
+        named = names + numbers + 3
+        plot = width - named
         if not rows or plot < _LABEL:
             return []
         low = min(row.elo - (row.error or 0.0) for row in rows)
         high = max(row.elo + (row.error or 0.0) for row in rows)
-        lines = [self._interval(row, low, high, plot) for row in rows]
+        heads = [(f" {left(row.label, names)} ", f"{right(_elo(row), numbers)} ") for row in rows]
+        lines = [
+            ((name, ""), (elo, "title"), (self._interval(row, low, high, plot), "eval"))
+            for (name, elo), row in zip(heads, rows, strict=True)
+        ]
         gap = max(1, plot - len(f"{low:.0f}") - len(f"{high:.0f}"))
-        return [*lines, ((f"{'':{_NAMED}}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
+        return [*lines, ((f"{'':{named}}{low:.0f}{' ' * gap}{high:.0f}", "dim"),)]
 
-    def _interval(self, row: StandingRow, low: float, high: float, width: int) -> Line:
+    def _interval(self, row: StandingRow, low: float, high: float, width: int) -> str:
         def place(elo: float) -> int:
             return round((elo - low) / (high - low) * (width - 1)) if high > low else 0
 
@@ -257,5 +269,8 @@ class RatingPlot(Panel, can_focus=True):
         cells = [" "] * width
         cells[begin : end + 1] = [line] * (end - begin + 1)
         cells[begin], cells[end], cells[middle] = opening, closing, centre
-        elo = f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"
-        return ((f" {left(row.label, 7)} ", ""), (right(elo, 5) + " ", "title"), ("".join(cells), "eval"))
+        return "".join(cells)
+
+
+def _elo(row: StandingRow) -> str:
+    return f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -17,11 +18,14 @@ from textual.strip import Strip
 from typing_extensions import override
 
 from arena.errors import ArenaError
+from arena.results.names import LIST_WIDTHS, shortened
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, PAGE_SIZE, SORTS, PageRequest
 from arena.tui.widgets.row_list import LIST_BINDINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
 
     from arena.live.tables import MatchRow
@@ -87,6 +91,9 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._pages: OrderedDict[int, tuple[MatchRow, ...]] = OrderedDict()
         self._asked: set[int] = set()
         self._wanted = PageRequest(page=0)
+        self._bots: set[str] = set()
+        self._address_width = 0
+        self._called: tuple[int, int, Mapping[str, str]] = (0, 0, {})
         self.total = 0
         """How many matches there are under this condition."""
         self.trouble = ""
@@ -162,6 +169,9 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         if message.page is not None:
             self._make_room(message.page.total - self.total)
             self._pages[message.request.page] = message.page.rows
+            self._bots |= set(message.page.bots) | {name for row in message.page.rows for name in row.names}
+            addresses = (cell_len(safe(row.address)) for row in message.page.rows)
+            self._address_width = max(self._address_width, *addresses, 0)
             while len(self._pages) > _MAX_PAGES:
                 self._pages.popitem(last=False)
             self._set_total(message.page.total)
@@ -195,7 +205,8 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     def _columns(self) -> list[Column]:
         columns: list[Column] = []
         room = self._width
-        for column in COLUMNS:
+        number = msgspec.structs.replace(COLUMNS[0], width=max(COLUMNS[0].width, self._address_width))
+        for column in (number, *COLUMNS[1:]):
             if len(columns) >= ALWAYS and column.width + 1 > room:
                 break
             columns.append(column)
@@ -209,8 +220,19 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         names = [place for place, column in enumerate(columns) if column.key in ("first", "second")]
         spare = self._width - sum(widths) - len(widths)
         for place in names:
-            widths[place] = max(3, min(32, widths[place] + spare // len(names)))
+            widths[place] = max(LIST_WIDTHS[0], min(LIST_WIDTHS[-1], widths[place] + spare // len(names)))
         return widths
+
+    def _text(self, column: Column, row: MatchRow, width: int) -> str:
+        """Return what stands in a cell; bots are called by labels where their names are too long."""
+        if column.key not in ("first", "second"):
+            return column.write(row)
+        known, cells, labels = self._called
+        if (known, cells) != (len(self._bots), width):
+            names = sorted(self._bots)
+            labels = dict(zip(names, shortened(names, width), strict=True))
+            self._called = (len(names), width, labels)
+        return labels[column.write(row)]
 
     @override
     def render_line(self, y: int) -> Strip:
@@ -229,7 +251,8 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             return self._strip(f" {self.trouble or '...'}", "match-list--dim", width)
         texts = zip(self._columns(), self._widths(), strict=True)
         text = " ".join(
-            (right if column.is_right else left)(column.write(row), cells) for column, cells in texts
+            (right if column.is_right else left)(self._text(column, row, cells), cells)
+            for column, cells in texts
         )
         if index == self.cursor:
             mark = ">" if self.has_focus else "-"

@@ -35,6 +35,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[MatchRow, ...]
     total: int
+    bots: tuple[str, ...] = ()
+    """Names of all bots of the store, so that a bot is called the same on every page."""
 
 
 Provider: TypeAlias = Callable[[PageRequest], Page]
@@ -47,18 +49,18 @@ class Column(msgspec.Struct, frozen=True):
     key: str
     head: str
     width: int
+    """Cells, at least; addresses take what they need, names what is left."""
     write: Callable[[MatchRow], str]
     is_right: bool = False
 
 
 COLUMNS: Sequence[Column] = (
-    Column("number", "#", 8, lambda row: f"#{row.stored}", is_right=True),
+    Column("number", "match", 8, lambda row: row.address),
     Column("first", "first", 16, lambda row: row.names[0]),
     Column("result", "result", 6, lambda row: row.result),
     Column("second", "second", 16, lambda row: row.names[1]),
     Column("termination", "by", 12, lambda row: row.termination),
     Column("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
-    Column("tournament", "tournament", 16, lambda row: row.tournament),
     Column("game", "game", 20, lambda row: row.game),
 )
 """In order; those at the end go first where there is no room."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["score", "wdl", "elo"]
 MODES: tuple[Mode, ...] = ("score", "wdl", "elo")
-_HEAD = 9
-"""Cells of the names at the left."""
 _WIDTHS = {"score": 6, "wdl": 11, "elo": 6}
 _QUARTERS = 4
 
@@ -39,7 +38,8 @@ class Matrix(Panel, can_focus=True):
     ]
     HELP = (
         "What the bot of a row scores against that of a column, in percent; the sign beside it repeats the"
-        " number as a shade. Arrows move, enter opens the matches of a cell, c changes what cells show."
+        " number as a shade. Columns are headed by the places of their bots in the standings. Arrows move,"
+        " enter opens the matches of a cell, c changes what cells show."
     )
     DEFAULT_CSS = """
     Matrix { height: auto; }
@@ -93,17 +93,40 @@ class Matrix(Panel, can_focus=True):
         labels = self._view.labels
         if not labels:
             return [((" nobody has met yet", "dim"),)]
-        cell_width = _WIDTHS[self.mode]
-        columns = _window(self._column, len(labels), max(1, (width - _HEAD) // cell_width))
-        rows = _window(self._row, len(labels), max(1, height - 1))
-        heads = "".join(
-            right(right(labels[column], min(5, cell_width - 1)), cell_width - 1) + " " for column in columns
-        )
-        lines: list[Line] = [((" " * _HEAD + heads, "dim"),)]
+        cell_width = self._cell_width
+        rows, columns = self._shown(width, height)
+        heads = "".join(right(self._rank(column), cell_width - 1) + " " for column in columns)
+        lines: list[Line] = [((" " * self._head + heads, "dim"),)]
         for row in rows:
             cells = tuple(self._cell(row, column, cell_width) for column in columns)
-            lines.append(((f" {left(labels[row], _HEAD - 1)}", ""), *cells))
+            name = f" {right(self._rank(row), self._rank_width)} {labels[row]}"
+            lines.append(((left(name, self._head), ""), *cells))
         return lines
+
+    def _rank(self, place: int) -> str:
+        """Return the number that heads a column and stands before the label of its row."""
+        return str(self._view.ranks[place])
+
+    @property
+    def _rank_width(self) -> int:
+        return max((len(self._rank(place)) for place in range(len(self._view.labels))), default=1)
+
+    @property
+    def _head(self) -> int:
+        """Cells of ranks and labels at the left; none of these is cut."""
+        return self._rank_width + 3 + max(map(cell_len, self._view.labels), default=0)
+
+    @property
+    def _cell_width(self) -> int:
+        """Cells of a column, so many that every number is whole."""
+        texts = (self._cell_text(cell) for row in self._view.cells for cell in row if cell is not None)
+        return max(_WIDTHS[self.mode], self._rank_width + 2, 1 + max(map(cell_len, texts), default=0))
+
+    def _shown(self, width: int, height: int) -> tuple[range, range]:
+        """Return the rows and columns that fit, those of the cursor among them."""
+        total = len(self._view.labels)
+        columns = _window(self._column, total, max(1, (width - self._head) // self._cell_width))
+        return _window(self._row, total, max(1, height - 1)), columns
 
     def describe(self, row: int, column: int) -> str:
         """Say a cell in words, with what moving first was worth."""
@@ -160,12 +183,10 @@ class Matrix(Panel, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the cell; a second click opens it."""
         x, y = self.inner(event.x, event.y)
-        width = _WIDTHS[self.mode]
-        inner_width, inner_height = self.size.width - 2, self.size.height - 2
-        columns = _window(self._column, len(self._view.labels), max(1, (inner_width - _HEAD) // width))
-        rows = _window(self._row, len(self._view.labels), max(1, inner_height - 1))
-        column = (x - _HEAD) // width
-        if x >= _HEAD and 0 <= column < len(columns) and 1 <= y <= len(rows):
+        rows, columns = self._shown(self.size.width - 2, self.size.height - 2)
+        head = self._head
+        column = (x - head) // self._cell_width
+        if x >= head and 0 <= column < len(columns) and 1 <= y <= len(rows):
             event.stop()
             self._row, self._column = rows[y - 1], columns[column]
             self._tell()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from arena.tui.text import left
 from arena.tui.widgets.small_board import short_termination
 
 if TYPE_CHECKING:
@@ -17,30 +16,30 @@ if TYPE_CHECKING:
     from arena.live.views import FinishedMatch, Notice
     from arena.tui.text import Line
 
-_MIN_LABEL = 3
-_MAX_LABEL = 7
-
 
 @lru_cache(maxsize=256)
 def finished_line(match: FinishedMatch, width: int) -> Line:
-    """Say a match that is over: `#312 keras  0-1 az     16`; last come plies, or why it ended early."""
+    """Say a match that is over: `/312 keras 0-1 az 16`; last come plies, or why it ended early.
+
+    Where there is no room for all of it the end is missing, then the number; labels are never cut.
+    """
     last = str(match.plies) if match.termination == "rules" else short_termination(match.termination)
-    fixed = cell_len(match.id_text) + len(match.result) + len(last) + 5
-    room = min(_MAX_LABEL, max(_MIN_LABEL, (width - fixed) // 2))
-    names = [left(label, room) for label in match.labels]
-    return ((f" {match.id_text} {names[0]} {match.result} {names[1]} {last}", ""),)
+    who = f"{match.labels[0]} {match.result} {match.labels[1]}"
+    forms = (f"{match.short_address} {who} {last}", f"{match.short_address} {who}", who)
+    text = next((text for text in forms if cell_len(text) < width), who)
+    return ((f" {text}", ""),)
 
 
 @lru_cache(maxsize=256)
 def finished_text(match: FinishedMatch) -> str:
-    """Say a match that is over with time and reason: `09:34:12 #312 keras 0-1 az (rules, ply 16)`."""
+    """Say a match that is over with time and reason: `09:34:12 live1/312 keras 0-1 az (rules, ply 16)`."""
     why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.why
-    return f"{time_text(match.t)} {match.id_text} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
+    return f"{time_text(match.t)} {match.address} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
 
 
 def notice_line(notice: Notice) -> Line:
-    """Say a notice: `09:33:40 ! #308 td: time_game, too late by 12 ms`."""
-    about = "" if notice.number is None else f"match {notice.number} "
+    """Say a notice: `09:33:40 ! match live1/308 td: time_game, too late by 12 ms`."""
+    about = f"match {notice.address} " if notice.address else ""
     return ((f" {time_text(notice.t)} ", "dim"), ("! ", "alert"), (f"{about}{notice.what}", ""))
 
 

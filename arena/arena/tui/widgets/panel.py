@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _FRAME = 2
 """Cells that a frame takes off width and height."""
 _TITLE = 3
-"""Cells between the edges that a title cannot have."""
+"""Cells between the edges that a title leaves free."""
+_LEAST = 1
+"""Cells that it leaves at least, for the mark of the focus."""
 
 
 class Panel(Canvas):
@@ -36,7 +38,9 @@ class Panel(Canvas):
         super().__init__(id=id, classes=classes)
         self.title = title
         self.pair: tuple[str, str] | None = None
-        """Names that stand behind the title, ` v ` between them."""
+        """Labels that stand behind the title, ` v ` between them; they are never cut."""
+        self.short_title = ""
+        """Takes the place of the title where that does not fit beside the pair."""
         self.note = ""
         self.has_frame = True
         """Without a frame the title is a heading, and the body is two cells wider."""
@@ -59,17 +63,20 @@ class Panel(Canvas):
         lines = self.body(inner, height - _FRAME)[: height - _FRAME]
         lines += [()] * (height - _FRAME - len(lines))
         return [
-            _upper_edge(self.caption(inner - _TITLE), inner, border, style),
+            _upper_edge(self.caption(inner - _LEAST), inner, border, style),
             *((side, *fit(line, inner), side) for line in lines),
             _lower_edge(self.note, inner, border, style),
         ]
 
     def caption(self, width: int) -> str:
-        """Give title and pair in at most `width` cells; of a long name the middle is missing."""
+        """Return title and pair in at most `width` cells; the title gives way to the pair."""
         if self.pair is None:
-            return clip(self.title, width)
-        lead = f"{clip(self.title, width)} " if self.title else ""
-        return lead + clip_pair(*self.pair, width - cell_len(lead))
+            return clip(self.title, width - _TITLE + _LEAST)
+        pair = f"{self.pair[0]} v {self.pair[1]}"
+        for lead in (self.title, self.short_title):
+            if lead and cell_len(f"{lead} {pair}") <= width - _TITLE + _LEAST:
+                return f"{lead} {pair}"
+        return clip_pair(*self.pair, width)
 
     def inner(self, x: int, y: int) -> tuple[int, int]:
         """Give the place within the body of a place within the widget; negative on the edge."""
@@ -87,7 +94,15 @@ def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
     if not title:
         return ((border.top_left + border.top * width + border.top_right, style),)
     mark = ">" if style == "focus" else " "
-    rest = border.top * (width - 3 - cell_len(title))
+    room = width - cell_len(title)
+    if room < _TITLE:
+        # Two labels as long as they can be.
+        return (
+            (border.top_left + mark, style),
+            (title, "title"),
+            (border.top * (room - 1) + border.top_right, style),
+        )
+    rest = border.top * (room - _TITLE)
     return (
         (border.top_left + border.top + mark, style),
         (title, "title"),

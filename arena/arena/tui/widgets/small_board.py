@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
 
-from arena.live.labels import cut_middle
 from arena.live.plain import clock_text
 from arena.live.wall import tenths
+from arena.tui.text import clip
 from arena.tui.widgets.panel import Panel
 from arena.tui.widgets.stones import Marks, dense_row
 
@@ -59,7 +59,7 @@ def board_size(rows: int, columns: int) -> tuple[int, int]:
 
 def short_termination(termination: str) -> str:
     """Give a termination in at most 7 characters."""
-    return cut_middle(SHORT_TERMINATIONS.get(termination, termination), 7)
+    return clip(SHORT_TERMINATIONS.get(termination, termination), 7)
 
 
 class SmallBoard(Panel, can_focus=True):

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+from rich.cells import cell_len
 from typing_extensions import override
 
 from arena.live.tables import StandingRow, StandingsView
 from arena.tui.glyphs import Glyphs
-from arena.tui.text import left, right
+from arena.tui.text import left, right, safe
 from arena.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _percent(share: float | None) -> str:
 
 _COLUMNS: dict[str, _Column] = {
     "rank": _Column("#", 1, lambda row, _: str(row.rank)),
-    "bot": _Column("bot", 7, lambda row, _: row.label),
+    "bot": _Column("bot", 3, lambda row, _: row.label),
     "n": _Column("n", 5, lambda row, _: str(row.games)),
     "points": _Column("pts", 5, lambda row, _: f"{row.points:.1f}"),
     "elo": _Column("Elo", 5, lambda row, _: f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"),
@@ -42,9 +43,11 @@ _COLUMNS: dict[str, _Column] = {
     "second": _Column("2nd", 5, lambda row, _: _percent(row.score_second)),
     "faults": _Column("faults", 6, lambda row, _: str(row.faults)),
     "trend": _Column("trend", _TREND, lambda row, glyphs: trend(row.trend, _TREND, glyphs)),
+    "name": _Column("name", 4, lambda row, _: row.name),
 }
+_NAMES = ("bot", "name")
 _ALWAYS: Sequence[str] = ("rank", "bot", "points", "elo")
-_MORE: Sequence[str] = ("n", "error", "wdl", "faults", "los", "first", "second", "trend")
+_MORE: Sequence[str] = ("n", "error", "wdl", "faults", "los", "first", "second", "trend", "name")
 """Columns that come as there is room, in this order: what is last here goes first on a narrow screen."""
 
 
@@ -98,24 +101,26 @@ class StandingsTable(RowList):
         columns = {name: self._fitted(column) for name, column in _COLUMNS.items()}
         names = set(_ALWAYS)
         room = width - sum(columns[name].width + 1 for name in _ALWAYS)
-        has_trend = any(row.trend for row in self._view.rows)
+        useless = set[str]()
+        if not any(row.trend for row in self._view.rows):
+            useless.add("trend")
+        if all(row.name == row.label for row in self._view.rows):
+            useless.add("name")
         for name in _MORE:
-            if columns[name].width + 1 <= room and (name != "trend" or has_trend):
+            if columns[name].width + 1 <= room and name not in useless:
                 names.add(name)
                 room -= columns[name].width + 1
         return [column for name, column in columns.items() if name in names]
 
     def _fitted(self, column: _Column) -> _Column:
-        """Give a column that is wide enough for its numbers; only names are cut."""
-        if column.head in ("bot", "trend"):
-            return column
-        longest = max((len(column.write(row, self.glyphs)) for row in self._view.rows), default=0)
+        """Return a column that is wide enough for all that stands in it; nothing is cut."""
+        longest = max((cell_len(safe(column.write(row, self.glyphs))) for row in self._view.rows), default=0)
         return msgspec.structs.replace(column, width=max(column.width, longest))
 
     def _put(self, texts: Sequence[str], width: int) -> str:
         columns = zip(texts, self._columns(width), strict=True)
         return "".join(
-            f" {(left if column.head == 'bot' else right)(text, column.width)}" for text, column in columns
+            f" {(left if column.head in _NAMES else right)(text, column.width)}" for text, column in columns
         )
 
 

@@ -44,7 +44,8 @@ REPLAY = Replay(
     )
 )
 FINISHED = FinishedMatch(
-    number=12,
+    number=312,
+    tournament_name="rr-42",
     stored=312,
     names=("keras", "az"),
     labels=("keras", "az"),
@@ -157,7 +158,9 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     _as(Matrix, shown["matrix"]).show(matrix())
     _as(MoveList, shown["moves"]).show(moves, 5)
     _as(Timeline, shown["timeline"]).show(REPLAY.marks, 5)
-    notice = Notice(t=0.0, number=308, label="td", termination="time_game", text="late by 12 ms")
+    notice = Notice(
+        t=0.0, number=308, address="rr-42/308", label="td", termination="time_game", text="late by 12 ms"
+    )
     forfeit = replace(FINISHED, termination="time_game")
     _as(LinesPanel, shown["news"]).show(
         [

@@ -75,7 +75,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 def test_live_shows_boards_standings_progress_and_results(shown_store: Path) -> None:
     async def look(_: Pilot[None], app: Dashboard) -> None:
         text = seen(app)
-        for fact in ("ENDED o spring", "tic-tac-toe", "STANDINGS spring", "PROGRESS   24/24   100%", "#24"):
+        for fact in ("ENDED o spring", "tic-tac-toe", "STANDINGS spring", "PROGRESS   24/24   100%", "/24 "):
             assert fact in text
         assert "page 1/1   sort: place   evals: on" in text
         assert sum(board.match is not None for board in app.screen.query(SmallBoard)) == 6
@@ -99,7 +99,7 @@ def test_keys_of_live(shown_store: Path) -> None:
         await press(pilot, "left_square_bracket", "minus", "minus")
         assert (wall.shown.page, wall.shown.num_pages) == (0, 1)
         await press(pilot, "y")
-        assert app.clipboard.startswith("#")
+        assert app.clipboard.startswith("spring/")
 
     shown(shown_store, act)
 
@@ -121,7 +121,7 @@ def test_a_board_that_is_over_opens_its_replay(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "enter")
         assert isinstance(app.screen, ReplayScreen)
-        assert "REPLAY  #24" in seen(app)
+        assert "REPLAY  spring/24" in seen(app)
         await press(pilot, "escape")
         assert isinstance(app.screen, LiveScreen)
 
@@ -131,11 +131,17 @@ def test_a_board_that_is_over_opens_its_replay(shown_store: Path) -> None:
 def test_a_wide_terminal_shows_focus_plot_matrix_and_events(shown_store: Path) -> None:
     async def look(pilot: Pilot[None], app: Dashboard) -> None:
         text = seen(app)
-        for fact in ("focus #", "ratings (Elo, 95 %)", "matrix  (row score %", "+- events", "(rules, ply"):
+        for fact in (
+            "focus spring/",
+            "ratings (Elo, 95 %)",
+            "matrix  (row score %",
+            "+- events",
+            "(rules, ply",
+        ):
             assert fact in text
         await pilot.resize_terminal(80, 24)
         await settle(pilot)
-        assert "focus #" not in seen(app)
+        assert "focus spring/" not in seen(app)
 
     shown(shown_store, look, (120, 40))
 
@@ -166,7 +172,7 @@ def test_matches_are_listed_filtered_sorted_and_split(shown_store: Path) -> None
         await press(pilot, "3")
         matches = app.screen.query_one(MatchList)
         assert matches.total == 26
-        assert "#26" in seen(app)
+        assert "duel/2" in seen(app)
         await press(pilot, "slash", *"bot:mcts* vs:random", "enter")
         assert matches.total == 4
         assert "4   filter bot:mcts* vs:random" in seen(app)
@@ -187,11 +193,11 @@ def test_matches_are_listed_filtered_sorted_and_split(shown_store: Path) -> None
 def test_a_match_of_the_list_is_replayed_and_the_next_one(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "3", "enter")
-        assert "REPLAY  #26" in seen(app)
+        assert "REPLAY  duel/2" in seen(app)
         await press(pilot, "right_square_bracket")
-        assert "REPLAY  #25" in seen(app), "the next one of the list, newest first"
+        assert "REPLAY  duel/1" in seen(app), "the next one of the list, newest first"
         await press(pilot, "left_square_bracket", "left_square_bracket")
-        assert "REPLAY  #26" in seen(app)
+        assert "REPLAY  duel/2" in seen(app)
         assert "the list ends here" in seen(app)
 
     shown(shown_store, act)
@@ -239,11 +245,11 @@ def test_every_key_of_a_replay(shown_store: Path) -> None:
         assert "space run" in seen(app)
         assert len(app.clipboard.split()) == last
         await press(pilot, "y")
-        assert app.clipboard == "3"
+        assert app.clipboard == f"spring/3:{screen.ply}"
         await press(pilot, "right_square_bracket")
-        assert "REPLAY  #4" in seen(app)
+        assert "REPLAY  spring/4" in seen(app)
         await press(pilot, "left_square_bracket", "left_square_bracket")
-        assert "REPLAY  #2" in seen(app)
+        assert "REPLAY  spring/2" in seen(app)
 
     piloted(app, act)
 
@@ -321,7 +327,7 @@ def test_no_fact_needs_colour(shown_store: Path, monkeypatch: pytest.MonkeyPatch
         for key, facts in (
             ("1", ("X wins", "[1 Live]", "#=>", "[ 1-0 rules ]")),
             ("2", ("[2 Standings]", "#=>standings", "W-D-L")),
-            ("3", ("[3 Matches]", ">     #26", "1-0")),
+            ("3", ("[3 Matches]", ">duel/2 ", "1-0")),
             ("4", ("[4 Matrix]", "#=>matrix", "score %")),
         ):
             await press(pilot, key)

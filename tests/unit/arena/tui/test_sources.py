@@ -220,7 +220,7 @@ def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
     found = preview(str(shown_store), form)
     assert (found.num_matches, found.games, len(found.newest)) == (4, ("tic-tac-toe",), 4)
     assert found.num_positions > 4 * 4
-    assert preview_line(found.newest[0]).startswith("#26 ")
+    assert preview_line(found.newest[0]).startswith("duel/2 ")
     whole = preview(str(shown_store), ExportForm())
     with Store.open(shown_store, read_only=True) as store:
         assert whole.num_matches == len(store.matches(MatchFilter(), limit=100))

@@ -166,7 +166,7 @@ def test_plain_lines_of_the_past_and_of_events(
     follow_plain(StoreFeed(str(own_store), 1), lambda _: None)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 25
-    assert lines[0].startswith("match 1 over: ")
+    assert lines[0].startswith("match spring/1 over: ")
     assert lines[-1] == "spring ended: 24 of 24 matches, 100 %"
 
     steps = [
@@ -182,9 +182,9 @@ def test_plain_lines_of_the_past_and_of_events(
 
     follow_plain(StoreFeed(str(running.path), 1), wait)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "match 1 begins: first az against second mcts, connect-four, opening 4 3"
-    assert lines[2] == "match 1 ply 3: first az plays 4, X wins 75 %, clock 8.0 s"
-    assert lines[3] == "match 1 over: first az beats second mcts, time_move"
+    assert lines[1] == "match rr-1/1 begins: first az against second mcts, connect-four, opening 4 3"
+    assert lines[2] == "match rr-1/1 ply 3: first az plays 4, X wins 75 %, clock 8.0 s"
+    assert lines[3] == "match rr-1/1 over: first az beats second mcts, time_move"
     assert lines[-1].startswith("rr-1 ended: 1 of 12 matches")
 
 

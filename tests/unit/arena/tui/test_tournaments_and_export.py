@@ -154,7 +154,7 @@ def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -
         screen = app.screen
         assert isinstance(screen, ExportScreen)
         text = seen(app)
-        for fact in ("26 matches of tic-tac-toe", "! out: name the folder", "#26 ", "[npz]"):
+        for fact in ("26 matches of tic-tac-toe", "! out: name the folder", "duel/2 ", "[npz]"):
             assert fact in text, fact
         screen.query_one("#field-out", Field).value = str(tmp_path / "data")
         screen.query_one("#field-filter", Field).value = "bot:mc* ply<7"
