@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 import click
 
-from arena.cli.exits import NotFoundError
-from arena.errors import ConfigError
+from arena.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

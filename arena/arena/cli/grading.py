@@ -10,9 +10,9 @@ import click
 
 from arena.analysis import analyse_match, has_solver
 from arena.cli.output import say
-from arena.cli.stored import find_match, find_tournament
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
 from arena.home import open_store
+from arena.results.addresses import address_of, find_address, find_played
 from arena_db.records import Analysis, JudgedPly
 from arena_plugins import load_game
 
@@ -27,7 +27,7 @@ SOLVER = "solver"
 
 
 def grade_matches(what: str, db: str | None) -> None:
-    """Judge a match (by number), or all those of a tournament (by name) that were not judged yet.
+    """Judge a match, or all those of a tournament that were not judged yet.
 
     Each is stored as soon as it is judged, so what was done stays when this is interrupted.
 
@@ -36,19 +36,17 @@ def grade_matches(what: str, db: str | None) -> None:
         ArenaError: there is no exact solver for the game.
     """
     with open_store(db, create=False) as store:
-        if what.isdecimal():
-            match = find_match(store, int(what))
-            matches, total = iter([match]), 1
-            _check(match.game)
+        address = find_address(store, what)
+        _check(address.tournament.game)
+        if address.number is None:
+            matches, total = _ungraded(store, address.tournament.id), address.tournament.num_done
         else:
-            record = find_tournament(store, what, unfinished=False)
-            _check(record.game)
-            matches, total = _ungraded(store, record.id), record.num_done
+            matches, total = iter([find_played(store, what)[0]]), 1
         num = 0
         for match in matches:
             analysis = _judge(match)
             if analysis is None:
-                say(f"match {match.id} contradicts the rules and is not judged", err=True)
+                say(f"match {address_of(match)} contradicts the rules and is not judged", err=True)
                 continue
             store.add_analysis(analysis)
             num += 1

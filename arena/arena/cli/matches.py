@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand
 
-from arena.cli.exits import Exit, NotFoundError
+from arena.cli.exits import Exit
 from arena.cli.filters import check_names, match_options
 from arena.cli.options import db_option, format_option
-from arena.cli.stored import find_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _COLUMNS = {
-    "id": "Match",
-    "tournament": "Tournament",
+    "address": "Match",
     "game": "Game",
     "first": "First",
     "second": "Second",
@@ -49,9 +47,8 @@ _PAGE = 500
 )
 @click.option(
     "--before",
-    type=click.IntRange(1),
     metavar="MATCH",
-    help="Only matches with a smaller number: the next page.",
+    help="Only matches stored before this one: the next page.",
 )
 @format_option
 @db_option
@@ -60,7 +57,7 @@ def games(  # noqa: PLR0913 - one parameter an option
     *,
     unrated: bool,
     limit: int | None,
-    before: int | None,
+    before: str | None,
     form: str,
     db: str | None,
 ) -> None:
@@ -68,18 +65,20 @@ def games(  # noqa: PLR0913 - one parameter an option
     from arena.cli.objects import MATCH_KEYS, stored_match_object
     from arena.cli.output import emit
     from arena.home import open_store
+    from arena.results.addresses import address_of, find_played
 
     with open_store(db, read_only=True) as store:
         where = condition.to_filter(store, rated_only=not unrated)
         if limit is None and form == "table":
             limit = _LIMIT
-        if not store.matches(where, before=before, limit=1):
+        newest = None if before is None else find_played(store, before)[0].id
+        if not store.matches(where, before=newest, limit=1):
             check_names(store, condition)
             click.echo("no stored match fits (--unrated shows unrated and void ones, too)", err=True)
-        matches = _Pages(store, where, before, limit)
+        matches = _Pages(store, where, newest, limit)
         emit("match", map(stored_match_object, matches), form, _COLUMNS, MATCH_KEYS)
-        if limit is not None and matches.last and store.matches(where, before=matches.last, limit=1):
-            click.echo(f"More: arena games --before {matches.last}", err=True)
+        if limit is not None and matches.last and store.matches(where, before=matches.last.id, limit=1):
+            click.echo(f"More: arena games --before {address_of(matches.last)}", err=True)
 
 
 class _Pages:
@@ -90,24 +89,24 @@ class _Pages:
         self._where = where
         self._before = before
         self._left = sys.maxsize if limit is None else limit
-        self.last: int | None = None
-        """Number of the match that was read last."""
+        self.last: StoredMatch | None = None
+        """The match that was read last."""
 
     def __iter__(self) -> Iterator[StoredMatch]:
         """Read the matches."""
         while self._left:
             page = self._store.matches(self._where, before=self._before, limit=min(self._left, _PAGE))
             for match in page:
-                self.last = match.id
+                self.last = match
                 yield match
             if not page:
                 return
-            self._before = self.last
+            self._before = page[-1].id
             self._left -= len(page)
 
 
 @click.command(cls=RichCommand)
-@click.argument("what", metavar="ID")
+@click.argument("address")
 @click.option("--config", is_flag=True, help="Print the tournament's configuration as TOML.")
 @click.option(
     "--grade",
@@ -116,78 +115,85 @@ class _Pages:
 )
 @format_option
 @db_option
-def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> None:
-    """Show a tournament (by name) or a match (by number) in full."""
+def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) -> None:
+    """Show a tournament, ADDRESS spring, a match, spring/89, or a position of it, spring/89:17, in full.
+
+    A match that has no result yet is shown as far as it is known.
+    """
     if grade:
         from arena.cli.grading import grade_matches
 
-        grade_matches(what, db)
+        grade_matches(address, db)
     from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
-    from arena.cli.stored import find_tournament
+    from arena.cli.unplayed import show_unplayed
     from arena.home import open_store
+    from arena.results.addresses import find_address
 
     with open_store(db, read_only=True) as store:
-        match = find_match(store, int(what)) if what.isdecimal() else None
-        if match is not None and not config:
-            show_match(store, match, form)
-            return
-        record = find_tournament(store, match.tournament_name if match else what, unfinished=False)
+        found = find_address(store, address)
         if config:
-            say_whole(record.config)
+            say_whole(found.tournament.config)
+        elif found.match is not None:
+            show_match(store, found.match, form, found.ply)
+        elif found.number is not None:
+            show_unplayed(store, found, form)
         else:
-            show_tournament(store, record, form)
+            show_tournament(store, found.tournament, form)
 
 
 @click.command(cls=RichCommand)
 @click.argument("address")
-@click.option("--bot", metavar="LABEL", help="Only what this bot printed.")
+@click.option(
+    "--bot",
+    metavar="BOT",
+    help="Only what this bot printed: name, spec, label, or ~ and digits of its identity.",
+)
 @db_option
 def logs(address: str, *, bot: str | None, db: str | None) -> None:
-    """Print what bots wrote to stdout and stderr: in a tournament, NAME, or in a match, NAME/89 or 20417.
+    """Print what bots wrote to stdout and stderr: in a tournament, ADDRESS spring, or in a match, spring/89.
 
     Each line is headed by the number of the match and of the ply; ply 0 is before the first question.
     --bot-output of tournament and match says of which matches it is kept.
     """
     from arena.cli.output import say
-    from arena.cli.stored import find_address
     from arena.executor.prints import prints_path, read_prints
     from arena.home import open_store
-    from arena_plugins.spec import nearest
+    from arena.results.addresses import find_address, find_entrants
 
     with open_store(db, read_only=True) as store:
-        record, number = find_address(store, address)
-        labels = [entrant.label for entrant in store.entrants(record.id)]
-    if bot is not None and bot not in labels:
-        raise NotFoundError(
-            f'no bot "{bot}" in {record.name}{nearest(bot, labels)} (there are {", ".join(labels)})'
-        )
+        found = find_address(store, address)
+        record = found.tournament
+        labels = [entrant.label for entrant in find_entrants(store, record, bot)]
     num_lines = 0
-    for label in labels if bot is None else [bot]:
-        for count, line in enumerate(read_prints(record.name, label, number)):
+    for label in labels:
+        for count, line in enumerate(read_prints(record.name, label, found.number)):
             if not count:
                 say(f"== {label} ({prints_path(record.name, label)})", err=True)
             say(line)
             num_lines += 1
     if not num_lines:
-        what = record.name if number is None else f"{record.name}/{number}"
         say(
-            f"nothing is kept of what bots printed in {what}; of more than 50 matches only those with a "
+            f"nothing is kept of what bots printed in {found}; of more than 50 matches only those with a "
             "fault are kept, unless --bot-output all is given",
             err=True,
         )
 
 
 @click.command(cls=RichCommand)
-@click.argument("match", type=int)
+@click.argument("address")
 @db_option
-def verify(match: int, *, db: str | None) -> Exit:
-    """Replay a stored match by the rules and ask deterministic bots for the same actions again."""
+def verify(address: str, *, db: str | None) -> Exit:
+    """Replay a stored match, ADDRESS spring/89, by the rules and ask its bots for the same actions again.
+
+    Only bots that say they are deterministic have to play the same.
+    """
     from arena.cli.output import say
     from arena.home import open_store
+    from arena.results.addresses import find_played
     from arena.tournament.verify import verify_match
 
     with open_store(db, read_only=True) as store:
-        finding = verify_match(store, find_match(store, match))
+        finding = verify_match(store, find_played(store, address)[0])
     say(finding.text)
     return Exit.COMPLETE if finding.agrees else Exit.RUN_ERROR

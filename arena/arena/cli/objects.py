@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.output import utc
+from arena.naming import match_address
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 _RENAMED = {"tournament_name", "first_label", "second_label"}
 _PACKED = {"remarks"}
 """Fields that are not for reading."""
-_ADDED = ("first_identity", "second_identity", "result", "plies")
+_ADDED = ("first_identity", "second_identity", "result", "plies", "address")
 
 MATCH_KEYS = (
     tuple(field.name for field in dataclasses.fields(StoredMatch) if field.name not in _RENAMED | _PACKED)
@@ -49,6 +50,7 @@ def match_object(record: MatchRecord, tournament: str, first: str, second: str) 
         "second_identity": record.second,
         "result": RESULT[record.outcome],
         "plies": len(record.actions),
+        "address": match_address(tournament, record.number, record.attempt, record.outcome),
     }
 
 

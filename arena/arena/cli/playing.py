@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from arena.cli.exits import BotFailedError, Exit
 from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
-from arena.cli.stored import check_new_name, find_tournament
 from arena.home import open_store
 from arena.play.hold import BotNotReadyError, open_play, reopen_play
 from arena.play.start import Link, PlayEndedError
+from arena.results.addresses import check_new_name, find_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) ->
     with open_store(db) as store:
         try:
             if config is None:
-                reopen_play(store, find_tournament(store, attach, unfinished=False), _tell)
+                reopen_play(store, find_event(store, attach, unfinished=False), _tell)
             else:
                 check_new_name(store, config.name)
                 open_play(store, config, _tell)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand
 
-from arena.cli.exits import NotFoundError
 from arena.cli.filters import check_names, table_options
 from arena.cli.options import db_option, format_option
-from arena.errors import ConfigError
+from arena.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
     from arena.results.condition import Condition
@@ -72,20 +71,20 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 
 
 @click.command(cls=RichCommand)
-@click.argument("tournament", required=False, metavar="[ID]")
+@click.argument("tournament", required=False, metavar="[ADDRESS]")
 @format_option
 @db_option
 def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
     """Show how every bot of a tournament did against every other (default: the last tournament)."""
     from arena.cli.output import say
     from arena.cli.standings import print_crosstable
-    from arena.cli.stored import find_tournament
     from arena.home import open_store
     from arena.results import crosstable as cross
     from arena.results import views
+    from arena.results.addresses import find_event
 
     with open_store(db, read_only=True) as store:
-        record = find_tournament(store, tournament, unfinished=False)
+        record = find_event(store, tournament, unfinished=False)
         order = [row.name for table in views.standings(store, record) for row in table.rows]
         if form == "table":
             say(f"{record.name}  {record.game}  {record.num_done}/{record.num_planned} matches")

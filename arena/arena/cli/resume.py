@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=RichCommand)
-@click.argument("tournament", required=False, metavar="[ID]")
+@click.argument("tournament", required=False, metavar="[ADDRESS]")
 @click.option(
     "--rounds",
     cls=RichOption,
@@ -65,17 +65,17 @@ def resume(  # noqa: PLR0913 - one parameter an option
 
 
 @click.command(cls=RichCommand)
-@click.argument("tournament", required=False, metavar="[ID]")
+@click.argument("tournament", required=False, metavar="[ADDRESS]")
 @click.option("--now", is_flag=True, help="End running matches at once; resuming plays them again.")
 @db_option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
     from arena.cli.output import say
-    from arena.cli.stored import find_tournament
     from arena.home import open_store
+    from arena.results.addresses import find_event
 
     with open_store(db, create=False) as store:
-        record = find_tournament(store, tournament, unfinished=True)
+        record = find_event(store, tournament, unfinished=True)
         if record.state != "running":
             say(f"{record.name} is {record.state}; nothing runs", err=True)
             return

@@ -15,7 +15,6 @@ from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
-from arena.cli.stored import check_new_name, find_tournament
 from arena.cli.text_reporter import TextReporter
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
@@ -23,6 +22,7 @@ from arena.executor.preflight import describe_fault, is_refused_option, refusal
 from arena.executor.preflights import Candidate, run_preflights
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
+from arena.results.addresses import check_new_name, find_event
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
@@ -100,7 +100,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     """
     _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
-        record = find_tournament(store, name, unfinished=again.rounds is None)
+        record = find_event(store, name, unfinished=again.rounds is None)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.num_done == record.num_planned:
@@ -110,7 +110,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
             plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))
         if again.rounds is not None:
             plan = enlarge(store, record, plan, again.rounds)
-            record = find_tournament(store, record.name, unfinished=False)
+            record = find_event(store, record.name, unfinished=False)
         plan = plan._replace(config=again.of(plan.config))
         return _play(store, record, plan, num_workers, sitting)
 

@@ -14,6 +14,7 @@ from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_standings
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.results.addresses import address_of
 from arena.results.views import standings
 from arena_plugins import load_game
 
@@ -32,8 +33,15 @@ _MAX_LINE = 8
 """Moves of a line that are shown; JSON has all."""
 
 
-def show_match(store: Store, match: StoredMatch, form: str) -> None:
-    """Print one match: who, when, how it ended, its last board, all moves and what the bots said of them."""
+def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = None) -> None:
+    """Print one match: who, when, how it ended, a board, all moves and what the bots said of them.
+
+    Args:
+        store: where it is.
+        match: the match.
+        form: table or json.
+        ply: after how many plies the board is shown; None for the end.
+    """
     remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     if form != "table":
         said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
@@ -47,12 +55,15 @@ def show_match(store: Store, match: StoredMatch, form: str) -> None:
     termination = "" if f"({match.termination})" in match.reason else f"{match.termination}, "
     say(f"{match.reason}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
-        f"tournament {match.tournament_name}, match {match.number}, {utc(match.started_at, 'seconds')}"
+        f"number {match.id} of the store, {utc(match.started_at, 'seconds')}"
         f"{'' if match.rated else ', unrated'}"
     )
     say(f"seeds {match.seed_first} {match.seed_second}")
     say(_how_it_was_run(match))
-    _print_board(game, states[-1], states[-2] if match.actions else None)
+    at = len(match.actions) if ply is None else ply
+    if ply is not None:
+        say(f"after ply {ply} of {len(match.actions)}:")
+    _print_board(game, states[at], states[at - 1] if at else None)
     _print_plies(game, states, match, remarks)
     analysis = _analysis(match)
     if analysis is not None:
@@ -103,20 +114,23 @@ def _line(game: Game, state: State, actions: Sequence[int]) -> str:
     return " ".join([*moves, "..."] if len(actions) > _MAX_LINE else moves)
 
 
-def replay_match(match: StoredMatch) -> None:
-    """Print every position of a match."""
+def replay_match(match: StoredMatch, ply: int | None = None) -> None:
+    """Print every position of a match, or the one after `ply` plies."""
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
-    _print_board(game, states[0], None)
-    for ply, action in enumerate(match.actions):
-        side = "XO"[states[ply].current_player]
-        given = "opening" if ply < match.num_opening else f"{match.times_ms[ply]} ms"
-        claim = _claim(match.values[ply])
+    if not ply:
+        _print_board(game, states[0], None)
+    for at, action in enumerate(match.actions):
+        if ply is not None and at + 1 != ply:
+            continue
+        side = "XO"[states[at].current_player]
+        given = "opening" if at < match.num_opening else f"{match.times_ms[at]} ms"
+        claim = _claim(match.values[at])
         expects = "" if claim is None else f", expects {claim}"
         click.echo()
-        say(f"ply {ply + 1}: {side} {game.move(states[ply], action)}, {given}{expects}")
-        _print_board(game, states[ply + 1], states[ply])
+        say(f"ply {at + 1}: {side} {game.move(states[at], action)}, {given}{expects}")
+        _print_board(game, states[at + 1], states[at])
     click.echo()
     say(f"{RESULT[match.outcome]} {match.reason}")
 
@@ -202,7 +216,7 @@ def _how_it_was_run(match: StoredMatch) -> str:
 
 def _headline(match: StoredMatch) -> str:
     players = f"{match.first_label} (X) vs {match.second_label} (O)"
-    return f"#{match.id} {match.game}  {players}  {RESULT[match.outcome]}"
+    return f"{address_of(match)} {match.game}  {players}  {RESULT[match.outcome]}"
 
 
 def _claim(value: float | None) -> str | None:
@@ -216,8 +230,8 @@ def _states(game: Game, match: StoredMatch) -> list[State]:
             states.append(states[-1].child(action))
     except (IllegalMoveError, InvalidMoveError) as error:
         raise ArenaError(
-            f"match {match.id} cannot be replayed: {error}, at ply {len(states)}; "
-            f"arena show {match.id} --format json prints what is stored"
+            f"match {address_of(match)} cannot be replayed: {error}, at ply {len(states)}; "
+            f"arena show {address_of(match)} --format json prints what is stored"
         ) from error
     return states
 

@@ -66,12 +66,12 @@ BOTS = [
     ("tournament minimax:depth=0 random --isolation none", "arena: minimax: depth=0 is not a whole number"),
 ]
 QUERIES = [
-    ("show 999", "no match 999; arena games lists the stored ones"),
+    ("show 999", "no match 999 in the store; arena games lists the stored ones"),
     ("show 99999999999999999999", "no match 99999999999999999999"),
     ("show sprin", 'no tournament "sprin"; did you mean "spring"?'),
     ("show zzz", 'no tournament "zzz" (the newest is duel)'),
     ("replay 999", "no match 999"),
-    ("replay x", "'x' is not a valid integer"),
+    ("replay x", 'no tournament "x" (the newest is duel)'),
     ("verify 999", "no match 999"),
     ("crosstable zzz", 'no tournament "zzz"'),
     ("resume zzz", 'no tournament "zzz"'),

@@ -44,7 +44,7 @@ def test_the_grade_of_a_match_is_stored_with_it(arena: CommandLine) -> None:
 def test_a_tournament_is_graded_once(arena: CommandLine) -> None:
     add_matches(arena, "tic-tac-toe", 9, ACTIONS, (4, 0), (0, 0))
     result = arena("show", "cup", "--grade")
-    assert "match 3 contradicts the rules and is not judged" in result.stderr
+    assert "match cup/3 contradicts the rules and is not judged" in result.stderr
     assert "judged 2 matches" in result.stderr
     with Store.open(arena.db) as store:
         assert set(store.analyses([1, 2, 3])) == {1, 2}

@@ -58,9 +58,9 @@ def test_addresses_and_bots(arena: CommandLine) -> None:
     ("words", "said"),
     [
         (("sprin",), 'no tournament "sprin"; did you mean "spring"?'),
-        (("spring/13",), "no match 13 in spring; its matches are numbered 1 to 12"),
+        (("spring/13",), "no match 13 in spring; its matches are spring/1 to spring/12"),
         (("spring/0",), "no match 0 in spring"),
-        (("#999",), "no match 999; arena games lists"),
+        (("#999",), "no match 999 in the store; arena games lists"),
         (("spring", "--bot", "rando"), 'no bot "rando" in spring; did you mean "random"?'),
     ],
 )

@@ -40,7 +40,7 @@ def test_formats_agree(played: CommandLine, call: tuple[str, ...]) -> None:
 
 def test_games_page_from_the_newest(played: CommandLine) -> None:
     result = played("games", "--limit", 10)
-    assert result.stderr == "More: arena games --before 7\n"
+    assert result.stderr == "More: arena games --before spring/7\n"
     ids = [found["id"] for found in played.objects("games", "--limit", 10)]
     assert ids == list(range(16, 6, -1))
     assert [found["id"] for found in played.objects("games", "--before", 3)] == [2, 1]
@@ -56,9 +56,9 @@ def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
     rows = list(csv.DictReader(io.StringIO(arena("games", "--format", "csv").stdout, newline="")))
     assert [int(row["id"]) for row in rows] == expected
     assert len(arena.lines("games")) == 52
-    assert arena("games").stderr == "More: arena games --before 1185\n"
+    assert arena("games").stderr == "More: arena games --before rr-1/1185\n"
     assert [found["id"] for found in arena.objects("games", "--limit", 700)] == expected[:700]
-    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: arena games --before 535\n"
+    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: arena games --before rr-1/535\n"
     assert arena("games", "--limit", 1234).stderr == ""
 
 
@@ -133,8 +133,8 @@ def test_unrated_matches_are_shown_on_demand(arena: CommandLine) -> None:
 
 def test_show_draws_the_last_board_and_lists_moves(played: CommandLine) -> None:
     lines = played.lines("show", 1)
-    assert lines[0].startswith("#1 tic-tac-toe  random (X) vs minimax:depth=1 (O)  ")
-    assert "tournament spring, match 1, " in lines[2]
+    assert lines[0].startswith("spring/1 tic-tac-toe  random (X) vs minimax:depth=1 (O)  ")
+    assert lines[2].startswith("number 1 of the store, ")
     assert lines[8].split() == ["a", "b", "c"]
     assert lines[9].split() == ["Ply", "Move", "ms", "Value", "Depth", "Nodes", "Line"]
     assert sum(line.count("[") for line in lines[5:8]) == 1
@@ -167,7 +167,7 @@ def test_a_match_that_breaks_the_rules_is_named(arena: CommandLine) -> None:
         store.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
     for call in ("show", "replay"):
         line = arena(call, 1, status=1).stderr
-        assert line.startswith("arena: match 1 cannot be replayed: ")
+        assert line.startswith("arena: match rr-1/1 cannot be replayed: ")
         assert "at ply 7" in line
 
 
