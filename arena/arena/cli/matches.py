@@ -126,7 +126,7 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
         grade_matches(address, db)
     from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
-    from arena.cli.unplayed import show_unplayed
+    from arena.cli.unplayed import is_played_again, show_unplayed
     from arena.home import open_store
     from arena.results.addresses import find_address
 
@@ -134,7 +134,7 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
         found = find_address(store, address)
         if config:
             say_whole(found.tournament.config)
-        elif found.match is not None:
+        elif found.match is not None and not is_played_again(store, found):
             show_match(store, found.match, form, found.ply)
         elif found.number is not None:
             show_unplayed(store, found, form)

@@ -58,7 +58,7 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
         if batch is not None:
             view = _print_batch(batch, view, number, is_first=is_first)
             is_first = False
-            if number is not None and any(match.number == number for match in view.finished):
+            if any(match.number == number and match.outcome != "void" for match in view.finished):
                 return
             if view.progress.state == "ended" or batch.is_last:
                 return

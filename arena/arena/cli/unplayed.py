@@ -65,6 +65,14 @@ def show_unplayed(store: Store, address: Address, form: str) -> None:
         say(f"moves {' '.join(moves)}")
 
 
+def is_played_again(store: Store, address: Address) -> bool:
+    """Return whether a match is being played whose last attempt came to nothing, and no attempt is named."""
+    last = address.match
+    if last is None or last.is_final or address.attempt is not None or address.number is None:
+        return False
+    return _running(store, address.tournament, address.number) is not None
+
+
 def _running(store: Store, record: TournamentRecord, number: int) -> MatchView | None:
     """Return a match as viewers see it now; None where nobody plays it."""
     lease = store.lease(record.id)

@@ -85,6 +85,7 @@ def replay(  # noqa: PLR0913 - one parameter an option
 
 def _find(address: str | None, db: str | None) -> Address | None:
     """Find what is to be watched; None where the newest is, and there is none yet."""
+    from arena.cli.unplayed import is_played_again
     from arena.home import has_store, open_store
     from arena.results.addresses import LAST, find_address
 
@@ -94,4 +95,5 @@ def _find(address: str | None, db: str | None) -> Address | None:
     with open_store(db, read_only=True, create=False) as store:
         if is_newest and store.last_tournament(unfinished=False) is None:
             return None
-        return find_address(store, address or LAST)
+        found = find_address(store, address or LAST)
+        return found._replace(match=None) if is_played_again(store, found) else found

@@ -90,7 +90,14 @@ def test_a_match_before_and_while_it_is_played(arena: CommandLine) -> None:
         (found,) = arena.objects("show", "m/3")
         assert (found["state"], found["actions"], found["address"]) == ("running", [4, 0, 8], "m/3")
         assert "it has 3 so far" in arena("show", "m/3:4", status=2).stderr
+        cup = Cup(record, store.entrants(record.id), store.planned(record.id))
+        void = replace(cup.void(3), actions=(4,), num_opening=1, times_ms=(0,), values=(None,))
+        store.save([void])
+        store.append_events([replace(_event(record.id, begin, 4), attempt=1)])
+        assert arena.lines("show", "m/3")[0].endswith("running"), "once more"
+        assert arena.lines("show", "m/3.0")[0].endswith("  *")
         store.release(record.id, owner)
+    assert arena.lines("show", "m/3")[0].endswith("  *"), "nobody plays it"
 
 
 def _event(tournament: int, body: Started | Move, ply: int) -> LiveEvent:
