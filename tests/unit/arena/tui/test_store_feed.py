@@ -188,6 +188,28 @@ def test_plain_lines_of_the_past_and_of_events(
     assert lines[-1].startswith("rr-1 ended: 1 of 12 matches")
 
 
+def test_plain_lines_of_one_match_until_it_counts(running: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    void = Finished(outcome="void", termination="aborted", plies=2, is_final=False)
+    steps = [
+        [live(BEGIN, ply=2), live(BEGIN, number=2, ply=2), live(void, ply=2)],
+        [replace(live(BEGIN, ply=2), attempt=1)],
+        [replace(live(Finished(outcome="first", termination="rules", plies=9), ply=9), attempt=1)],
+    ]
+
+    def wait(_: float) -> None:
+        running.append_events(steps.pop(0))
+
+    follow_plain(StoreFeed(str(running.path), 1), wait, 1)
+    assert not steps
+    begun = "match rr-1/1 begins: first az against second mcts, connect-four, opening 4 3"
+    assert capsys.readouterr().out.splitlines() == [
+        begun,
+        "match rr-1/1.0 over: void, first az against second mcts, aborted",
+        begun,
+        "match rr-1/1 over: first az beats second mcts, rules",
+    ]
+
+
 def test_a_batch_that_is_the_last_ends_plain_lines() -> None:
     class Ended:
         interval = 0.0
