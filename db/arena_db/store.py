@@ -13,6 +13,7 @@ from arena_db.checking import find_faults
 from arena_db.engine import Settings, writing
 from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
+from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.restoring import restore
 from arena_db.summed import SumsReading
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, SumsReading):
+class Store(BulkReading, NamesReading, SumsReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
@@ -364,16 +365,6 @@ class Store(BulkReading, SumsReading):
         """Return all bots by identity."""
         with self._read() as connection:
             return planning.list_bots(connection)
-
-    def has_entrant(self, name: str) -> bool:
-        """Return whether any bot of any tournament goes by this, as `MatchFilter.bot` names bots."""
-        with self._read() as connection:
-            return planning.has_entrant(connection, name)
-
-    def entrant_labels(self) -> list[str]:
-        """Return all labels that bots have had in tournaments, each once, sorted."""
-        with self._read() as connection:
-            return planning.list_entrant_labels(connection)
 
     def labels(self) -> dict[str, str]:
         """Return the label that each bot had in the newest tournament it was entered in, by identity."""

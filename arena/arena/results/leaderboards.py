@@ -16,8 +16,11 @@ from arena_db.called import is_called
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from arena.results.condition import Condition
-    from arena.results.tables import Row, Table
+    from arena.results.tables import Table
+    from arena_db.records import BotRecord
     from arena_db.store import Store
 
 
@@ -83,14 +86,13 @@ def rate(
         for table in tables
         for row in table.rows
     }
-
-    def is_wanted(row: Row) -> bool:
-        version = bots[row.identity].version
-        return is_called(condition.bot, names[row.identity], version=version, identity=row.identity)
-
-    shown = show_only(tables, is_wanted)
+    shown = show_only(tables, lambda row: _goes_by(bots[row.identity], condition.bot, names[row.identity]))
     if not any(table.rows for table in shown):
         known = {text for texts in names.values() for text in texts}
         close = nearest(condition.bot, sorted(known))
         raise ConfigError(f'no bot "{condition.bot}" in {game}, {chosen}{close}')
     return Rated(game, chosen, shown, others)
+
+
+def _goes_by(bot: BotRecord, wanted: str, texts: Iterable[str]) -> bool:
+    return is_called(wanted, texts, version=bot.version, identity=bot.identity)

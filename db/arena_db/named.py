@@ -1,0 +1,20 @@
+"""What bots are called in the tournaments of a store."""
+
+from __future__ import annotations
+
+from arena_db import planning
+from arena_db.access import Access
+
+
+class NamesReading(Access):
+    """The part of a store that knows what bots are called."""
+
+    def has_entrant(self, name: str) -> bool:
+        """Return whether any bot of any tournament goes by this, as `MatchFilter.bot` names bots."""
+        with self._read() as connection:
+            return planning.has_entrant(connection, name)
+
+    def entrant_labels(self) -> list[str]:
+        """Return all labels that bots have had in tournaments, each once, sorted."""
+        with self._read() as connection:
+            return planning.list_entrant_labels(connection)
