@@ -49,7 +49,7 @@ def test_what_an_opening_loses_is_no_mistake_of_a_bot(arena: CommandLine) -> Non
     arena("show", "cup", "--grade")
     for num, mistakes in enumerate((3, 3, 2, 2, 2, 1, 0)):
         (found,) = arena.objects("show", 1 + num)
-        sides = [cast("dict[str, int]", found["analysis"])[side] for side in ("first", "second")]
+        sides = [cast("dict[str, dict[str, int]]", found["analysis"])[side] for side in ("first", "second")]
         assert sum(side["judged"] - side["optimal"] for side in sides) == mistakes
         fitting = arena.objects("games", "--mistakes", mistakes)
         assert 1 + num in {match["id"] for match in fitting}
