@@ -44,8 +44,12 @@ _MISSING = tuple(
     )
 )
 """How loaders and interpreters name the file that they do not find; the first that fits counts."""
-_WRITTEN_WRONG = re.compile(r"^(?:Syntax|Indentation|Tab)Error\b", re.MULTILINE)
-"""What no file could cure."""
+_WRITTEN_WRONG = re.compile(
+    r"^(?:Syntax|Indentation|Tab|Assertion|Attribute|Index|Name|Range|Recursion|Reference|Type|UnboundLocal|"
+    r"ZeroDivision)Error\b",
+    re.MULTILINE,
+)
+"""What no file could cure, in Python or JavaScript; a KeyError may be a variable of the environment."""
 _CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
 """Java misses a class, of which the command names no file."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")

@@ -88,6 +88,17 @@ def test_a_file_beside_the_program_comes_with_the_spec_that_takes_it_along(tmp_p
 
 
 @needs_fence
+def test_a_program_that_is_written_wrong_is_not_told_of_files(tmp_path: Path) -> None:
+    python = shlex.quote(sys.executable)
+    wrong = write(tmp_path / "wrong.py", "import sys\n\n1 / 0\n")
+    said = refusal(f"{python} {wrong}")
+    assert said == "init_crash: it closed its output: ZeroDivisionError: division by zero in wrong.py:3"
+    other = write(tmp_path / "other.py", "import os\n\nos.environ['NO_SUCH']\n")
+    said = refusal(f"{python} {other}")
+    assert said.startswith("init_crash: it closed its output: KeyError: 'NO_SUCH' in other.py:3; in tier")
+
+
+@needs_fence
 def test_a_script_that_starts_a_program_is_refused_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
