@@ -78,7 +78,8 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     return Estimate(
         matches=matches,
         workers=workers,
-        seconds=None if seconds is None else seconds * matches / workers,
+        # A match is played by one worker, so a few matches take as long as one.
+        seconds=None if seconds is None else seconds * max(1.0, matches / workers),
         is_bound=is_bound,
         num_stored=known.num_matches,
         num_pairs=len(meeting),
