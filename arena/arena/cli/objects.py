@@ -9,6 +9,7 @@ import msgspec
 
 from arena.cli.output import utc
 from arena.naming import match_address
+from arena.tournament.config import refusals
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def stored_match_object(match: StoredMatch) -> dict[str, object]:
 
 
 def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> dict[str, object]:
-    """Give a tournament with its bots; `pairing` says who meets whom."""
+    """Return a tournament with its bots and those it refused; `pairing` says who meets whom."""
     return {
         "name": record.name,
         "pairing": record.type,
@@ -74,6 +75,7 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
         "event": record.event,
         "site": record.site,
         "config": record.config,
+        "refused": [{"bot": bot, "cause": why} for bot, why in refusals(record.config)],
         "bots": [
             {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None}
             | bot_object(entrant.bot)

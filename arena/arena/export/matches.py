@@ -62,6 +62,7 @@ def export_matches(
     if not found.num_matches:
         raise ConfigError("no stored match fits; arena games --unrated shows what there is")
     tournament = query.where.tournament
+    # A label tells bots apart within one tournament only; a pattern may fit several.
     writer = MatchWriter(store, form, by_label=tournament is not None and not is_wild(tournament))
     for game in found.games:
         writer.check(game)

@@ -32,9 +32,10 @@ LAST = "last"
 """Names the newest tournament, or the newest unfinished one."""
 SCREENS = ("live", "table", "matches")
 """Screens of a tournament that have an address."""
-_WITHIN = re.compile(r"(?P<number>[0-9]{1,18})(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
+_WITHIN = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
 """What stands behind the last `/` in the address of a match."""
-_STORED = re.compile(r"#?(?P<number>[0-9]{1,40})(?::(?P<ply>[0-9]{1,9}))?")
+_MOST_DIGITS = 100
+_STORED = re.compile(r"#?(?P<number>[0-9]+)(?::(?P<ply>[0-9]{1,9}))?")
 
 
 class Address(NamedTuple):
@@ -76,7 +77,7 @@ def find_address(store: Store, text: str) -> Address:
         return Address(find_tournament(store, text, unfinished=False))
     stored = _STORED.fullmatch(text)
     if stored is not None:
-        return _by_store_number(store, int(stored["number"]), _number(stored["ply"]))
+        return _by_store_number(store, _number(stored["number"]) or 0, _number(stored["ply"]))
     name, _, tail = text.rpartition("/")
     within = _WITHIN.fullmatch(tail)
     if name and within is not None:
@@ -216,7 +217,8 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
 
 
 def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
+    # Python reads no number of 5,000 digits; the first 100 of them are the number of no match, either.
+    return None if text is None else int((text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
 def _by_store_number(store: Store, number: int, ply: int | None) -> Address:

@@ -11,10 +11,12 @@ from arena.live.replay import Recorded, Replay
 from arena.live.tables import MatchRow
 from arena.live.views import (
     MAX_FINISHED,
+    MAX_NOTICES,
     MAX_RECENT,
     FinishedMatch,
     LiveView,
     MatchView,
+    Notice,
     ProgressView,
 )
 from arena.results.forfeits import count_forfeits
@@ -133,6 +135,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         record: the tournament.
         labels: what its bots are called where there is little room, by their names in it.
     """
+    from arena.tournament.config import refusals
     from arena_db.records import MatchFilter
 
     where = MatchFilter(tournament=record.name, rated_only=False)
@@ -156,6 +159,10 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         finished=finished,
         labels=labels,
         faults=_faults(store, record),
+        notices=tuple(
+            Notice(t=record.created_at, text=clean_text(f"{bot} is refused: {why}", _MAX_TEXT))
+            for bot, why in refusals(record.config)
+        )[:MAX_NOTICES],
     )
 
 
