@@ -135,7 +135,7 @@ def called(store: Store, text: str, tournament: str = "") -> str:
     if identity:
         return f"{MARK}{identity}"
     names = store.entrant_labels()
-    for width in LIST_WIDTHS[max(0, cell_len(text) - LIST_WIDTHS.start) :]:
+    for width in LIST_WIDTHS:
         for name, label in zip(names, shortened(names, width), strict=True):
             if label == text:
                 return name

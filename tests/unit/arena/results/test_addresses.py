@@ -17,7 +17,7 @@ from arena.results.addresses import (
     planned_match,
 )
 from arena.results.condition import Condition
-from arena.results.names import called
+from arena.results.names import called, identity_of, naming_of
 from arena_db.records import Entrant, MatchFilter
 from arena_db.store import Store
 from stores import add_cup, bot, new_tournament
@@ -195,6 +195,17 @@ def test_entrants_by_all_that_they_are_called(trio: Store, text: str | None, sea
     record = trio.tournament("trio")
     assert record is not None
     assert [entrant.seat for entrant in find_entrants(trio, record, text)] == seats
+
+
+def test_a_name_in_the_tournament_comes_first_and_a_twin_has_a_label(tmp_path: Path) -> None:
+    one, other = bot("mcts"), bot("random", spec="random")
+    labels = ((one, "Anna"), (one, "Anna_2"), (other, "mcts"))
+    seats = [Entrant(seat=n, label=label, bot=each, limit="") for n, (each, label) in enumerate(labels)]
+    with Store.open(tmp_path / "arena.db") as store:
+        record = store.add_tournament(new_tournament(name="cup"), seats, [])
+        assert [entrant.seat for entrant in find_entrants(store, record, "mcts")] == [2]
+        label = naming_of(store, record).seats["Anna_2"]
+        assert identity_of(store, record, label) == one.identity
 
 
 @pytest.mark.parametrize("text", ["mtcs", "~7f3", "~000000", "random~7f3a9c", "mcts@0.3.0", "", "m p2"])
