@@ -360,7 +360,7 @@ class _Match:
         return _forfeit(0 if first is not None else 1, fault)
 
     def _accept(self, player: int, answer: Answer) -> None:
-        self._clock.charge(player, answer.charged_s)
+        answer.charge(self._clock, player)
         self._state = self._state.child(answer.action)
         self._record.add(answer)
         news, on_move = self._hooks.news, self._hooks.on_move

@@ -167,12 +167,14 @@ class _Script:
         found = self._record.answer(index)
         player = self._state.current_player
         self._state = self._state.child(action)
-        said, elapsed_s, charged_s, t = {}, 0.0, 0.0, time.time()
-        if found is not None:
+        said, elapsed_s, t = {}, 0.0, time.time()
+        if found is None:
+            self._clock.charge(player, 0.0)
+        else:
             answer, t = found
-            elapsed_s, charged_s = answer.elapsed_s, answer.charged_s
+            elapsed_s = answer.elapsed_s
             said = msgspec.structs.asdict(_said(answer.thoughts))
-        self._clock.charge(player, charged_s)
+            answer.charge(self._clock, player)
         clock_ms = (self._clock.remaining_ms(0), self._clock.remaining_ms(1))
         move = Move(action=action, elapsed_ms=round(elapsed_s * 1000), clock_ms=clock_ms, **said)
         return live_event(self._job, move, index + 1, t)

@@ -163,7 +163,7 @@ class Sitting:
 
     def _moved(self, index: int, action: int, answer: Answer) -> None:
         if self._clock is not None:
-            self._clock.charge(self._state.current_player, answer.charged_s)
+            answer.charge(self._clock, self._state.current_player)
         self._state = self._state.child(action)
         self._desk.moved(self._state)
         if self._job is not None:

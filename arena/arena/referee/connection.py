@@ -168,12 +168,13 @@ class Connection:
                     return None
                 raise FaultError(Termination.CRASH, self._how_it_ended())
             now = time.monotonic()
-            if now >= until and self._is_late:
-                # What others take from it until then, it is given back then.
-                until = deadline + self.given_back_s()
-                if now >= until:
-                    return None
-            self._is_late = now >= until
+            if now >= until:
+                if self._is_late:
+                    # What others take from it until then, it is given back then.
+                    until = deadline + self.given_back_s()
+                    if now >= until:
+                        return None
+                self._is_late = True
             self._wait(now, until, pulse)
         self._wire.add(lines.read_at, line, is_sent=False)
         try:

@@ -56,10 +56,9 @@ class Answer(msgspec.Struct, frozen=True):
     given_back_s: float = 0.0
     """How many of them were excused because the machine kept the bot from answering near its deadline."""
 
-    @property
-    def charged_s(self) -> float:
-        """The seconds that the clock of the bot takes."""
-        return self.elapsed_s - self.given_back_s
+    def charge(self, clock: GameClock, player: int) -> None:
+        """Take its time off the player's clock, less what the bot was given back."""
+        clock.charge(player, self.elapsed_s - self.given_back_s)
 
 
 class Record:

@@ -76,9 +76,12 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
     teller.tell()
     teller.tell()
     record.add(said(2))
+    # 2.5 seconds late, for which the machine was to blame.
+    record.add(Answer(5, 14.0, Thoughts(), 2.5))
     teller.end()
 
-    assert listener.told() == [("started", 0), ("move", 3), ("move", 4), ("info", 4), ("move", 5)]
+    moves = [("move", 3), ("move", 4), ("info", 4), ("move", 5), ("move", 6)]
+    assert listener.told() == [("started", 0), *moves]
     assert {(event.tournament, event.number, event.attempt) for event in listener.events} == {
         (job.tournament, job.number, job.attempt)
     }
@@ -94,6 +97,7 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
     assert (bodies[2]["elapsed_ms"], bodies[2]["clock_ms"]) == (0, [10_750, 11_000])
     assert bodies[3] == {"value": 0.75}
     assert bodies[4]["clock_ms"] == [11_500, 11_000]
+    assert (bodies[5]["elapsed_ms"], bodies[5]["clock_ms"]) == (14_000, [11_500, 500])
 
 
 def test_a_remark_on_a_position_that_is_past_is_left_out(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
