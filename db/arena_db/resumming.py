@@ -218,21 +218,17 @@ def _count(connection: Connection, first: int, last: int, known_ids: dict[Key, i
     sums.apply(connection, known_ids)
 
 
-def fill(
-    connection: Connection,
-    sums: Summing,
-    first: int,
-    last: int,
-    tournament: int | None = None,
-) -> None:
+def fill(connection: Connection, sums: Summing, first: int, last: int, tournament: int | None = None) -> None:
     """Add the matches with ids in `[first, last]`, of one tournament or of all."""
     pool_ids: dict[int, int] = {}
-    for match, partner in read_counted(connection, first, last, tournament):
-        pool = pool_ids.get(match[0])
-        if pool is None:
-            found = connection.execute(select(tournaments.c.pool_id).where(tournaments.c.id == match[0]))
-            pool = pool_ids[match[0]] = found.scalar_one()
-        sums.add(pool, match, partner)
+    # In pieces: after a large import was killed, a reader may meet a million matches.
+    for start in range(first, last + 1, BATCH):
+        for match, partner in read_counted(connection, start, min(start + BATCH - 1, last), tournament):
+            pool = pool_ids.get(match.tournament)
+            if pool is None:
+                found = select(tournaments.c.pool_id).where(tournaments.c.id == match.tournament)
+                pool = pool_ids[match.tournament] = connection.execute(found).scalar_one()
+            sums.add(pool, match, partner)
 
 
 def _compare_counts(connection: Connection) -> None:
