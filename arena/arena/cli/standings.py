@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.tables import Row, Table
+    from arena.tournament.config import Refusal
 
 COLUMNS = {
     "rank": "Rank",
@@ -70,6 +71,18 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
             click.echo("\nNot connected with the table above by any match:")
         print_table([_for_people(row) for row in table.rows], columns, _SPARE)
     _print_notes(tables)
+
+
+def print_refused(refused: Sequence[Refusal]) -> None:
+    """Print the bots that took no part, if any, with whole causes: cells of a table would cut the way out."""
+    if not refused:
+        return
+    width = max(len("Refused"), *(len(bot) for bot, _ in refused))
+    click.echo()
+    say(f"{'Refused':{width}}  Cause")
+    say("-" * (width + 7))
+    for bot, why in refused:
+        say(f"{bot:{width}}  {why}")
 
 
 def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
