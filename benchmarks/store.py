@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 GROUP = 50
 """Matches of one group commit."""
+SUM_EVERY = 20 * GROUP
+"""Matches that are summed up together, about a second of a quick run."""
 
 
 def main() -> None:
@@ -55,15 +57,19 @@ def _grouped(path: Path, num: int, seed: int) -> dict[str, float]:
     """Save as a run does: each group is on the disk before the next one."""
     with Store.open(path) as store:
         season = Season(store, 20, num * GROUP, seed)
-        wall, cpu = season.save(GROUP)
-    return {"grouped_per_wall_s": num * GROUP / wall, "grouped_per_cpu_s": num * GROUP / cpu}
+        wall, cpu, sums = season.save(GROUP, sum_every=SUM_EVERY)
+    return {
+        "grouped_per_wall_s": num * GROUP / wall,
+        "grouped_per_cpu_s": num * GROUP / cpu,
+        "grouped_with_sums_per_cpu_s": num * GROUP / (cpu + sums),
+    }
 
 
 def _bulk(path: Path, num_bots: int, num: int, batch: int, seed: int) -> dict[str, float]:
     """Save many matches at once."""
     with Store.open(path) as store:
         season = Season(store, num_bots, num, seed)
-        wall, cpu = season.save(batch)
+        wall, cpu, sums = season.save(batch, sum_every=batch)
         store.set_state(1, "finished")
     return {
         "matches": num,
@@ -71,6 +77,7 @@ def _bulk(path: Path, num_bots: int, num: int, batch: int, seed: int) -> dict[st
         "save_s": wall,
         "save_cpu_s": cpu,
         "bulk_per_cpu_s": num / cpu,
+        "bulk_with_sums_per_cpu_s": num / (cpu + sums),
         "bytes_per_match": path.stat().st_size / num,
     }
 
@@ -87,9 +94,14 @@ class Season:
         self._plan: list[PlannedMatch] = list(make_plan(num_bots, num_matches, self._rng))
         self.plan_s, _ = timed(lambda: store.extend_plan(self._id, self._plan, ""))
 
-    def save(self, batch: int) -> tuple[float, float]:
-        """Save all matches; return the seconds of wall and processor time that the store itself took."""
-        wall = cpu = 0.0
+    def save(self, batch: int, *, sum_every: int) -> tuple[float, float, float]:
+        """Save all matches, and sum them up between two saves as a run does.
+
+        Returns:
+            Seconds of wall and of processor time that the saves took, and seconds of processor time that
+            summing up took.
+        """
+        wall = cpu = sums = 0.0
         for start in range(0, len(self._plan), batch):
             records = make_records(self._id, self._plan[start : start + batch], self._bots, self._rng)
             # Else the collector walks through the plan again and again, which no store asked for.
@@ -97,8 +109,10 @@ class Season:
             gc.freeze()
             took = timed(lambda records=records: self._store.save(records))
             wall, cpu = wall + took[0], cpu + took[1]
+            if (start + batch) % sum_every == 0:
+                sums += timed(self._store.sum_up)[1]
             gc.unfreeze()
-        return wall, cpu
+        return wall, cpu, sums
 
 
 def _read(path: Path, num_matches: int) -> dict[str, float]:

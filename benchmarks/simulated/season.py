@@ -84,6 +84,14 @@ def draw_actions(num: int, rng: np.random.Generator) -> NDArray[np.int8]:
     return rng.permuted(np.tile(board, (num, 1)), axis=1)
 
 
+def _without(actions: list[int], opening: Sequence[int]) -> list[int]:
+    """Return what is left of a full board's actions after an opening."""
+    left = list(actions)
+    for action in opening:
+        left.remove(action)
+    return left
+
+
 def make_records(
     tournament: int, plan: Sequence[PlannedMatch], bots: Sequence[Entrant], rng: np.random.Generator
 ) -> list[MatchRecord]:
@@ -95,7 +103,7 @@ def make_records(
     records: list[MatchRecord] = []
     for index, (match, outcome) in enumerate(zip(plan, draw_results(plan, rng), strict=True)):
         num = CELLS if outcome == "draw" else lengths[index]
-        played = tuple(actions[index][:num])
+        played = (*match.opening, *_without(actions[index], match.opening))[:num]
         mirrored = tuple(COLUMNS - 1 - action for action in played)
         is_fault = faults[index] and outcome != "draw"
         records.append(

@@ -1,7 +1,7 @@
 """The tables of pools, and of what is kept of a pool although it follows from its matches: sums and ratings.
 
-The sums change in the transaction that stores matches. A full check computes them again, a repair
-rebuilds them.
+The sums lag behind the matches: `summing` says how far, and readers add the rest. A full check computes
+them again, a repair rebuilds them.
 """
 
 from __future__ import annotations
@@ -98,12 +98,16 @@ strays = Table(
     sqlite_with_rowid=False,
 )
 
-# One row while the sums are being rebuilt: matches below this number are counted, no others.
+# One row: matches with ids below this number are in the sums, others are not yet. During an upgrade the
+# others also lack the columns that follow from their actions.
 summing = Table(
     "summing",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     _count("next_match"),
+    columns.integer("upgrading"),
     CheckConstraint("id = 1", name="one_row"),
+    columns.at_least("next_match", 1),
+    columns.flag("upgrading"),
     sqlite_strict=True,
 )

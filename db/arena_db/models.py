@@ -22,13 +22,13 @@ from sqlalchemy import (
 )
 
 from arena_db import columns
-from arena_db.kept import pools
+from arena_db.kept import pools, summing
 from arena_db.naming import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -374,4 +374,5 @@ def create(connection: Connection) -> None:
     metadata.create_all(connection, checkfirst=False)
     _revisions.create(connection)
     connection.execute(_revisions.insert().values(version_num=REVISION))
+    connection.execute(summing.insert().values(id=1, next_match=1, upgrading=0))
     connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part, setting_part
 from arena_db.errors import RefusedError
-from arena_db.summing import HALF_POINTS, Counted, hash_opening
+from arena_db.summing import hash_opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +27,6 @@ class Kind:
     """Seats, ids of the bots, outcome, termination, rated, is_final, tier, id of the versions."""
     same: bytes
     """Of the hash of a record."""
-    half_points: int | None
-    """Of the bot that moved first; None where they are in no sum."""
     num_matches: int = 0
 
 
@@ -42,8 +40,6 @@ class News:
     kinds: dict[tuple[Any, ...], Kind] = field(default_factory=dict[tuple[Any, ...], Kind])
     openings: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
     """Hashes of openings by their actions."""
-    counted: list[tuple[int, bytes, Counted]] = field(default_factory=list[tuple[int, bytes, Counted]])
-    """The matches that the kept sums have to count, with number and match hash, in the order of storing."""
     said: list[MatchRecord] = field(default_factory=list["MatchRecord"])
     """Those whose bots said more than values."""
 
@@ -89,7 +85,7 @@ def collect(
         kind.num_matches += 1
         if record.remarks:
             news.said.append(record)
-        rows.append(_row(batch, plan, record, kind, news))
+        rows.append(_row(batch, plan, record, kind, news.openings))
     return rows
 
 
@@ -138,12 +134,13 @@ def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[st
             *(record.tier, versions[record.versions]),
         ),
         same=same_part((tournament, *seats, rated, is_final), texts),
-        half_points=HALF_POINTS.get(outcome) if rated and is_final else None,
     )
 
 
-def _row(batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, news: News) -> tuple[Any, ...]:
-    """Return the columns of a match after its id, in the order of the table; note what the sums need."""
+def _row(
+    batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, openings: dict[tuple[int, ...], int]
+) -> tuple[Any, ...]:
+    """Return the columns of a match after its id, in the order of the table; add to the known openings."""
     number, actions, times, values = record.number, record.actions, record.times_ms, record.values
     num_opening = record.num_opening
     if plan.first.identity != record.first or plan.second.identity != record.second:
@@ -155,9 +152,9 @@ def _row(batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, news: News) 
     packed = pack_actions(actions, batch.num_actions), pack_times(times), pack_claims(values)
     match_hash = hash_bytes(record)
     opening = actions[:num_opening]
-    opening_hash = news.openings.get(opening)
+    opening_hash = openings.get(opening)
     if opening_hash is None:
-        opening_hash = news.openings[opening] = hash_opening(pack_actions(opening, batch.num_actions))
+        opening_hash = openings[opening] = hash_opening(pack_actions(opening, batch.num_actions))
     attempt, reason, fault, started_at = record.attempt, record.reason, record.fault, float(record.started_at)
     seed_first, seed_second, duration_ms = record.seed_first, record.seed_second, record.duration_ms
     numbers = (number, attempt, num_opening, seed_first, seed_second, duration_ms, len(kind.same))
@@ -168,9 +165,6 @@ def _row(batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, news: News) 
     first_seat, second_seat, first_bot, second_bot, outcome, ending, rated, is_final, tier, versions = (
         kind.columns
     )
-    if kind.half_points is not None:
-        counted = Counted(first_seat, second_seat, first_bot, second_bot, kind.half_points, opening_hash)
-        news.counted.append((number, match_hash, counted))
     return (
         batch.tournament,
         number,

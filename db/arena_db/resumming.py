@@ -1,4 +1,8 @@
-"""Computes the kept sums anew from the matches: after an upgrade, for a repair, and to check them."""
+"""Brings the kept sums up to date with the matches: in batches, after an upgrade, for a repair; checks them.
+
+The sums hold the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
+adds them. Ids only grow, and matches are never removed, so each match is added exactly once.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +10,37 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, case, delete, func, insert, select, update
+from sqlalchemy import and_, case, delete, func, insert, select, text, update
 from sqlalchemy.schema import CreateTable
 
+from arena_db.counted import COUNTS, read_counted
 from arena_db.dialects import driver_text
 from arena_db.engine import make_engine, writing
 from arena_db.errors import DamagedError
 from arena_db.filters import BYTE
 from arena_db.kept import clusters, encounters, pools, strays, summing
-from arena_db.models import bots, entrants, matches, planned, tallies, tournaments
+from arena_db.models import bots, entrants, matches, tallies, tournaments
 from arena_db.planning import pool_record
-from arena_db.summing import HALF_POINTS, Counted, Summing, hash_moves, hash_opening
+from arena_db.summing import Key, Summing, hash_opening
 from arena_db.sums import FIRST_PAIR, SUMS
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import Connection, Select
 
     from arena_db.engine import Settings
 
 BATCH: Final = 10_000
-"""Matches of one transaction of an upgrade."""
+"""Matches of one transaction."""
 _REPAIR: Final = "`arena db repair` rebuilds them"
 _KEPT: Final = (strays, clusters, encounters)
 
 
 def is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
     """Return whether an upgrade of this store still has to count matches."""
-    return raw.execute("SELECT 1 FROM summing").fetchone() is not None
+    return raw.execute("SELECT 1 FROM summing WHERE upgrading = 1").fetchone() is not None
 
 
 def go_on(settings: Settings) -> None:
@@ -56,22 +61,44 @@ def go_on(settings: Settings) -> None:
         engine.dispose()
 
 
-def step(connection: Connection) -> bool:
-    """Count the next batch of matches; return whether that was the last one.
+def first_unsummed(connection: Connection) -> int:
+    """Return the lowest id of a match that the kept sums do not hold.
 
     Raises:
-        DamagedError: see `go_on`.
+        DamagedError: the mark is missing.
     """
-    start = connection.scalar(select(summing.c.next_match))
-    if start is None:
-        return True
+    found = connection.scalar(select(summing.c.next_match))
+    if found is None:
+        raise DamagedError(f"the mark of the kept sums is missing; {_REPAIR}")
+    return found
+
+
+def last_match(connection: Connection) -> int:
+    """Return the highest id of a match; 0 without any."""
+    return connection.scalar(select(func.max(matches.c.id))) or 0
+
+
+def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> bool:
+    """Add the next batch of matches to the sums; return whether none is left.
+
+    Args:
+        connection: holds the write lock.
+        known_ids: ids of encounters that earlier transactions found; it is added to.
+
+    Raises:
+        DamagedError: an upgrade ends and the sums do not hold as many matches as there are; no mark.
+    """
+    start = first_unsummed(connection)
+    is_upgrade = connection.scalar(select(summing.c.upgrading)) == 1
     last = _last_of_batch(connection, start)
     if last is None:
-        _compare_counts(connection)
-        connection.execute(delete(summing))
+        if is_upgrade:
+            _compare_counts(connection)
+            connection.execute(update(summing).values(upgrading=0))
         return True
-    _derive(connection, start, last)
-    _count(connection, start, last)
+    if is_upgrade:
+        _derive(connection, start, last)
+    _count(connection, start, last, {} if known_ids is None else known_ids)
     connection.execute(update(summing).values(next_match=last + 1))
     return False
 
@@ -85,7 +112,7 @@ def rebuild(connection: Connection) -> None:
     for table in (*_KEPT, summing, tallies):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
-    connection.execute(insert(summing).values(id=1, next_match=1))
+    connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
     while not step(connection):
         pass
 
@@ -96,11 +123,15 @@ def find_faults(connection: Connection) -> Iterator[str]:
     yield from _wrong_pools(connection)
     names = _Names(connection)
     before = _all_sums(connection)
+    mark = connection.scalar(select(summing.c.next_match))
+    newest = last_match(connection)
+    if mark is None or not 1 <= mark <= newest + 1:
+        yield f"the mark of the kept sums is {mark}, and the last match is #{newest}; {_REPAIR}"
+        return
+    ids: dict[Key, int] = {}
     with _scratch(connection):
-        start = 0
-        while (last := _last_of_batch(connection, start)) is not None:
-            _count(connection, start, last)
-            start = last + 1
+        for start in range(1, mark, BATCH):
+            _count(connection, start, min(start + BATCH, mark) - 1, ids)
         counted = _all_sums(connection)
         torn = {tuple(row) for row in connection.exec_driver_sql(_OTHER_CLUSTERS)}
     for key in sorted(torn):
@@ -180,64 +211,24 @@ def _derive_text(dialect: str) -> str:
     return driver_text(own.values(num_plies=0, opening_hash=0), dialect)
 
 
-def _count(connection: Connection, first: int, last: int) -> None:
-    """Add a range of matches to the sums."""
+def _count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
+    """Add the matches with ids in `[first, last]` to the kept sums."""
     sums = Summing()
-    for row in connection.execute(_COUNTED.where(_MATCH.c.id.between(first, last))):
-        values: tuple[Any, ...] = tuple(row)
-        mine, other, (tournament, match_hash, pool) = values[:6], values[6:12], values[12:]
-        partner = None if other[0] is None else _counted(other)
-        sums.add(pool, tournament, _counted(mine), hash_moves(match_hash), partner)
-    sums.apply(connection)
+    fill(connection, sums, first, last)
+    sums.apply(connection, known_ids)
 
 
-def _counted(values: Sequence[Any]) -> Counted:
-    first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = values
-    return Counted(first_seat, second_seat, first_bot, second_bot, HALF_POINTS[outcome], opening_hash)
-
-
-_MATCH: Final = matches.alias("one")
-_OTHER: Final = matches.alias("other")
-_PLACE: Final = planned.alias("place")
-_NEXT: Final = planned.alias("next")
-_FACTS: Final = ("first_seat", "second_seat", "first_bot", "second_bot", "outcome", "opening_hash")
-
-
-def _is_counted(table: Any) -> ColumnElement[bool]:  # noqa: ANN401 - an alias of the matches
-    return and_(table.c.rated == 1, table.c.is_final == 1, table.c.outcome.in_(list(HALF_POINTS)))
-
-
-def _all_counted() -> Any:  # noqa: ANN401 - a query of many columns
-    """Return the query of matches that count, each with the other one of its pair if that comes before it."""
-    own = _PLACE.c.tournament_id == _MATCH.c.tournament_id
-    match_no = _PLACE.c.match_no + 1 - 2 * (_PLACE.c.match_no % 2)
-    is_pair = and_(
-        _NEXT.c.tournament_id == _PLACE.c.tournament_id,
-        _NEXT.c.encounter == _PLACE.c.encounter,
-        _NEXT.c.match_no == match_no,
-    )
-    is_other = and_(
-        _OTHER.c.tournament_id == _NEXT.c.tournament_id,
-        _OTHER.c.number == _NEXT.c.number,
-        _is_counted(_OTHER),
-        _OTHER.c.id < _MATCH.c.id,
-    )
-    return (
-        select(
-            *(_MATCH.c[name] for name in _FACTS),
-            *(_OTHER.c[name] for name in _FACTS),
-            *(_MATCH.c.tournament_id, _MATCH.c.match_hash, tournaments.c.pool_id),
-        )
-        .join_from(_MATCH, tournaments, tournaments.c.id == _MATCH.c.tournament_id)
-        .join(_PLACE, and_(own, _PLACE.c.number == _MATCH.c.number))
-        .outerjoin(_NEXT, is_pair)
-        .outerjoin(_OTHER, is_other)
-        .where(_is_counted(_MATCH))
-        .order_by(_MATCH.c.id)
-    )
-
-
-_COUNTED: Final = _all_counted()
+def fill(connection: Connection, sums: Summing, first: int, last: int, tournament: int | None = None) -> None:
+    """Add the matches with ids in `[first, last]`, of one tournament or of all."""
+    pool_ids: dict[int, int] = {}
+    # In pieces: after a large import was killed, a reader may meet a million matches.
+    for start in range(first, last + 1, BATCH):
+        for match, partner in read_counted(connection, start, min(start + BATCH - 1, last), tournament):
+            pool = pool_ids.get(match.tournament)
+            if pool is None:
+                found = select(tournaments.c.pool_id).where(tournaments.c.id == match.tournament)
+                pool = pool_ids[match.tournament] = connection.execute(found).scalar_one()
+            sums.add(pool, match, partner)
 
 
 def _compare_counts(connection: Connection) -> None:
@@ -253,7 +244,7 @@ def _compare_counts(connection: Connection) -> None:
             tournaments.c.pool_id, tournaments.c.id, func.count(), func.sum(case((is_between, 1), else_=0))
         )
         .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
-        .where(_is_counted(matches))
+        .where(text(COUNTS))
         .group_by(tournaments.c.pool_id, tournaments.c.id)
     )
     for pool, tournament, num, num_between in connection.execute(one_by_one):

@@ -15,7 +15,6 @@ from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
 from arena_db.models import matches, planned, tallies, tournaments, versions
 from arena_db.news import News, collect
-from arena_db.summing import Summing, hash_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,17 +38,13 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | 
     known = Facts() if facts is None else facts
     ids = _version_ids(connection, {record.versions for record in records}, known)
     return sum(
-        _save_batch(connection, load(connection, tournament, own, known), own, ids, known)
+        _save_batch(connection, load(connection, tournament, own, known), own, ids)
         for tournament, own in ((key, list(some)) for key, some in groupby(records, attrgetter("tournament")))
     )
 
 
 def _save_batch(
-    connection: Connection,
-    batch: Batch,
-    records: list[MatchRecord],
-    version_ids: dict[str, int],
-    facts: Facts,
+    connection: Connection, batch: Batch, records: list[MatchRecord], version_ids: dict[str, int]
 ) -> int:
     """Store the matches of one tournament, and at the end what follows from all of them."""
     news, num = News(), 0
@@ -58,7 +53,6 @@ def _save_batch(
         _insert(connection, rows)
         remarks.store(connection, news.said)
         news.said.clear()
-        _sum(connection, batch, news, facts)
         num += len(rows)
     if num:
         dialect = connection.dialect.name
@@ -120,18 +114,6 @@ def _done_text(dialect: str) -> str:
 @cache
 def _void_text(dialect: str) -> str:
     return driver_text(update(planned).where(_HERE).values(attempt=planned.c.attempt + text("1")), dialect)
-
-
-def _sum(connection: Connection, batch: Batch, news: News, facts: Facts) -> None:
-    """Add new matches to the sums of their encounters."""
-    summing = Summing()
-    batch.find_partners(connection, (number for number, *_ in news.counted))
-    for number, match_hash, match in news.counted:
-        partner = batch.partner(number)
-        summing.add(batch.pool, batch.tournament, match, hash_moves(match_hash), partner)
-        batch.counted[number] = match
-    summing.apply(connection, facts.encounters)
-    news.counted.clear()
 
 
 def _count(connection: Connection, tournament: int, news: News) -> None:

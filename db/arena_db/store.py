@@ -258,7 +258,7 @@ class Store(BulkReading, NamesReading, SumsReading):
 
         A match that is stored already (by tournament, number and attempt) is left out, and so is a final one
         whose planned match is done. A final one marks its planned match as done, any other one counts as a
-        void attempt.
+        void attempt. What ratings are fitted to is summed up later, by `sum_up`.
 
         Where another process keeps the store locked for too long, the matches are written to files beside it,
         as durably, and 0 is returned; the next write of anybody stores them first.
@@ -268,12 +268,14 @@ class Store(BulkReading, NamesReading, SumsReading):
         """
         try:
             with self._write(self._in_a_hurry() if self._spool.waiting() else self._settings) as connection:
-                return saving.save(connection, records, self._facts)
+                num = saving.save(connection, records, self._facts)
         except LockedError:
             if records:
                 with translated(self.path):
                     self._spool.keep(records)
             return 0
+        self._has_saved |= num > 0
+        return num
 
     @property
     def num_waiting(self) -> int:

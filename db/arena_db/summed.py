@@ -1,28 +1,45 @@
-"""Reads the kept sums of encounters: a row for two bots, however often they met."""
+"""Reads the sums of encounters: those that are kept, and what was saved since."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
 from arena_db import resumming
 from arena_db.access import Access
+from arena_db.engine import writing
+from arena_db.errors import DatabaseError, LockedError
+from arena_db.failures import translated
 from arena_db.kept import encounters, pools
-from arena_db.models import bots
+from arena_db.models import bots, tournaments
+from arena_db.summing import Summing
 from arena_db.sums import SUMS, EncounterSums
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select
+    from collections.abc import Collection
+
+    from sqlalchemy import Connection, Select
+
+    from arena_db.summing import Key
 
 
 class SumsReading(Access):
-    """The part of a store that reads and rebuilds sums."""
+    """The part of a store that reads sums, and keeps them up to date."""
+
+    _has_saved = False
+    """Whether this store saved matches that `sum_up` has not seen."""
 
     def tournament_sums(self, tournament: int) -> list[EncounterSums]:
         """Return the sums of a tournament by its id; the lower and the higher are seats."""
-        query = _select(encounters.c.low, encounters.c.high).where(encounters.c.tournament_id == tournament)
-        return self._sums(query)
+        with self._read() as connection:
+            own = select(pools).join_from(pools, tournaments).where(tournaments.c.id == tournament)
+            found = {row.id: (row.game, row.name) for row in connection.execute(own)}
+            sums = _sums(connection, found.keys(), tournament)
+        return [EncounterSums(*found[pool], low, high, row) for (pool, _, low, high), row in sums.items()]
 
     def pool_sums(self, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
         """Return the sums of pools over all their tournaments; the lower and the higher are identities.
@@ -31,15 +48,51 @@ class SumsReading(Access):
             game: of which game alone; None for all.
             pool: name of the only pool; None for all.
         """
-        low, high = bots.alias(), bots.alias()
-        query = _select(low.c.identity, high.c.identity)
-        query = query.join(low, low.c.id == encounters.c.low).join(high, high.c.id == encounters.c.high)
-        query = query.where(encounters.c.tournament_id == 0)
+        own = select(pools)
         if game is not None:
-            query = query.where(pools.c.game == game)
+            own = own.where(pools.c.game == game)
         if pool is not None:
-            query = query.where(pools.c.name == pool)
-        return self._sums(query)
+            own = own.where(pools.c.name == pool)
+        with self._read() as connection:
+            found = {row.id: (row.game, row.name) for row in connection.execute(own)}
+            sums = _sums(connection, found.keys(), 0)
+            named = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.identity))}
+        return [
+            EncounterSums(*found[number], named[low], named[high], row)
+            for (number, _, low, high), row in sums.items()
+        ]
+
+    def sum_up(self, *, batches: int | None = None) -> None:
+        """Add the matches that were saved since to the kept sums.
+
+        A save leaves that to its caller, because many matches at once cost less than each by itself, and a
+        run has time for it between two saves. Sums are exact before it, too, but a reader then has to look at
+        every match that was saved since. Where another process keeps the store locked for a second, the next
+        call does it.
+
+        Args:
+            batches: at most so many transactions of 10,000 matches; None for all that is needed.
+        """
+        with self._read() as connection:
+            start = resumming.first_unsummed(connection)
+            is_done = resumming.last_match(connection) < start
+        # A power cut may take the newest sums together with their mark; a sync would cost more than they do.
+        settings = replace(self._in_a_hurry(), fast=True)
+        num = 0
+        with suppress(LockedError):
+            while not is_done and (batches is None or num < batches):
+                with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+                    is_done = resumming.step(connection, self._facts.encounters)
+                num += 1
+        self._has_saved = self._has_saved and not is_done
+
+    def close(self) -> None:
+        """Sum up what this store saved, and end all connections."""
+        if self._has_saved:
+            # Nothing is lost by it: the next one sums up.
+            with suppress(DatabaseError):
+                self.sum_up()
+        super().close()
 
     def repair(self) -> None:
         """Compute the sums of all encounters, and the tallies, anew from the matches, in one transaction.
@@ -50,12 +103,26 @@ class SumsReading(Access):
         with self._write() as connection:
             resumming.rebuild(connection)
 
-    def _sums(self, query: Select[*tuple[Any, ...]]) -> list[EncounterSums]:
-        with self._read() as connection:
-            rows = connection.execute(query).all()
-        return [EncounterSums(game, pool, low, high, tuple(sums)) for game, pool, low, high, *sums in rows]
 
-
-def _select(low: Any, high: Any) -> Select[*tuple[Any, ...]]:  # noqa: ANN401 - columns of two types
-    found = select(pools.c.game, pools.c.name, low, high, *(encounters.c[name] for name in SUMS))
-    return found.join_from(encounters, pools, pools.c.id == encounters.c.pool_id)
+def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) -> dict[Key, tuple[int, ...]]:
+    """Return the sums of a tournament, or over all tournaments (0) of some pools, by encounter."""
+    here = encounters.c.tournament_id == tournament
+    names = ("id", "pool_id", "low", "high", *SUMS)
+    query: Select[*tuple[Any, ...]] = select(*(encounters.c[name] for name in names))
+    query = query.where(here, encounters.c.pool_id.in_(list(pool_ids)))
+    sums: dict[Key, tuple[int, ...]] = {}
+    ids: dict[Key, int] = {}
+    for row in connection.execute(query):
+        number, pool, low, high, *values = tuple(row)
+        ids[pool, tournament, low, high] = number
+        sums[pool, tournament, low, high] = tuple(values)
+    start, newest = resumming.first_unsummed(connection), resumming.last_match(connection)
+    if start > newest:
+        return sums
+    since = Summing()
+    resumming.fill(connection, since, start, newest, tournament or None)
+    wanted = [key for key in since.encounters() if key[0] in pool_ids and key[1] == tournament]
+    for changed, new in since.totals(connection, ids, wanted).sums.items():
+        before = sums.get(changed)
+        sums[changed] = new if before is None else tuple(map(add, before, new))
+    return sums

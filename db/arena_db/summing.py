@@ -1,29 +1,31 @@
-"""Adds matches to the kept sums of their encounters, in the pool and in the tournament."""
+"""Adds matches to the kept sums of their encounters, in the pool and in the tournament.
+
+One computation serves the writer, which keeps the new sums, and readers, which add to the kept sums what has
+been saved since and keep nothing.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import cache
 from hashlib import sha256
-from itertools import chain
 from operator import add, sub
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import insert, select, text, update
 
+from arena_db.counted import HALF_POINTS, padded, parts, wanted_text
 from arena_db.dialects import driver_text, upsert
 from arena_db.kept import clusters, encounters, strays
-from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, Cluster, SideSums
+from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, Cluster, SideSums, share_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
 
-HALF_POINTS: Final = {"first": 2, "draw": 1, "second": 0}
-"""Of the bot that moved first."""
-_CHUNK: Final = 512
-"""Rows of one statement."""
+    from arena_db.counted import Counted
+
 _RESULTS: Final = 3
 """Loss, draw and win."""
 
@@ -35,21 +37,19 @@ _Unit: TypeAlias = tuple[int, int, int, int, int, int]
 """Pool, tournament, both seats and both bots."""
 _New: TypeAlias = tuple[list[tuple[int, int, int]], list[int]]
 """Side, half points of the lower bot and moves of each match of an opening; half points of new pairs."""
-_Item = TypeVar("_Item")
+_Stray: TypeAlias = tuple[int, int, int, int]
+"""Opening, id of the encounter, side and moves."""
 
 
-class Counted(NamedTuple):
-    """A match with a result that is final and rated."""
+class Totals(NamedTuple):
+    """What matches change in the kept sums."""
 
-    first_seat: int
-    """Of the bot that moved first."""
-    second_seat: int
-    first_bot: int
-    """Its id."""
-    second_bot: int
-    half_points: int
-    """Of the bot that moved first."""
-    opening_hash: int
+    sums: dict[Key, tuple[int, ...]]
+    """To be added to those of each encounter, in the order of `SUMS`."""
+    clusters: list[tuple[int, ...]]
+    """Whole new rows."""
+    strays: list[tuple[int, ...]]
+    """Whole new rows."""
 
 
 class _Change:
@@ -86,20 +86,19 @@ class Summing:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._changes: dict[_Unit, _Change] = {}
+        self._merged: dict[Key, _Change] = {}
+        """Of `_changes` those of each encounter, once all are added."""
 
-    def add(
-        self, pool: int, tournament: int, match: Counted, moves_hash: int, partner: Counted | None
-    ) -> None:
+    def add(self, pool: int, match: Counted, partner: Counted | None) -> None:
         """Add a match.
 
         Args:
             pool: id of its pool.
-            tournament: id of its tournament.
             match: the match.
-            moves_hash: equal for matches with the same moves.
             partner: the other match of its pair, if that was added before, in this batch or an earlier one.
         """
-        first_seat, second_seat, first_bot, second_bot, half, opening_hash = match
+        tournament, first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = match[:7]
+        half, moves_hash = HALF_POINTS[outcome], hash_moves(match[7])
         # By bots and not by seats: then the pool and the tournament see an encounter from the same side.
         if first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat):
             side, key = 0, (pool, tournament, first_seat, second_seat, first_bot, second_bot)
@@ -113,16 +112,65 @@ class Summing:
         sums[_RESULTS * side + half] += 1
         change.opening(opening_hash)[0].append((side, half, moves_hash))
         # Two of one pair count together where each bot had each side.
-        if partner is None or partner[:2] != (second_seat, first_seat):
+        if partner is None or partner[1] != second_seat or partner[2] != first_seat:
             sums[FIRST_SINGLE + _RESULTS * side + half] += 1
             return
-        counterpart = partner.half_points if side else 2 - partner.half_points
+        counterpart = HALF_POINTS[partner[5]]
+        counterpart = counterpart if side else 2 - counterpart
         sums[FIRST_SINGLE + _RESULTS * (1 - side) + counterpart] -= 1
         sums[FIRST_PAIR + half + counterpart] += 1
         # Both began from one opening; should they not, the choice may not depend on who is lower.
-        change.opening(min(opening_hash, partner.opening_hash))[1].append(half + counterpart)
+        change.opening(min(opening_hash, partner[6]))[1].append(half + counterpart)
 
-    def apply(self, connection: Connection, known_ids: dict[Key, int] | None = None) -> None:
+    def totals(self, connection: Connection, ids: Mapping[Key, int], wanted: Collection[Key]) -> Totals:
+        """Return what the added matches change; nothing is written.
+
+        Args:
+            connection: sees all earlier matches in the kept sums, and none of the added ones.
+            ids: of the encounters that are kept; others have no match yet.
+            wanted: the encounters to compute, some of `encounters`.
+        """
+        by_key = self._by_encounter()
+        # An id below 0 is nobody's, so no cluster is found for it.
+        changes = {ids.get(key, -1 - place): (key, by_key[key]) for place, key in enumerate(wanted)}
+        places = [(opening, number) for number, (_, change) in changes.items() for opening in change.openings]
+        places.sort()
+        known = _load(connection, [place for place in places if place[1] >= 0])
+        rows: list[tuple[int, ...]] = []
+        all_sums: dict[Key, tuple[int, ...]] = {}
+        stray_rows, repeated = _count_strays(connection, changes, known)
+        # What is new in the tournament is mostly new in the pool, too, and then the same.
+        fresh: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        for number, (key, change) in changes.items():
+            shares: list[tuple[int, ...]] = []
+            for opening, new in change.openings.items():
+                place = opening, number
+                cluster = known.get(place)
+                made = fresh.get((id(change), opening)) if cluster is None else None
+                if made is None:
+                    strays_here = repeated.get(place, ())
+                    if cluster is None:
+                        made = None if strays_here else _begin(new)
+                        values, share = fresh[id(change), opening] = made or _extend(
+                            Cluster(), new, strays_here
+                        )
+                    else:
+                        before = cluster.share()
+                        values, share = _extend(cluster, new, strays_here)
+                        share = tuple(map(sub, share, before))
+                else:
+                    values, share = made
+                rows.append(place + values)
+                shares.append(share)
+            all_sums[key] = (*change.sums, *map(sum, zip(*shares, strict=True)))
+        rows.sort()
+        return Totals(all_sums, rows, stray_rows)
+
+    def encounters(self) -> Collection[Key]:
+        """Return the encounters that the added matches change."""
+        return self._by_encounter().keys()
+
+    def apply(self, connection: Connection, known_ids: dict[Key, int]) -> None:
         """Add all of it to the store.
 
         Args:
@@ -131,44 +179,20 @@ class Summing:
         """
         if not self._changes:
             return
-        by_key = self._by_encounter()
-        ids = _encounter_ids(connection, by_key, {} if known_ids is None else known_ids)
-        changes = {ids[key]: change for key, change in by_key.items()}
-        places = [(opening, number) for number, change in changes.items() for opening in change.openings]
-        places.sort()
-        known = _load(connection, places)
-        repeated = _count_strays(connection, changes, known)
-        rows: list[tuple[int, ...]] = []
-        sums: list[tuple[int, ...]] = []
-        # What is new in the tournament is mostly new in the pool, too, and then the same.
-        fresh: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
-        for number, change in changes.items():
-            shares: list[tuple[int, ...]] = []
-            for opening, new in change.openings.items():
-                place = opening, number
-                cluster = known.get(place)
-                made = fresh.get((id(change), opening)) if cluster is None else None
-                if made is None:
-                    before = None if cluster is None else cluster.share()
-                    values, share = _extend(cluster or Cluster(), new, repeated.get(place, ()))
-                    if before is None:
-                        fresh[id(change), opening] = values, share
-                    else:
-                        share = tuple(map(sub, share, before))
-                else:
-                    values, share = made
-                rows.append(place + values)
-                shares.append(share)
-            sums.append((*change.sums, *map(sum, zip(*shares, strict=True)), number))
+        ids = _encounter_ids(connection, self.encounters(), known_ids)
+        totals = self.totals(connection, ids, ids)
         dialect = connection.dialect.name
-        rows.sort()
-        connection.exec_driver_sql(_store_text(dialect), rows)
+        connection.exec_driver_sql(_store_text(clusters, dialect), totals.clusters)
+        if totals.strays:
+            connection.exec_driver_sql(_store_text(strays, dialect), totals.strays)
+        sums = [(*new, ids[key]) for key, new in totals.sums.items()]
         connection.exec_driver_sql(_add_text(dialect), sums)
-        self._changes.clear()
 
     def _by_encounter(self) -> dict[Key, _Change]:
         """Return the changes of each encounter, in its tournament and in the pool."""
-        found: dict[Key, _Change] = {}
+        found = self._merged
+        if found:
+            return found
         for (pool, tournament, low_seat, high_seat, low_bot, high_bot), change in self._changes.items():
             found[pool, tournament, low_seat, high_seat] = change
             # A bot against itself tells nothing of bots, only of seats.
@@ -177,15 +201,6 @@ class Summing:
                 other = found.get(key)
                 found[key] = change if other is None else other.merged(change)
         return found
-
-
-def padded(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], int]:
-    """Return the values of pairs in a row and how many pairs they are, filled up with -1: that fits nothing.
-
-    Their number is a power of two: to make a statement for each number would take a millisecond.
-    """
-    num = 1 << (len(pairs) - 1).bit_length()
-    return (*chain.from_iterable(pairs), *(-1,) * (2 * (num - len(pairs)))), num
 
 
 def hash_opening(actions: bytes | bytearray) -> int:
@@ -197,6 +212,22 @@ def hash_opening(actions: bytes | bytearray) -> int:
 def hash_moves(match_hash: bytes) -> int:
     """Return 63 bits of the hash of a match, which alike matches share."""
     return int.from_bytes(match_hash[:8]) >> 1
+
+
+def _begin(new: _New) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return what `_extend` does of a new cluster with at most one match on each side; None of any other.
+
+    Nearly all clusters are such, and this takes a third of the time.
+    """
+    played, pairs = new
+    sides = [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]
+    for side, half_points, moves_hash in played:
+        if sides[side][0]:
+            return None
+        sides[side][:] = 1, half_points, moves_hash, 1, 1
+    one, other = sides
+    last = (len(played), len(pairs), sum(pairs))
+    return (*one, *other, *last), share_of(one[0], one[1], one[4], other[0], other[1], other[4], *last)
 
 
 def _extend(
@@ -235,11 +266,35 @@ def _extend(
 
 
 def _count_strays(
-    connection: Connection, changes: dict[int, _Change], known: dict[_Place, Cluster]
-) -> dict[_Place, list[tuple[int, int, int]]]:
-    """Count moves that are not those of the first match of their cluster and side, as `_play` takes them."""
-    counts: Counter[tuple[int, int, int, int]] = Counter()
-    for number, change in changes.items():
+    connection: Connection, changes: Mapping[int, tuple[Key, _Change]], known: Mapping[_Place, Cluster]
+) -> tuple[list[tuple[int, ...]], dict[_Place, list[tuple[int, int, int]]]]:
+    """Count moves that are not those of the first match of their cluster and side.
+
+    Returns:
+        The new rows, and the same by place as `_extend` takes them.
+    """
+    counts = _new_strays(changes, known)
+    keys = sorted(counts)
+    before: dict[_Stray, int] = {}
+    dialect = connection.dialect.name
+    for chunk in parts(keys):
+        values, num = padded(chunk)
+        for opening, number, side, moves_hash, times in connection.exec_driver_sql(
+            _strays_text(dialect, num), values
+        ):
+            before[opening, number, side, moves_hash] = times
+    rows = [(*key, before.get(key, 0) + counts[key]) for key in keys]
+    found: dict[_Place, list[tuple[int, int, int]]] = {}
+    for key, (opening, number, side, _, times) in zip(keys, rows, strict=True):
+        found.setdefault((opening, number), []).append((side, times, counts[key]))
+    return rows, found
+
+
+def _new_strays(
+    changes: Mapping[int, tuple[Key, _Change]], known: Mapping[_Place, Cluster]
+) -> Counter[_Stray]:
+    counts: Counter[_Stray] = Counter()
+    for number, (_, change) in changes.items():
         for opening, (played, _) in change.openings.items():
             cluster = known.get((opening, number))
             if cluster is None and len(played) == 1:
@@ -252,24 +307,16 @@ def _count_strays(
                     first[side] = moves_hash
                 elif first[side] != moves_hash:
                     counts[opening, number, side, moves_hash] += 1
-    found: dict[_Place, list[tuple[int, int, int]]] = {}
-    dialect = connection.dialect.name
-    for chunk in _parts(sorted(counts)):
-        values = tuple(chain.from_iterable((*key, counts[key]) for key in chunk))
-        rows = connection.exec_driver_sql(_strays_text(dialect, len(chunk)), values).all()
-        for opening, number, side, moves_hash, times in rows:
-            new = counts[opening, number, side, moves_hash]
-            found.setdefault((opening, number), []).append((side, times, new))
-    return found
+    return counts
 
 
 @cache
 def _strays_text(dialect: str, num: int) -> str:
     names = [column.name for column in strays.c]
-    statement = upsert(strays, dialect).values([dict.fromkeys(names, 0)] * num)
-    times = {"times": strays.c.times + statement.excluded["times"]}
-    summed = statement.on_conflict_do_update(index_elements=names[:-1], set_=times)
-    return driver_text(summed.returning(*strays.c), dialect)
+    is_it = " AND ".join(f"strays.{name} = wanted.column{place}" for place, name in enumerate(names[:-1], 1))
+    every = ", ".join(f"strays.{name}" for name in names)
+    query = f"SELECT {every} FROM {wanted_text(len(names) - 1, num)} CROSS JOIN strays WHERE {is_it}"  # noqa: S608
+    return driver_text(text(query), dialect)
 
 
 def _encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, int]) -> dict[Key, int]:
@@ -309,7 +356,7 @@ def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Clus
     """Return the stored ones of these clusters."""
     found: dict[_Place, Cluster] = {}
     dialect = connection.dialect.name
-    for chunk in _parts(places):
+    for chunk in parts(places):
         values, num = padded(chunk)
         for row in connection.exec_driver_sql(_load_text(dialect, num), values):
             opening, number, *rest = row
@@ -321,26 +368,21 @@ def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Clus
 @cache
 def _load_text(dialect: str, num: int) -> str:
     names = ", ".join(f"clusters.{column.name}" for column in clusters.c)
-    marks = ", ".join(f"(:o{index}, :e{index})" for index in range(num))
-    # A join and not `(opening_hash, encounter_id) IN (VALUES …)`, for which SQLite walks through the table.
     query = (
-        f"SELECT {names} FROM (VALUES {marks}) AS wanted CROSS JOIN clusters "  # noqa: S608 - our own names
+        f"SELECT {names} FROM {wanted_text(2, num)} CROSS JOIN clusters "  # noqa: S608 - our own names
         "WHERE clusters.opening_hash = wanted.column1 AND clusters.encounter_id = wanted.column2"
     )
     return driver_text(text(query), dialect)
 
 
-def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    for start in range(0, len(items), _CHUNK):
-        yield items[start : start + _CHUNK]
-
-
 @cache
-def _store_text(dialect: str) -> str:
-    names = [column.name for column in clusters.c]
-    statement = upsert(clusters, dialect)
-    new = {name: statement.excluded[name] for name in names[2:]}
-    changed = statement.on_conflict_do_update(index_elements=names[:2], set_=new)
+def _store_text(table: Table, dialect: str) -> str:
+    """Return the statement that puts rows in the place of those with the same key."""
+    keys = [column.name for column in table.primary_key]
+    statement = upsert(table, dialect)
+    names = [column.name for column in table.c]
+    new = {name: statement.excluded[name] for name in names if name not in keys}
+    changed = statement.on_conflict_do_update(index_elements=keys, set_=new)
     return driver_text(changed, dialect, names)
 
 

@@ -7,6 +7,7 @@ order of matches, and taking a share out leaves no rounding behind.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 SCALE_BITS: Final = 36
@@ -81,30 +82,57 @@ class Cluster:
     """Of the lower bot in them."""
 
     def share(self) -> tuple[int, ...]:
-        """Return what it adds to the sums of its encounter, in the order of `SHARES`."""
-        first, second = self.sides
-        one, other = first.matches, second.matches
-        pairs, half = self.num_pairs, self.pair_half_points
-        paired = (1, 2 * pairs, half, 4 * pairs * pairs, 2 * pairs * half, half * half) if pairs else (0,) * 6
-        both = only_first = only_second = _NOTHING
-        if one and other:
-            both = _with_square(_mean(first) + _mean(second))
-        elif one:
-            only_first = _with_square(_mean(first))
-        elif other:
-            only_second = _with_square(_mean(second))
-        replays = max(one - 1, 0) + max(other - 1, 0)
-        alike = max(first.most - 1, 0) + max(second.most - 1, 0)
-        is_played = int(one + other > 0)
-        return (
-            *(is_played, *paired, *both, *only_first, *only_second),
-            *(self.num_different, replays, alike),
+        """Return what it adds to the sums of its encounter: see `share_of`."""
+        one, other = self.sides
+        return share_of(
+            *(one.matches, one.half_points, one.most, other.matches, other.half_points, other.most),
+            *(self.num_different, self.num_pairs, self.pair_half_points),
         )
 
 
-def _mean(side: SideSums) -> int:
+# Most clusters are one pair or one match, of which there are few kinds.
+@lru_cache(maxsize=4096)
+def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
+    one: int,
+    half_one: int,
+    most_one: int,
+    other: int,
+    half_other: int,
+    most_other: int,
+    different: int,
+    pairs: int,
+    half: int,
+) -> tuple[int, ...]:
+    """Return the share of a cluster, in the order of `SHARES`.
+
+    Args:
+        one: matches in which the lower bot moved first.
+        half_one: its half points in them.
+        most_one: how many of them have the same moves, of the moves that most have.
+        other: matches in which it moved second.
+        half_other: as `half_one`.
+        most_other: as `most_one`.
+        different: matches that differ in side or moves.
+        pairs: complete pairs.
+        half: half points of the lower bot in them.
+    """
+    paired = (1, 2 * pairs, half, 4 * pairs * pairs, 2 * pairs * half, half * half) if pairs else (0,) * 6
+    both = only_first = only_second = _NOTHING
+    if one and other:
+        both = _with_square(_mean(one, half_one) + _mean(other, half_other))
+    elif one:
+        only_first = _with_square(_mean(one, half_one))
+    elif other:
+        only_second = _with_square(_mean(other, half_other))
+    replays = max(one - 1, 0) + max(other - 1, 0)
+    alike = max(most_one - 1, 0) + max(most_other - 1, 0)
+    is_played = int(one + other > 0)
+    return (is_played, *paired, *both, *only_first, *only_second, different, replays, alike)
+
+
+def _mean(num: int, half_points: int) -> int:
     """Return the points a match, in units of 1 / SCALE."""
-    return (side.half_points * SCALE + side.matches) // (2 * side.matches)
+    return (half_points * SCALE + num) // (2 * num)
 
 
 def _with_square(points: int) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ MAX_STALLS = 3
 """Attempts of a match that stall, in one run, after which who is late loses."""
 STALL_PERCENT = 1
 """Of the matches of a run; with more stalls the machine is too busy."""
+SUM_EVERY_S = 1.0
+"""Seconds after which the store adds new matches to its sums; until then each reader adds them by itself."""
 
 
 class Ledger:
@@ -63,6 +66,7 @@ class Ledger:
         self._stalls: Counter[int] = Counter()
         self._num_kept = 0
         self._has_warned = False
+        self._summed_at = time.monotonic()
         self._quarantine = Quarantine()
         for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
             self._quarantine.add(
@@ -102,11 +106,15 @@ class Ledger:
             )
             if not record.is_final:
                 again.append(self._again(job, record))
+        if time.monotonic() - self._summed_at >= SUM_EVERY_S:
+            self._store.sum_up(batches=1)
+            self._summed_at = time.monotonic()
         return again
 
     def close(self, reason: str) -> Ended:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
         self._store.save([])  # first of all what waits beside the store
+        self._store.sum_up()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(

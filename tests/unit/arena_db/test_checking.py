@@ -53,6 +53,9 @@ WHOLE = [
     (["DELETE FROM clusters WHERE encounter_id = 1"], "the clusters of"),
     (["UPDATE matches SET num_plies = 3 WHERE id = 2"], "match #2 is noted with other plies"),
     (["UPDATE matches SET opening_hash = 3 WHERE id = 2"], "match #2 is noted with other plies"),
+    (["UPDATE summing SET next_match = 3"], "the kept sums of a and c in tournament rr-1 are not those"),
+    (["UPDATE summing SET next_match = 9"], "the mark of the kept sums is 9, and the last match is #4"),
+    (["DELETE FROM summing"], "the mark of the kept sums is None"),
     (["UPDATE pools SET move_ms = 6000"], "the pool 5/move hosted of connect-four has the limit of 6/move"),
     (["UPDATE pools SET game = 'gomoku'"], "tournament rr-1 is in a pool of another game"),
 ]
@@ -70,6 +73,8 @@ def filled(store: Store) -> Path:
     """Give the path of a sound store with matches."""
     cup = add_cup(store)
     store.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
+    assert store.check() == store.check(quick=True) == []
+    store.sum_up()
     assert store.check() == store.check(quick=True) == []
     return store.path
 

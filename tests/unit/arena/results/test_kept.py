@@ -63,6 +63,7 @@ def random_cup(store: Store, rng: np.random.Generator, num: int, pool_name: str 
 def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
     """Save most matches in a random order and random batches; some are void first, some are not rated."""
     num_courses = int(rng.choice([1, 2, 40]))
+    summed = float(rng.choice([0, 0.1, 0.5]))
     ready: list[MatchRecord] = []
     for place in rng.permutation(len(cup.plan)).tolist():
         planned = cup.plan[int(place)]
@@ -89,6 +90,9 @@ def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
         store.save(ready[:size])
         # What is saved again is not counted again.
         store.save(ready[: size // 2])
+        # Of what is left to readers there may be nothing, some matches, or all of them.
+        if rng.random() < summed:
+            store.sum_up()
         ready = ready[size:]
 
 

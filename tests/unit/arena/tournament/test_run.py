@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.worker import Began, Control, play_batch
+from arena.tournament import ledger
 from arena.tournament.events import MatchFinished, MatchStarted, Notice
 from arena.tournament.lease import Lease
 from arena.tournament.ledger import Ledger
@@ -23,6 +24,7 @@ from arena.tournament.stop import StopSignals
 from arena_db import log
 from arena_db.engine import Settings, open_raw
 from arena_db.owner import current_owner
+from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -340,3 +342,24 @@ def test_the_first_batches_are_small(num_batches: int, num_workers: int) -> None
     assert 1 <= size <= MAX_BATCH
     assert size == 1 or num_batches >= 2 * num_workers
     assert size == MAX_BATCH or num_batches < 6 * num_workers
+
+
+def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = begin(config(*TRIO))
+    asked: list[int | None] = []
+    sum_up = Store.sum_up
+
+    def noted(store: Store, *, batches: int | None = None) -> None:
+        asked.append(batches)
+        sum_up(store, batches=batches)
+
+    monkeypatch.setattr(ledger, "SUM_EVERY_S", 0.0)
+    monkeypatch.setattr(Store, "sum_up", noted)
+    sitting.play_in(InlinePool())
+    assert asked[0] == 1, "some at a time, between two saves"
+    assert asked[-1] is None, "all that is left at the end"
+    with closing(open_raw(Settings(path=sitting.store.path, read_only=True))) as raw:
+        (left,) = raw.execute(
+            "SELECT count(*) FROM matches WHERE id >= (SELECT next_match FROM summing)"
+        ).fetchone()
+    assert left == 0

@@ -1,0 +1,144 @@
+"""Reads the matches that ratings count, as they were stored, each with the other one of its pair."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+
+from sqlalchemy import text
+
+from arena_db.dialects import driver_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+HALF_POINTS: Final = {"first": 2, "draw": 1, "second": 0}
+"""Of the bot that moved first."""
+CHUNK: Final = 512
+"""Rows of one statement."""
+
+_Item = TypeVar("_Item")
+_Place: TypeAlias = tuple[int, int, int]
+"""Tournament, encounter of its plan, and number within that encounter."""
+
+
+class Counted(NamedTuple):
+    """A match with a result that is final and rated."""
+
+    tournament: int
+    """Its id."""
+    first_seat: int
+    """Of the bot that moved first."""
+    second_seat: int
+    first_bot: int
+    """Its id."""
+    second_bot: int
+    outcome: str
+    opening_hash: int
+    match_hash: bytes
+    encounter: int
+    """Of the plan."""
+    match_no: int
+    """Within the encounter; 2 k and 2 k + 1 are a pair."""
+
+
+def read_counted(
+    connection: Connection, first: int, last: int, tournament: int | None = None
+) -> list[tuple[Counted, Counted | None]]:
+    """Return the matches that count among those with ids in `[first, last]`, by id.
+
+    Args:
+        connection: it only reads.
+        first: lowest id.
+        last: highest id.
+        tournament: id of the only tournament; None for all.
+
+    Returns:
+        Each match with the other one of its pair, or None where that is not counted or has a higher id.
+    """
+    by_tournament = tournament is not None
+    values = (first, last, tournament) if by_tournament else (first, last)
+    query = _range_text(connection.dialect.name, by_tournament=by_tournament)
+    # All at once: one row after another costs SQLAlchemy three times as much.
+    rows = [Counted(*row) for row in connection.exec_driver_sql(query, values).all()]
+    here = {(row[0], row[8], row[9]): row for row in rows}
+    wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
+    earlier = _read_earlier(connection, wanted, first)
+    seen: dict[_Place, Counted] = {}
+    pairs: list[tuple[Counted, Counted | None]] = []
+    for row in rows:
+        number, encounter, no = row[0], row[8], row[9]
+        other = (number, encounter, no ^ 1)
+        pairs.append((row, seen.get(other) or earlier.get(other)))
+        seen[number, encounter, no] = row
+    return pairs
+
+
+def parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    """Yield items in pieces of `CHUNK`."""
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+def padded(keys: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
+    """Return the values of keys in a row and how many keys they are, filled up with -1: that fits nothing.
+
+    Their number is a power of two: to make a statement for each number would take a millisecond.
+    """
+    num = 1 << (len(keys) - 1).bit_length()
+    return (*chain.from_iterable(keys), *(-1,) * (len(keys[0]) * (num - len(keys)))), num
+
+
+def wanted_text(columns: int, num: int) -> str:
+    """Return a table `wanted` of `num` rows of placeholders, with columns `column1`, `column2` and so on.
+
+    A join with it and not `(a, b) IN (VALUES …)`, for which SQLite walks through the whole other table.
+    """
+    rows = (", ".join(f":v{row}_{column}" for column in range(columns)) for row in range(num))
+    return f"(VALUES {', '.join(f'({row})' for row in rows)}) AS wanted"
+
+
+def _read_earlier(connection: Connection, places: Sequence[_Place], before: int) -> dict[_Place, Counted]:
+    """Return the matches at these places of a plan that count and have an id below `before`."""
+    found: dict[_Place, Counted] = {}
+    for chunk in parts(places):
+        values, num = padded(chunk)
+        query = _earlier_text(connection.dialect.name, num)
+        for row in connection.exec_driver_sql(query, (*values, before)):
+            match = Counted(*row)
+            found[match.tournament, match.encounter, match.match_no] = match
+    return found
+
+
+_OUTCOMES: Final = ", ".join(f"'{outcome}'" for outcome in HALF_POINTS)
+COUNTS: Final = f"matches.rated = 1 AND matches.is_final = 1 AND matches.outcome IN ({_OUTCOMES})"
+"""The condition for a match to count in ratings."""
+_COLUMNS: Final = ", ".join(
+    f"{'planned' if name in {'encounter', 'match_no'} else 'matches'}.{name}"
+    for name in ("tournament_id", *Counted._fields[1:])
+)
+
+
+@cache
+def _range_text(dialect: str, *, by_tournament: bool) -> str:
+    own = " AND matches.tournament_id = :tournament" if by_tournament else ""
+    query = (
+        f"SELECT {_COLUMNS} FROM matches JOIN planned "  # noqa: S608 - our own names
+        "ON planned.tournament_id = matches.tournament_id AND planned.number = matches.number "
+        f"WHERE matches.id BETWEEN :first AND :last{own} AND {COUNTS} ORDER BY matches.id"
+    )
+    return driver_text(text(query), dialect)
+
+
+@cache
+def _earlier_text(dialect: str, num: int) -> str:
+    query = (
+        f"SELECT {_COLUMNS} FROM {wanted_text(3, num)} CROSS JOIN planned CROSS JOIN matches "  # noqa: S608
+        "WHERE planned.tournament_id = wanted.column1 AND planned.encounter = wanted.column2 "
+        "AND planned.match_no = wanted.column3 AND matches.tournament_id = planned.tournament_id "
+        f"AND matches.number = planned.number AND {COUNTS} AND matches.id < :before"
+    )
+    return driver_text(text(query), dialect)

@@ -1,0 +1,281 @@
+"""Sums are exact at every moment, though a save leaves them to later: for each reader, after each end."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena_db import migrate, resumming
+from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db.errors import DamagedError
+from arena_db.store import Store
+from arena_db.sums import FIRST_PAIR, SUMS
+from stores import Cup, add_cup, digest, pool, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.records import MatchRecord
+    from arena_db.sums import EncounterSums
+
+NUM = 48
+KILLED = """
+import os, sys
+from arena_db import resumming
+from arena_db.store import Store
+from sqlalchemy import Connection
+path, left = sys.argv[1], int(sys.argv[2])
+resumming.BATCH = 10
+store = Store.open(path, fast=True)
+work = Connection.exec_driver_sql
+def counted(self, statement, *arguments, **options):
+    global left
+    left -= statement.startswith(("INSERT", "UPDATE"))
+    if left < 0:
+        os.kill(os.getpid(), 9)
+    return work(self, statement, *arguments, **options)
+Connection.exec_driver_sql = counted
+store.sum_up()
+os._exit(0)
+"""
+
+
+def records(cup: Cup, seed: int = 1) -> list[MatchRecord]:
+    """Return matches of a whole plan in a random order, of few openings and few courses of play."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    found = [
+        cup.match(
+            planned.number,
+            outcome=rng.choice(("first", "second", "draw")),
+            actions=(opening, opening, 3, rng.randrange(2)),
+            match_hash=digest(f"{opening} {rng.randrange(3)}"),
+            rated=rng.random() < 0.9,
+            num_opening=2,
+        )
+        for planned in cup.plan
+        for opening in (rng.randrange(4),)
+    ]
+    rng.shuffle(found)
+    return found
+
+
+def sums(path: Path) -> list[list[tuple[object, ...]]]:
+    """Return all sums as somebody reads who may not write."""
+    with Store.open(path, read_only=True) as store:
+        return sums_in(store)
+
+
+def sums_in(store: Store) -> list[list[tuple[object, ...]]]:
+    kept: list[list[EncounterSums]] = [store.pool_sums()]
+    kept += [store.tournament_sums(record.id) for record in store.tournaments()]
+    return [sorted(map(tuple, some)) for some in kept]
+
+
+def from_scratch(path: Path) -> list[list[tuple[object, ...]]]:
+    """Return the sums of a copy in which they are all computed anew."""
+    copy = path.with_name("copy.db")
+    copy.unlink(missing_ok=True)
+    with Store.open(path, read_only=True) as store:
+        store.backup(copy)
+    with Store.open(copy) as store:
+        store.repair()
+        assert mark(copy) == resumming_end(copy)
+        return sums_in(store)
+
+
+def mark(path: Path) -> int:
+    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+        return raw.execute("SELECT next_match FROM summing").fetchone()[0]
+
+
+def resumming_end(path: Path) -> int:
+    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+        return 1 + raw.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()[0]
+
+
+def test_readers_add_what_the_sums_lack(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resumming, "BATCH", 11)
+    one, two = add_cup(store, num=NUM), add_cup(store, "b", "c", "d", num=NUM)
+    other = add_cup(store, "a", "b", num=NUM, pool=pool("blitz"))
+    batches = [records(cup)[start : start + 6] for start in range(0, NUM, 6) for cup in (one, two, other)]
+    for place, batch in enumerate(batches):
+        store.save(batch)
+        if place in {5, 6, 17}:
+            store.sum_up()
+        if place % 3 == 0:
+            assert sums(store.path) == from_scratch(store.path)
+    assert mark(store.path) == 1 + 18 * 6
+    assert store.check() == []
+    named = {(kept.game, kept.pool) for kept in store.pool_sums(pool="blitz")}
+    assert named == {("connect-four", "blitz")}
+    assert store.pool_sums("gomoku") == store.tournament_sums(99) == []
+    before = sums(store.path)
+    store.sum_up()
+    assert mark(store.path) == 1 + len(batches) * 6
+    assert sums(store.path) == before
+    assert store.check() == []
+
+
+def test_a_save_sums_nothing(store: Store) -> None:
+    cup = add_cup(store, num=NUM)
+    store.save(records(cup))
+    with closing(open_raw(Settings(path=store.path))) as raw:
+        for table in ("encounters", "clusters", "strays"):
+            assert raw.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608 - no input
+    assert mark(store.path) == 1
+    num = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(1))
+    assert num == sum(record.rated for record in records(cup))
+    assert len(SUMS) == len(store.tournament_sums(1)[0].sums)
+
+
+def test_one_batch_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resumming, "BATCH", 7)
+    store.save(records(add_cup(store, num=NUM)))
+    marks = [mark(store.path)]
+    while marks[-1] <= NUM:
+        store.sum_up(batches=1)
+        marks.append(mark(store.path))
+        assert sums(store.path) == from_scratch(store.path)
+    assert marks == [1, 8, 15, 22, 29, 36, 43, 49]
+
+
+def test_a_store_that_saved_sums_up_as_it_closes(path: Path) -> None:
+    with Store.open(path, fast=True) as store:
+        store.save(records(add_cup(store, num=NUM)))
+        with Store.open(path, fast=True) as other:
+            other.set_state(1, "stopped")
+        assert mark(path) == 1, "another leaves it to who saved"
+    assert mark(path) == 1 + NUM
+
+
+@pytest.mark.parametrize("point", range(0, 28, 3))
+def test_killed_as_it_sums_up(store: Store, point: int) -> None:
+    one, two = add_cup(store, num=NUM), add_cup(store, "b", "c", "d", num=NUM)
+    store.save(records(one)[:15])
+    store.sum_up()
+    store.save(records(one)[15:] + records(two))
+    right = from_scratch(store.path)
+    killed = subprocess.run(  # noqa: S603 - Python
+        [sys.executable, "-c", KILLED, store.path, str(point)], check=False, timeout=60
+    )
+    assert killed.returncode == -9
+    assert sums(store.path) == right
+    assert store.check() == []
+    store.sum_up()
+    assert mark(store.path) == 1 + 2 * NUM
+    assert sums(store.path) == right
+
+
+def test_two_that_save_and_sum_up_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resumming, "BATCH", 5)
+    cups = [add_cup(store, "a", "b", "c", num=NUM) for _ in range(2)]
+
+    def run(cup: Cup) -> None:
+        with Store.open(store.path, fast=True) as own:
+            found = records(cup)
+            for start in range(0, NUM, 4):
+                own.save(found[start : start + 4])
+                own.sum_up(batches=1)
+
+    threads = [Thread(target=run, args=(cup,)) for cup in cups]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        counted = [sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(no)) for no in (1, 2)]
+        both = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.pool_sums())
+        assert both >= sum(counted), "read later"
+    for thread in threads:
+        thread.join()
+    assert mark(store.path) == 1 + 2 * NUM
+    assert sums(store.path) == from_scratch(store.path)
+    assert store.check() == []
+
+
+def test_a_lock_leaves_it_to_later(path: Path) -> None:
+    with Store.open(path, fast=True, busy_ms=50) as store:
+        store.save(records(add_cup(store, num=NUM)))
+        right = sums(path)
+        with closing(open_raw(Settings(path=path))) as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            store.sum_up()
+            assert sums(path) == right
+            raw.execute("ROLLBACK")
+        assert mark(path) == 1
+        store.sum_up()
+        assert mark(path) == 1 + NUM
+
+
+def test_a_lost_mark_is_damage(store: Store) -> None:
+    store.save(records(add_cup(store, num=NUM)))
+    right = sums(store.path)
+    tamper(store.path, "DELETE FROM summing")
+    with pytest.raises(DamagedError, match="`arena db repair` rebuilds"):
+        store.pool_sums()
+    store.repair()
+    assert sums_in(store) == right
+
+
+def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) -> None:
+    found = [replace(record, rated=True) for record in records(add_cup(store, num=NUM))]
+    store.save(found[:-1])
+    store.sum_up()
+    store.save(found[-1:])
+    right = sums(store.path)
+    copy = path.with_name("older.db")
+    store.backup(copy)
+    _downgrade(copy)
+    with closing(open_raw(Settings(path=copy))) as raw:
+        # Revision 0006 takes the row for an upgrade that goes on, and counts from there.
+        assert raw.execute("SELECT next_match FROM summing").fetchall() == [(NUM,)]
+    with Store.open(copy) as again:
+        assert sums_in(again) == right
+        assert again.check() == []
+    _downgrade(copy)
+    with closing(open_raw(Settings(path=copy))) as raw:
+        assert raw.execute("SELECT next_match FROM summing").fetchall() == []
+    shutil.move(copy, copy.with_name("moved.db"))
+    assert sums_after_upgrade(copy.with_name("moved.db")) == right
+
+
+def sums_after_upgrade(path: Path) -> list[list[tuple[object, ...]]]:
+    with Store.open(path) as store:
+        assert store.check() == []
+        return sums_in(store)
+
+
+def _downgrade(path: Path) -> None:
+    settings = Settings(path=path)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0006")
+
+
+def test_each_match_is_in_the_sums_at_once(store: Store) -> None:
+    cup = add_cup(store, num=4)
+    for number in range(1, 5):
+        store.save([cup.match(number)])
+        assert sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(1)) == number
+        if number % 2 == 0:
+            store.sum_up()
+
+
+def test_a_repair_corrects_columns_too(store: Store) -> None:
+    store.save(records(add_cup(store, num=NUM)))
+    right = sums(store.path)
+    tamper(store.path, "UPDATE matches SET num_plies = 3, opening_hash = 5 WHERE id < 9")
+    assert store.check() != []
+    store.repair()
+    assert store.check() == []
+    assert sums(store.path) == right
