@@ -78,7 +78,7 @@ def games(  # noqa: PLR0913 - one parameter an option
         matches = _Pages(store, where, newest, limit)
         emit("match", map(stored_match_object, matches), form, _COLUMNS, MATCH_KEYS)
         if limit is not None and matches.last and store.matches(where, before=matches.last.id, limit=1):
-            click.echo(f"More: arena games --before {address_of(matches.last)}", err=True)
+            click.echo(f"More: the same with --before {address_of(matches.last)}", err=True)
 
 
 class _Pages:

@@ -40,7 +40,7 @@ def test_formats_agree(played: CommandLine, call: tuple[str, ...]) -> None:
 
 def test_games_page_from_the_newest(played: CommandLine) -> None:
     result = played("games", "--limit", 10)
-    assert result.stderr == "More: arena games --before spring/7\n"
+    assert result.stderr == "More: the same with --before spring/7\n"
     ids = [found["id"] for found in played.objects("games", "--limit", 10)]
     assert ids == list(range(16, 6, -1))
     assert [found["id"] for found in played.objects("games", "--before", 3)] == [2, 1]
@@ -56,9 +56,9 @@ def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
     rows = list(csv.DictReader(io.StringIO(arena("games", "--format", "csv").stdout, newline="")))
     assert [int(row["id"]) for row in rows] == expected
     assert len(arena.lines("games")) == 52
-    assert arena("games").stderr == "More: arena games --before rr-1/1185\n"
+    assert arena("games").stderr == "More: the same with --before rr-1/1185\n"
     assert [found["id"] for found in arena.objects("games", "--limit", 700)] == expected[:700]
-    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: arena games --before rr-1/535\n"
+    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: the same with --before rr-1/535\n"
     assert arena("games", "--limit", 1234).stderr == ""
 
 
