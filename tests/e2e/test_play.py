@@ -115,7 +115,7 @@ def test_a_match_by_lines(
         state = state.child(action)
         if side == "--first" and not state.is_terminal:
             state = state.child(state.legal_actions[0])
-    assert re.search(r"match 1 over: .*, rules", said), person.output
+    assert re.search(r"match play-1/1 over: .*, rules", said), person.output
     assert "the match is over" in person.say("a1" if game != "connect-four" else "4")
     person.say("quit")
     assert person.leave() == (0, "")
@@ -127,7 +127,7 @@ def test_what_can_be_asked_by_lines(tmp_path: Path, sit: Callable[..., Person]) 
     person = sit(FIRST_LEGAL, "--hint", "minimax:depth=1", "--clock", "5:00+1")
     person.prompt()
     assert "no move yet" in person.say("last")
-    assert "match 1 ply 2: second exec" in person.say("4")
+    assert "match play-1/1 ply 2: second exec" in person.say("4")
     assert "column 4 from the bottom: X, 5 empty" in person.say("col 4")
     assert "row 1 from the left: O, 2 empty, X, 3 empty" in person.say("row 1")
     assert "there is no column 9; there are 1 2 3 4 5 6 7" in person.say("col 9")
@@ -139,9 +139,9 @@ def test_what_can_be_asked_by_lines(tmp_path: Path, sit: Callable[..., Person]) 
     assert "not a move of connect-four" in person.say("99")
     assert "undo, resign, new" in person.say("help")
     assert "taken back" in (said := person.say("undo"))
-    assert "match 2 begins" in said
+    assert "match play-1/2 begins" in said
     assert "you resign" in (said := person.say("resign"))
-    assert "match 2 over" in said
+    assert "match play-1/2 over" in said
     assert "you are O, second" in person.say("new")
     person.say("quit")
     assert person.leave() == (0, "")
@@ -201,7 +201,7 @@ def test_whose_screen_was_killed_goes_on_with_the_same_match(
     person.process.kill()
     again = sit("--attach", "play-1")
     assert " 1 O . . X . . ." in (said := again.prompt()), said
-    assert "match 1 ply 4" in again.say("4")
+    assert "match play-1/1 ply 4" in again.say("4")
     again.say("quit")
     assert again.leave() == (0, "")
     assert [match["plies"] for match in wait_for(lambda: rows(tmp_path))] == [4]

@@ -89,7 +89,7 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, e
     assert stories(sitting)[4] == [(0, *void), (1, *void), *end]
     (notice,) = sitting.notices()
     texts = {
-        "arena_error": "match 4 is not tried again: ",
+        "arena_error": "match rr-1/4 is not tried again: ",
         "arena_stall": "4 times a match stalled, since ",
     }
     assert notice.startswith(texts[termination])
@@ -113,7 +113,7 @@ def test_no_recover_stops_at_the_first_fault(begin: Begin) -> None:
     sitting = begin(config("random", "strange:cheat=on", rounds=60, no_recover=True))
     ended = sitting.play()
     assert ended.state == "stopped"
-    assert ended.reason.startswith("match 1 ended with a fault and --no-recover is set: strange")
+    assert ended.reason.startswith("match rr-1/1 ended with a fault and --no-recover is set: strange")
     assert ended.num_done <= MAX_BATCH
 
 
