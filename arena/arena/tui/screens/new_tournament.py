@@ -70,6 +70,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         super().__init__()
         self._game = game
         self._is_starting = False
+        self._refused: TournamentForm | None = None
+        """The form that could not be started, until it changes: its estimate is not shown then."""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -105,6 +107,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
 
     @override
     def changed(self) -> None:
+        if self._refused is not None and self.form != self._refused:
+            self._refused = None
         if not self._is_starting:
             super().changed()
 
@@ -114,7 +118,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
 
     @override
     def show_found(self, found: Estimate | str | None, trouble: str) -> None:
-        if self._is_starting:
+        if self._is_starting or self._refused is not None:
             return
         if isinstance(found, Estimate):
             self._tell(found.text)
@@ -142,7 +146,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         except ArenaError as error:
             self._tell(f"! {error}", "alert")
             return
-        self._is_starting = True
+        self._is_starting, self._refused = True, None
         self._tell("starting: each bot answers one position first ...")
         store = dashboard_of(self).store
         self.run_worker(partial(self._starting, words, store), name="start", group="start", thread=True)
@@ -161,6 +165,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         self._is_starting = False
         begun = message.begun
         if begun.trouble:
+            self._refused = self.form
             self._tell(f"! {begun.trouble}", "alert")
             return
         self.notify(f"{begun.name} has begun", markup=False)

@@ -58,7 +58,9 @@ def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
     assert len(arena.lines("games")) == 52
     assert arena("games").stderr == "More: the same with --before rr-1/1185\n"
     assert [found["id"] for found in arena.objects("games", "--limit", 700)] == expected[:700]
-    assert arena("games", "--limit", 700, "--format", "csv").stderr == "More: the same with --before rr-1/535\n"
+    assert (
+        arena("games", "--limit", 700, "--format", "csv").stderr == "More: the same with --before rr-1/535\n"
+    )
     assert arena("games", "--limit", 1234).stderr == ""
 
 

@@ -158,6 +158,6 @@ def test_a_match_that_breaks_its_rules_is_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=2)
         store.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
-        with pytest.raises(ExportError, match="match 1 breaks the rules of connect-four"):
+        with pytest.raises(ExportError, match="match rr-1/1 breaks the rules of connect-four"):
             export_matches(store, ALL, "pgn", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -123,7 +123,7 @@ def test_a_match_that_kills_its_workers_is_void(begin: Begin, tmp_path: Path) ->
     (void,) = [match for match in sitting.matches() if match.number == 1]
     assert (void.rated, void.outcome, void.attempt) == (False, "void", 0)
     assert "3 workers died" in void.fault
-    assert any("match 1 is not tried again" in text for text in sitting.notices())
+    assert any("match rr-1/1 is not tried again" in text for text in sitting.notices())
 
 
 def strike(when: int, *signals: int) -> Callable[[Event], None]:

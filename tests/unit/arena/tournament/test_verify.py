@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from arena.results.addresses import address_of
 from arena.tournament.verify import verify_match
 from arena_db.engine import Settings, open_raw
 from tournaments import TRIO, Sitting, config
@@ -39,7 +40,7 @@ def test_deterministic_bots_play_the_same_again(sitting: Sitting) -> None:
         finding = verify_match(sitting.store, match)
         assert finding == (
             True,
-            f"match {match.id} keeps the rules, and its bots play the same moves again",
+            f"match {address_of(match)} keeps the rules, and its bots play the same moves again",
         )
 
 
@@ -68,7 +69,7 @@ def test_an_illegal_action_is_found(sitting: Sitting, place: int) -> None:
     finding = verify_match(sitting.store, with_action(match, ply, 99))
     assert finding == (
         False,
-        f"match {match.id} contradicts the rules: action 99 at ply {ply + 1} is not legal",
+        f"match {address_of(match)} contradicts the rules: action 99 at ply {ply + 1} is not legal",
     )
 
 
@@ -78,14 +79,14 @@ def test_a_wrong_outcome_is_found(sitting: Sitting) -> None:
     finding = verify_match(sitting.store, tampered(match, outcome=wrong))
     assert finding == (
         False,
-        f"match {match.id} contradicts the rules: its outcome is {match.outcome}, not {wrong}",
+        f"match {address_of(match)} contradicts the rules: its outcome is {match.outcome}, not {wrong}",
     )
 
 
 def test_a_lost_end_is_found(sitting: Sitting) -> None:
     match = sitting.matches()[0]
     finding = verify_match(sitting.store, tampered(match, actions=match.actions[:-1]))
-    assert finding == (False, f"match {match.id} contradicts the rules: it is not over at its end")
+    assert finding == (False, f"match {address_of(match)} contradicts the rules: it is not over at its end")
 
 
 def test_another_legal_action_is_found(sitting: Sitting) -> None:
@@ -99,7 +100,9 @@ def test_another_legal_action_is_found(sitting: Sitting) -> None:
     mover = (match.first_label, match.second_label)[ply % 2]
     assert not finding.agrees
     move = "abc"[other % 3] + str(3 - other // 3)
-    assert finding.text.startswith(f"match {match.id} diverges at ply {ply + 1}: {mover} played {move}, now ")
+    assert finding.text.startswith(
+        f"match {address_of(match)} diverges at ply {ply + 1}: {mover} played {move}, now "
+    )
 
 
 def test_a_match_that_was_cut_short_is_compared_as_far_as_it_went(sitting: Sitting) -> None:

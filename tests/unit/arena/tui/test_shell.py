@@ -37,7 +37,7 @@ def test_what_a_feed_gives_is_shown() -> None:
     assert lines[1].startswith(" [1 Live]  2 Standings  3 Matches")
     assert "az v mcts" in lines[2]
     assert "STANDINGS rr-42" in lines[2]
-    assert any("1 az       92.0  1913 104" in line for line in lines)
+    assert any("1 az      92.0  1913 104" in line for line in lines)
     assert any("312/600   52%" in line for line in lines)
     assert "? Help" in lines[-1]
 

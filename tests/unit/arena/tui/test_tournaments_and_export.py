@@ -136,8 +136,12 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
         push.focus()
         await press(pilot, "enter")
         assert "! arena: there is a tournament spring already" in seen(app)
+        screen.show_found("what takes long to work out", "")
+        await settle(pilot)
+        assert "! arena: there is a tournament spring already" in seen(app)
         screen.query_one("#field-name", Field).value = "begun"
         await settle(pilot)
+        assert "spring already" not in seen(app)
         await press(pilot, "enter")
         assert app.tournament == "begun"
         assert app.screen.name == "live"
