@@ -21,7 +21,7 @@ _WITH_DIGITS = re.compile(rf"(.*){MARK}([0-9a-fA-F]{{{LEAST_DIGITS},64}})", re.D
 _WITH_VERSION = re.compile(r"([^:@]+)@([^:]+)(:.*)?", re.DOTALL)
 
 
-class Called(NamedTuple):
+class NameParts(NamedTuple):
     """What was typed for a bot, in the one way or the other in which it can be read."""
 
     text: str
@@ -35,10 +35,10 @@ class Called(NamedTuple):
     version: str = ""
 
 
-def read_called(text: str) -> Called:
+def read_called(text: str) -> NameParts:
     """Read `mcts`, `mcts:playouts=20`, `mcts@0.1.0:playouts=20`, `mcts:playouts=20~7f3a9c`, `~7f3a9c`."""
     by_digits, by_version = _WITH_DIGITS.fullmatch(text), _WITH_VERSION.fullmatch(text)
-    return Called(
+    return NameParts(
         text,
         by_digits[1] if by_digits else "",
         by_digits[2].lower() if by_digits else "",
