@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from arena_db.records import JudgedPly, Remark, Selection
+    from arena_db.records import JudgedPly, MatchSelection, Remark
 
 _Match = TypeVar("_Match", PackedMatch, StoredMatch)
 
@@ -32,11 +32,11 @@ class BulkReading(Access):
     No transaction is open between two lists of matches.
     """
 
-    def packed_matches(self, chosen: Selection, *, page: int = 4096) -> Iterator[list[PackedMatch]]:
+    def packed_matches(self, chosen: MatchSelection, *, page: int = 4096) -> Iterator[list[PackedMatch]]:
         """Yield matches by number, as they are stored, in lists of up to `page`."""
         return self._pages(chosen, page, _packed_page)
 
-    def whole_matches(self, chosen: Selection, *, page: int = 512) -> Iterator[list[StoredMatch]]:
+    def whole_matches(self, chosen: MatchSelection, *, page: int = 512) -> Iterator[list[StoredMatch]]:
         """Yield matches by number with all there is about them, in lists of up to `page`."""
         return self._pages(chosen, page, list_chosen)
 
@@ -65,7 +65,7 @@ class BulkReading(Access):
         with self._read() as connection:
             return analyses.find_many(connection, numbers, name)
 
-    def volumes(self, chosen: Selection) -> list[Volume]:
+    def volumes(self, chosen: MatchSelection) -> list[Volume]:
         """Return how many matches and actions of each tournament these are."""
         with self._read() as connection:
             conditions = _conditions(connection, chosen)
@@ -92,7 +92,7 @@ class BulkReading(Access):
 
     def _pages(
         self,
-        chosen: Selection,
+        chosen: MatchSelection,
         page: int,
         read: Callable[[Connection, Sequence[ColumnElement[bool]], int], list[_Match]],
     ) -> Iterator[list[_Match]]:
@@ -108,7 +108,7 @@ class BulkReading(Access):
             first = found[-1].id + 1
 
 
-def _conditions(connection: Connection, chosen: Selection) -> list[ColumnElement[bool]]:
+def _conditions(connection: Connection, chosen: MatchSelection) -> list[ColumnElement[bool]]:
     conditions = [*match_conditions(chosen.where), matches.c.outcome != "void"]
     if chosen.terminations:
         conditions.append(or_(*(matches.c.termination == kind for kind in chosen.terminations)))
@@ -120,7 +120,7 @@ def _conditions(connection: Connection, chosen: Selection) -> list[ColumnElement
 
 
 def _range(
-    connection: Connection, chosen: Selection, conditions: Sequence[ColumnElement[bool]]
+    connection: Connection, chosen: MatchSelection, conditions: Sequence[ColumnElement[bool]]
 ) -> tuple[int, int]:
     """Return the first and the last number to look at."""
     last = connection.scalar(select(func.max(matches.c.id))) or 0

@@ -59,7 +59,7 @@ class MatchFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class MatchSelection:
     """Matches to read in bulk, all of them with a result: void ones are left out."""
 
     where: MatchFilter

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 # Callers import all records from here; the aliases say that these names are meant to leave again.
 from arena_db.match_filter import MatchFilter as MatchFilter  # noqa: PLC0414
+from arena_db.match_filter import MatchSelection as MatchSelection  # noqa: PLC0414
 from arena_db.match_filter import OpeningFilter as OpeningFilter  # noqa: PLC0414
-from arena_db.match_filter import Selection as Selection  # noqa: PLC0414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ SEARCH = "while time.monotonic() < began + limit_s - 0.01: pass"
 
 
 def wire_bot(think: str) -> list[str]:
-    """Give the command of a bot.
+    """Return the command of a bot.
 
     Args:
         think: a line of Python that is run before each answer; `limit_s` is the time for it, `began` when the

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.live.views import RESULTS
-from arena_db.records import Selection
+from arena_db.records import MatchSelection
 from arena_db.wild import is_like
 from arena_plugins.contract import Termination
 
@@ -80,9 +80,9 @@ class ExportQuery:
             given["limit"] = self.limit
         return {name: value for name, value in given.items() if value is not None}
 
-    def selection(self) -> Selection:
+    def selection(self) -> MatchSelection:
         """Give the query as the store takes it."""
-        return Selection(where=self.where, terminations=self.terminations, limit=self.limit)
+        return MatchSelection(where=self.where, terminations=self.terminations, limit=self.limit)
 
 
 def _say_opening(opening: OpeningFilter) -> str:

@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, frozen=True):
     """How many of them were excused because the machine kept the bot from answering near its deadline."""
 
     def charge(self, clock: GameClock, player: int) -> None:
-        """Take its time off the player's clock, less what the bot was given back."""
+        """Charge its time to the player's clock, less what the bot was given back."""
         clock.charge(player, self.elapsed_s - self.given_back_s)
 
 

@@ -58,7 +58,7 @@ class Word(NamedTuple):
 
 
 def _any(_: str) -> None:
-    """Take any text."""
+    """Refuse no text."""
 
 
 _ORDER: Final = tuple(_SIGNS)

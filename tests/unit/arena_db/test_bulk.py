@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.records import MatchFilter, Remark, Selection
+from arena_db.records import MatchFilter, MatchSelection, Remark
 from arena_db.remark_codec import pack_remarks
 from arena_db.store import Store
 from stores import add_cup
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stores import Cup
 
-ALL = Selection(where=MatchFilter(rated_only=False))
+ALL = MatchSelection(where=MatchFilter(rated_only=False))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def _cup(store: Store, **changes: object) -> Cup:
     return cup
 
 
-def _ids(store: Store, selection: Selection, page: int = 4) -> list[int]:
+def _ids(store: Store, selection: MatchSelection, page: int = 4) -> list[int]:
     pages = list(store.packed_matches(selection, page=page))
     assert all(0 < len(found) <= page for found in pages)
     assert [[match.id for match in found] for found in store.whole_matches(selection, page=page)] == [
@@ -68,21 +68,21 @@ def test_packed_matches_are_the_stored_ones(store: Store) -> None:
 @pytest.mark.parametrize(
     ("selection", "ids"),
     [
-        (Selection(where=MatchFilter()), [*range(1, 10), 11]),
-        (Selection(where=MatchFilter(), terminations=("rules",)), [*range(1, 10)]),
-        (Selection(where=MatchFilter(), terminations=("crash", "oom")), [11]),
-        (Selection(where=MatchFilter(), limit=3), [8, 9, 11]),
-        (Selection(where=MatchFilter(), limit=100), [*range(1, 10), 11]),
-        (Selection(where=MatchFilter(tournament="rr-1", rated_only=False)), [*range(1, 10), 11, 12]),
-        (Selection(where=MatchFilter(tournament="rr-9")), []),
-        (Selection(where=MatchFilter(bot="a", vs="b")), [1, 4, 7]),
-        (Selection(where=MatchFilter(min_tier="T3")), []),
-        (Selection(where=MatchFilter(tournament="rr-*"), limit=3), [8, 9, 11]),
-        (Selection(where=MatchFilter(plies=((">", 4),))), []),
-        (Selection(where=MatchFilter(termination="cr*")), [11]),
+        (MatchSelection(where=MatchFilter()), [*range(1, 10), 11]),
+        (MatchSelection(where=MatchFilter(), terminations=("rules",)), [*range(1, 10)]),
+        (MatchSelection(where=MatchFilter(), terminations=("crash", "oom")), [11]),
+        (MatchSelection(where=MatchFilter(), limit=3), [8, 9, 11]),
+        (MatchSelection(where=MatchFilter(), limit=100), [*range(1, 10), 11]),
+        (MatchSelection(where=MatchFilter(tournament="rr-1", rated_only=False)), [*range(1, 10), 11, 12]),
+        (MatchSelection(where=MatchFilter(tournament="rr-9")), []),
+        (MatchSelection(where=MatchFilter(bot="a", vs="b")), [1, 4, 7]),
+        (MatchSelection(where=MatchFilter(min_tier="T3")), []),
+        (MatchSelection(where=MatchFilter(tournament="rr-*"), limit=3), [8, 9, 11]),
+        (MatchSelection(where=MatchFilter(plies=((">", 4),))), []),
+        (MatchSelection(where=MatchFilter(termination="cr*")), [11]),
     ],
 )
-def test_what_is_chosen_is_counted_alike(store: Store, selection: Selection, ids: list[int]) -> None:
+def test_what_is_chosen_is_counted_alike(store: Store, selection: MatchSelection, ids: list[int]) -> None:
     _cup(store)
     assert _ids(store, selection) == ids
     volumes = store.volumes(selection)
@@ -93,7 +93,7 @@ def test_what_is_chosen_is_counted_alike(store: Store, selection: Selection, ids
 
 def test_an_empty_store_has_nothing(store: Store) -> None:
     assert _ids(store, ALL) == []
-    assert _ids(store, Selection(where=MatchFilter(), limit=3)) == []
+    assert _ids(store, MatchSelection(where=MatchFilter(), limit=3)) == []
     assert store.volumes(ALL) == []
     assert store.bulk_remarks([]) == {}
     assert store.bulk_analyses([], "solver") == {}
@@ -102,7 +102,7 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
 def test_actions_of_two_bytes_are_counted_once(store: Store) -> None:
     _cup(store, num_actions=361)
     assert store.volumes(ALL)[0].num_actions == 4 * 11
-    assert _ids(store, Selection(where=MatchFilter(plies=(("=", 4),)))) == [*range(1, 10), 11]
+    assert _ids(store, MatchSelection(where=MatchFilter(plies=(("=", 4),)))) == [*range(1, 10), 11]
 
 
 def test_matches_that_come_meanwhile_are_left_out(store: Store) -> None:

@@ -22,7 +22,7 @@ FORMS = ("spring/3", "spring/3.0")
 
 
 def number(arena: CommandLine) -> int:
-    """Give the store's number of the third match of spring."""
+    """Return the store's number of the third match of spring."""
     (found,) = [match["id"] for match in arena.objects("games") if match["address"] == "spring/3"]
     assert isinstance(found, int)
     return found
@@ -118,7 +118,7 @@ def test_what_a_bot_printed_by_its_identity(played: CommandLine) -> None:
 
 @pytest.fixture
 def alike(arena: CommandLine) -> CommandLine:
-    """Give a command line whose store holds three bots of one spec, two of one version."""
+    """Return a command line whose store holds three bots of one spec, two of one version."""
     versions = ("0.1.0", "0.1.0", "0.2.0")
     bots = [bot("mcts", identity=f"{n}{n + 1}" * 32, version=version) for n, version in enumerate(versions)]
     names = ("old", "mcts:playouts=100", "mcts:playouts=100_2")
@@ -134,7 +134,7 @@ def alike(arena: CommandLine) -> CommandLine:
 
 
 def _bots(arena: CommandLine, *words: str) -> set[str]:
-    """Give the identities of the bots that are in all matches found."""
+    """Return the identities of the bots that are in all matches found."""
     found = [{match["first_identity"], match["second_identity"]} for match in arena.objects("games", *words)]
     assert found
     return {str(identity) for identity in set[object].intersection(*found)}

@@ -62,7 +62,7 @@ class World:
         return self._progress
 
     def beat(self, waited_s: float, ran_s: float, idle_s: float = 0.0, clock_s: float | None = None) -> None:
-        """Let 10 ms pass; `clock_s` is what the clock of the process says of `ran_s`."""
+        """Pass 10 ms; `clock_s` is what the clock of the process says of `ran_s`."""
         self.now += 0.01
         self.used_s += ran_s if clock_s is None else clock_s
         for core in self.idle_s:

@@ -153,7 +153,7 @@ def test_names_that_one_may_have(store: Store) -> None:
 
 @pytest.fixture(scope="module")
 def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """Give a store with one tournament of three bots, the third under a given name."""
+    """Return a store with one tournament of three bots, the third under a given name."""
     bots = [
         bot("mcts", identity="7f3a9c" + "0" * 58),
         bot("mcts", spec="mcts:playouts=20", identity="7f3a9d" + "0" * 58, version="0.2.0"),

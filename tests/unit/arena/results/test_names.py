@@ -34,7 +34,7 @@ WIDTHS = (5, 6, 7, 12, 24)
 
 
 def named(name: str, options: str = "", version: str = "0.1.0", salt: str = "") -> NamedBot:
-    """Give a bot with the identity that its facts, and some of it that nobody sees, come to."""
+    """Return a bot with the identity that its facts, and some of it that nobody sees, come to."""
     text = f"{name}:{options}" if options else name
     pairs = tuple(
         sorted((key, value) for key, _, value in (part.partition("=") for part in options.split(",")) if key)

@@ -36,7 +36,7 @@ class Brief(StoreFeed):
     """Follows a store until all of what is there now has been told."""
 
     def poll(self) -> Batch | None:
-        """Give the next batch; the first look at nothing new is the last one."""
+        """Return the next batch; the first look at nothing new is the last one."""
         batch = super().poll()
         return Batch(is_last=True) if batch is None else batch
 
