@@ -9,7 +9,8 @@ branch_labels: str | None = None
 depends_on: str | None = None
 
 BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-DOUBLE = sa.Double().with_variant(sa.REAL(), "sqlite")
+EIGHT_BYTES: sa.Double[float] = sa.Double()
+DOUBLE = EIGHT_BYTES.with_variant(sa.REAL(), "sqlite")
 
 
 def upgrade() -> None:
