@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, func, select, true
 
-from arena_db import analyses, remarks, resumming
+from arena_db import analyses, points, remarks, resumming
 from arena_db.codec import record_hash, same_part, setting_part
 from arena_db.models import (
     APPLICATION_ID,
@@ -54,6 +54,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             analyses.find_faults(connection),
             _tallies(connection),
             resumming.find_faults(connection),
+            points.find_faults(connection),
         ]
     return [fault for look in looks for fault in _cut(look)]
 

@@ -43,6 +43,8 @@ class Counted(NamedTuple):
     """Of the plan."""
     match_no: int
     """Within the encounter; 2 k and 2 k + 1 are a pair."""
+    id: int
+    """Of the match."""
 
 
 def read_counted(

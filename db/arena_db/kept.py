@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, Table, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    Table,
+    UniqueConstraint,
+)
 
 from arena_db import columns
 from arena_db.naming import metadata
@@ -110,4 +118,25 @@ summing = Table(
     columns.at_least("next_match", 1),
     columns.flag("upgrading"),
     sqlite_strict=True,
+)
+
+# Ratings of a tournament after its first so many rated matches, in the order of storing. Matches are never
+# removed and their ids only grow, so such a row stays true whatever is played afterwards.
+rating_points = Table(
+    "rating_points",
+    metadata,
+    columns.tournament_key(),
+    Column("num_matches", Integer, primary_key=True, autoincrement=False),
+    Column("seat", Integer, primary_key=True, autoincrement=False),
+    # The last of these matches: it dates the point, and a check counts the matches up to it.
+    Column("match_id", columns.big(), ForeignKey("matches.id"), nullable=False),
+    Column("elo", columns.seconds(), nullable=False),
+    Column("error", columns.seconds(), nullable=False),
+    columns.integer("rests_on_prior"),
+    ForeignKeyConstraint(["tournament_id", "seat"], ["entrants.tournament_id", "entrants.seat"]),
+    columns.at_least("num_matches", 1),
+    columns.at_least("error", 0),
+    columns.flag("rests_on_prior"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arena_db import planning
 from arena_db.access import Access
+
+if TYPE_CHECKING:
+    from arena_db.records import Entered
 
 
 class NamesReading(Access):
@@ -13,6 +18,11 @@ class NamesReading(Access):
         """Return whether any bot of any tournament goes by this, as `MatchFilter.bot` names bots."""
         with self._read() as connection:
             return planning.has_entrant(connection, name)
+
+    def entries(self, name: str) -> list[Entered]:
+        """Return where bots that go by a name took part, by tournament and seat."""
+        with self._read() as connection:
+            return planning.list_entries(connection, name)
 
     def entrant_labels(self) -> list[str]:
         """Return all labels that bots have had in tournaments, each once, sorted."""

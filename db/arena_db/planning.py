@@ -16,7 +16,7 @@ from arena_db.filters import is_named
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, planned, tournaments
 from arena_db.pools import PoolRecord
-from arena_db.records import BotRecord, Entrant, NewTournament, PlannedMatch, TournamentRecord
+from arena_db.records import BotRecord, Entered, Entrant, NewTournament, PlannedMatch, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +139,17 @@ def has_entrant(connection: Connection, name: str) -> bool:
     """Return whether any entrant goes by a name, spec or label; see `filters.is_named`."""
     found = select(entrants.c.label).join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     return connection.scalar(found.where(is_named(name)).limit(1)) is not None
+
+
+def list_entries(connection: Connection, name: str) -> list[Entered]:
+    """Return the entrants that go by a name, spec or label; see `filters.is_named`."""
+    found = (
+        select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label, bots.c.identity)
+        .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+        .where(is_named(name))
+        .order_by(entrants.c.tournament_id, entrants.c.seat)
+    )
+    return [Entered._make(row) for row in connection.execute(found)]
 
 
 def list_entrant_labels(connection: Connection) -> list[str]:

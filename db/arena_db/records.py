@@ -247,6 +247,16 @@ class Tally(NamedTuple):
     num_matches: int
 
 
+class Entered(NamedTuple):
+    """A bot in a tournament."""
+
+    tournament: int
+    """Its id."""
+    seat: int
+    label: str
+    identity: str
+
+
 class PlayedMatch(NamedTuple):
     """What a rated match tells ratings; a tuple, as there may be hundreds of thousands."""
 

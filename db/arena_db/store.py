@@ -15,6 +15,7 @@ from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
+from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
 from arena_db.summed import SumsReading
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, NamesReading, SumsReading):
+class Store(BulkReading, NamesReading, PointsKeeping, SumsReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used

@@ -7,17 +7,18 @@ from dataclasses import replace
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
-from arena_db import resumming
+from arena_db import points, resumming
 from arena_db.access import Access
+from arena_db.counted import COUNTS
 from arena_db.engine import writing
 from arena_db.errors import DatabaseError, LockedError
 from arena_db.failures import translated
 from arena_db.kept import encounters, pools
-from arena_db.models import bots, tournaments
+from arena_db.models import bots, matches, tournaments
 from arena_db.summing import Summing
-from arena_db.sums import SUMS, EncounterSums
+from arena_db.sums import FIRST_PAIR, SUMS, EncounterSums, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,10 +37,17 @@ class SumsReading(Access):
     def tournament_sums(self, tournament: int) -> list[EncounterSums]:
         """Return the sums of a tournament by its id; the lower and the higher are seats."""
         with self._read() as connection:
-            own = select(pools).join_from(pools, tournaments).where(tournaments.c.id == tournament)
-            found = {row.id: (row.game, row.name) for row in connection.execute(own)}
-            sums = _sums(connection, found.keys(), tournament)
-        return [EncounterSums(*found[pool], low, high, row) for (pool, _, low, high), row in sums.items()]
+            return _of_tournament(connection, tournament)
+
+    def moment(self, tournament: int) -> Moment | None:
+        """Return what the rated matches of a tournament add up to now; None before the first one."""
+        newest = select(matches.c.id).where(matches.c.tournament_id == tournament, text(COUNTS))
+        with self._read() as connection:
+            last = connection.scalar(newest.order_by(matches.c.id.desc()).limit(1))
+            sums = _of_tournament(connection, tournament)
+        if last is None:
+            return None
+        return Moment(sum(sum(each.sums[:FIRST_PAIR]) for each in sums), last, sums)
 
     def pool_sums(self, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
         """Return the sums of pools over all their tournaments; the lower and the higher are identities.
@@ -97,11 +105,21 @@ class SumsReading(Access):
     def repair(self) -> None:
         """Compute the sums of all encounters, and the tallies, anew from the matches, in one transaction.
 
+        Points of ratings over time that contradict the matches are removed.
+
         Raises:
             DamagedError: the plan of a tournament lacks some of its matches.
         """
         with self._write() as connection:
             resumming.rebuild(connection)
+            points.remove_wrong(connection)
+
+
+def _of_tournament(connection: Connection, tournament: int) -> list[EncounterSums]:
+    own = select(pools).join_from(pools, tournaments).where(tournaments.c.id == tournament)
+    found = {row.id: (row.game, row.name) for row in connection.execute(own)}
+    sums = _sums(connection, found.keys(), tournament)
+    return [EncounterSums(*found[pool], low, high, row) for (pool, _, low, high), row in sums.items()]
 
 
 def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) -> dict[Key, tuple[int, ...]]:

@@ -54,6 +54,15 @@ class EncounterSums(NamedTuple):
     """As `SUMS` names them, seen by `low`."""
 
 
+class Moment(NamedTuple):
+    """What the rated matches of a tournament added up to when somebody looked."""
+
+    num_matches: int
+    last_match: int
+    """Id of the last one."""
+    sums: list[EncounterSums]
+
+
 @dataclass(slots=True)
 class SideSums:
     """Matches of a cluster in which the lower bot had one side."""

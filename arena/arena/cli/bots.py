@@ -1,4 +1,4 @@
-"""`arena bots`: installed bots, their check, a new one; `install` and `remove` are in `installs`."""
+"""`arena bots`: installed bots, their check, a new one; other commands are in `installs` and `histories`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from rich_click import RichCommand, RichGroup
 
 from arena.cli.exits import BotFailedError
+from arena.cli.histories import history
 from arena.cli.installs import install, remove
 from arena.cli.options import db_option, format_option
 from arena_plugins.entries import NUM_DIGITS
@@ -36,7 +37,7 @@ _COLUMNS = {
 
 @click.group(cls=RichGroup)
 def bots() -> None:
-    """Bots: list, look at, check, install, remove, begin a new one."""
+    """Bots: list, look at, check, install, remove, begin a new one, see how their ratings went."""
 
 
 @bots.command(cls=RichCommand, name="list")
@@ -245,6 +246,7 @@ def prune(*, days: float, db: str | None) -> None:
     say(f"removed {pruned.num_contents} contents, {pruned.num_bytes / (1 << 20):.1f} MiB")
 
 
+bots.add_command(history)
 bots.add_command(install)
 bots.add_command(remove)
 

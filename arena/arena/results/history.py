@@ -1,55 +1,140 @@
-"""Ratings of a tournament as they went: refitted after every few matches, each time only once."""
+"""Ratings of a tournament as it went: points that its coordinator keeps, and what was played before them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arena.rating.fit import fit
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.results.kept import encounters_of
 from arena.results.sides import POINTS
-from arena_db.records import MatchFilter
+from arena_db.points import RatingPoint, SeatRating, step_of
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from arena.rating.ratings import Ratings
+    from arena_db.counted import Counted
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
-MAX_MATCHES = 5000
-"""Of a longer tournament there is no history: to read all of it would take seconds."""
-_NUM_POINTS = 20
+NUM_SCANNED: Final = 20
+"""Points that a scan of the matches computes."""
+_FEW: Final = 200
+"""Matches that a run may store before its first point, however often it is due."""
+
+
+def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None:
+    """Rate a tournament by all matches that are stored now, as its standings do; None before the first one.
+
+    Args:
+        store: where it is.
+        tournament: its id.
+        num_bots: its entrants.
+
+    Raises:
+        ArenaError: the fit does not converge.
+    """
+    moment = store.moment(tournament)
+    if moment is None:
+        return None
+    seats = {seat: seat for seat in range(num_bots)}
+    ratings = fit(encounters_of(moment.sums, {**seats}), num_bots)
+    return RatingPoint(moment.num_matches, moment.last_match, _seat_ratings(ratings))
 
 
 class History:
-    """Elo by bot after so many matches; `update` reads only what is new."""
+    """The points of one tournament, oldest first; `update` reads only what is new.
 
-    def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Take a tournament with its plan."""
+    Matches that were played before anybody kept points are rated by `scan`, which reads each of them and
+    takes seconds for a million.
+    """
+
+    def __init__(
+        self, store: Store, tournament: TournamentRecord, *, seats: Collection[int] | None = None
+    ) -> None:
+        """Take a tournament with its plan; nothing is read yet.
+
+        Args:
+            store: where it is.
+            tournament: its record.
+            seats: whose ratings are wanted; None for all.
+        """
         self._tournament = tournament
-        self._labels = [entrant.label for entrant in store.entrants(tournament.id)]
-        self._step = max(len(self._labels), -(-tournament.num_planned // _NUM_POINTS))
-        self._newest = 0
-        self._matches = MatchArrays()
-        self.points: list[tuple[int, dict[str, float]]] = []
-        """Number of rated matches, and Elo by label after them; oldest first."""
+        self._num_bots = len(store.entrants(tournament.id))
+        self._seats = seats
+        self._is_scanned = False
+        self.points: list[RatingPoint] = []
 
     def update(self, store: Store) -> None:
-        """Read the matches that came since, in the order of storing."""
-        if self._tournament.num_planned > MAX_MATCHES:
-            return
-        where = MatchFilter(tournament=self._tournament.name)
-        for match in store.played(where, after=self._newest):
-            self._newest = match.id
-            pair = match.encounter, match.match_no // 2
-            points = POINTS[Outcome(match.outcome)]
-            seats = match.first_seat, match.second_seat
-            self._matches.add([RatedMatch(*seats, points, pair, match.opening_hash, match.match_hash)])
-            if len(self._matches) % self._step == 0:
-                self.points.append((len(self._matches), self._fitted()))
+        """Read the points that were kept since."""
+        newest = self.points[-1].num_matches if self.points else 0
+        self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
 
-    def _fitted(self) -> dict[str, float]:
-        ratings = fit(encounters(self._matches), self._labels)
-        return {
-            name: elo
-            for name, elo, num in zip(ratings.names, ratings.elo, ratings.num_matches, strict=True)
-            if num
-        }
+    def needs_scan(self, tournament: TournamentRecord) -> bool:
+        """Return whether the beginning of the tournament has no points; `tournament` is as it is now.
+
+        A run of this version keeps its first point at the first step.
+        """
+        if self._is_scanned or not tournament.num_done:
+            return False
+        if not self.points:
+            return True
+        first = self.points[0].num_matches
+        step = step_of(tournament.num_planned, self._num_bots)
+        return 4 * first > tournament.num_done and first > 2 * step + _FEW
+
+    def scan(
+        self, store: Store, tournament: TournamentRecord, is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Compute the points of the beginning from its matches, all of them once.
+
+        Args:
+            store: where they are.
+            tournament: as it is now.
+            is_wanted: asked between pages of matches and between fits; once it says no, nothing changes.
+        """
+        end = self.points[0].num_matches if self.points else None
+        step = step_of(tournament.num_done, self._num_bots, NUM_SCANNED)
+        matches = MatchArrays()
+        found: list[RatingPoint] = []
+        last: Counted | None = None
+        for page in store.counted_matches(self._tournament.id):
+            start = 0
+            while start < len(page) and (end is None or len(matches) < end):
+                # Up to the next point, or to the end of the page.
+                part = page[start : start + step - len(matches) % step]
+                matches.add(map(_rated, part))
+                start, last = start + len(part), part[-1]
+                if not is_wanted():
+                    return
+                if len(matches) % step == 0 and (end is None or len(matches) < end):
+                    found.append(self._point(store, matches, last))
+        if last is not None and end is None and len(matches) % step:
+            found.append(self._point(store, matches, last))
+        self._is_scanned = True
+        self.points = [point for point in found if point.ratings] + self.points
+
+    def _point(self, store: Store, matches: MatchArrays, last: Counted) -> RatingPoint:
+        ratings = _seat_ratings(fit(encounters(matches), self._num_bots))
+        if self._seats is not None:
+            ratings = tuple(rating for rating in ratings if rating.seat in self._seats)
+        match = store.match(last.id)
+        ended_at = 0.0 if match is None else match.started_at + match.duration_ms / 1000
+        return RatingPoint(len(matches), last.id, ratings, ended_at)
+
+
+def _rated(match: Counted) -> RatedMatch:
+    points = POINTS[Outcome(match.outcome)]
+    pair = match.encounter, match.match_no // 2
+    return RatedMatch(match.first_seat, match.second_seat, points, pair, match.opening_hash, match.match_hash)
+
+
+def _seat_ratings(ratings: Ratings) -> tuple[SeatRating, ...]:
+    """Return the ratings of the bots that have played, by seat."""
+    return tuple(
+        SeatRating(seat, ratings.elo[seat], ratings.error[seat], ratings.rests_on_prior[seat])
+        for seat, num in enumerate(ratings.num_matches)
+        if num
+    )

@@ -12,6 +12,7 @@ import msgspec
 from arena.executor.record import walkover_record
 from arena.naming import match_address
 from arena.tournament.events import Ended, MatchFinished, MatchStarted, Notice
+from arena.tournament.points import PointKeeper
 from arena.tournament.quarantine import Quarantine
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
@@ -67,6 +68,7 @@ class Ledger:
         self._num_kept = 0
         self._has_warned = False
         self._summed_at = time.monotonic()
+        self._points = PointKeeper(store, tournament, tell)
         self._quarantine = Quarantine()
         for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
             self._quarantine.add(
@@ -109,12 +111,15 @@ class Ledger:
         if time.monotonic() - self._summed_at >= SUM_EVERY_S:
             self._store.sum_up(batches=1)
             self._summed_at = time.monotonic()
+        self._points.note(self.num_done)
         return again
 
     def close(self, reason: str) -> Ended:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
         self._store.save([])  # first of all what waits beside the store
         self._store.sum_up()
+        if not self._lease.is_lost:
+            self._points.keep()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(

@@ -17,6 +17,7 @@ from alembic.config import Config
 from arena_db import migrate, opening
 from arena_db.engine import Settings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
+from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import Cup, add_cup, tamper
@@ -68,6 +69,23 @@ def test_all_is_kept(old: Path) -> None:
     assert (by_id[9].actions, by_id[9].times_ms) == ((360, 255, 256, 0), (0, 0, 1 << 40, 5))
     assert sum(tally.num_matches for tally in tallies) == 10
     assert len(list(old.parent.glob("arena.db.*.bak"))) == 1
+
+
+def test_tournaments_of_the_first_version_have_no_ratings_over_time(old: Path) -> None:
+    with Store.open(old) as store:
+        assert store.rating_points(1) == []
+        moment = store.moment(1)
+        assert moment is not None
+        counted = [match for page in store.counted_matches(1) for match in page]
+        assert (len(counted), counted[-1].id) == (moment.num_matches, moment.last_match)
+        rating = SeatRating(0, 1500.0, 40.0, rests_on_prior=True)
+        assert store.add_rating_point(1, RatingPoint(moment.num_matches, moment.last_match, (rating,)))
+        assert store.check() == []
+    downgrade(old, "0007")
+    with Store.open(old) as store:
+        assert store.rating_points(1) == []
+        assert len(store.matches(ALL)) == 10
+        assert store.check() == []
 
 
 def test_it_goes_on_where_it_was(old: Path) -> None:

@@ -11,7 +11,7 @@ from arena.results.names import Naming, largest_pools
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arena.results.tables import Row, Table
     from arena_db.records import TournamentRecord
@@ -36,12 +36,18 @@ class Facts:
         self._naming = Naming({}, {})
 
     def make(self, store: Store, tournament: TournamentRecord, naming: Naming) -> dict[str, object]:
-        """Return all tables as they are now, with the labels that bots have on all screens."""
+        """Return all tables as they are now, with the labels that bots have on all screens.
+
+        The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
+        """
         from arena.results.crosstable import crosstable, matrix_view
         from arena.results.views import standings
 
         self._history.update(store)
-        trend = self._history.points
+        trend = [
+            (point.num_matches, {self._names[rating.seat]: rating.elo for rating in point.ratings})
+            for point in self._history.points
+        ]
         tables = standings(store, tournament, book=self._book)
         trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in self._names}
         if naming != self._naming:
@@ -65,6 +71,22 @@ class Facts:
                 for row in rows
             ],
         }
+
+    def lacks_beginning(self, tournament: TournamentRecord) -> bool:
+        """Return whether `rate_beginning` would find ratings over time that the tables lack."""
+        return self._history.needs_scan(tournament)
+
+    def rate_beginning(
+        self, store: Store, tournament: TournamentRecord, is_wanted: Callable[[], bool]
+    ) -> None:
+        """Rate matches that were played before ratings were kept; it takes seconds for a million of them.
+
+        Args:
+            store: where they are.
+            tournament: as it is now.
+            is_wanted: asked again and again; once it says no, nothing changes.
+        """
+        self._history.scan(store, tournament, is_wanted)
 
     def _leaderboards(
         self, store: Store, tournament: TournamentRecord, naming: Naming

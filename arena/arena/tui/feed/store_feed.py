@@ -62,6 +62,8 @@ class StoreFeed:
             is_read_only: whether commands are refused.
             clock: gives seconds; tells when tables may be made again.
         """
+        self.is_wanted: Callable[[], bool] | None = None
+        """See `Stoppable`."""
         self._option = option
         self._tournament = tournament
         self._is_read_only = is_read_only
@@ -182,7 +184,7 @@ class StoreFeed:
         self._facts_at = self._clock()
         record = self._record(store)
         key = self._key(store, record)
-        if key == self._facts_key:
+        if key == self._facts_key and not self._rate_beginning(store, record):
             return None
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
@@ -191,7 +193,10 @@ class StoreFeed:
         naming = naming_of(store, record)
         is_renamed, self._naming = naming != self._naming, naming
         tables = self._facts.make(store, record, naming)
-        if not is_first:
+        if self._lacks_beginning(record):
+            # The tables are shown first, and then its curves.
+            self._facts_are_due, self._facts_at = True, -self._facts_pause
+        elif not is_first:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
         if (is_first or self._has_events) and not is_renamed:
@@ -199,6 +204,17 @@ class StoreFeed:
         view, self._seq, events = self._moment(store)
         self._hear(events)
         return Batch(view=view, facts=tables, health=self._look_at_health(store))
+
+    def _lacks_beginning(self, record: TournamentRecord) -> bool:
+        """Return whether ratings over time are still to be computed; nobody shows any who cannot end it."""
+        return self.is_wanted is not None and self._facts is not None and self._facts.lacks_beginning(record)
+
+    def _rate_beginning(self, store: Store, record: TournamentRecord) -> bool:
+        """Compute ratings over time of matches that were played before any were kept; tell whether it did."""
+        if self._facts is None or self.is_wanted is None or not self._facts.lacks_beginning(record):
+            return False
+        self._facts.rate_beginning(store, record, self.is_wanted)
+        return not self._facts.lacks_beginning(record)
 
     @staticmethod
     def _key(store: Store, record: TournamentRecord) -> tuple[object, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -77,6 +77,14 @@ class Feed(Protocol):
     def close(self) -> None:
         """Let go of what is held."""
         ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A feed whose `poll` may take seconds, which ends early when nobody wants it any more."""
+
+    is_wanted: Callable[[], bool] | None
+    """None where nobody can say so; then `poll` leaves such work out."""
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):

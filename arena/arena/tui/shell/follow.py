@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
 
 from arena.errors import ArenaError
-from arena.tui.shell.feed import Model, advance
+from arena.tui.shell.feed import Model, Stoppable, advance
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def follow(feed: Feed, target: MessagePump) -> None:
     """Ask `feed` until it ends or the worker is cancelled; runs in a thread worker."""
     worker = cast("Worker[None]", get_current_worker())
     model, delay = Model(), _FIRST_DELAY_S
+    if isinstance(feed, Stoppable):
+        feed.is_wanted = lambda: not worker.is_cancelled
     try:
         while not worker.is_cancelled:
             before = model

@@ -6,14 +6,14 @@ import itertools
 import shutil
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
-from arena.live.tables import MatrixView, StandingsView
+from arena.live.tables import MatrixView, Series, StandingsView
 from arena.tui.feed.match_source import MatchSource
 from arena.tui.feed.one_match import load_match
 from arena.tui.feed.store_feed import StoreFeed
@@ -22,7 +22,7 @@ from arena.tui.widgets.match_pages import PageRequest
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
-from stores import add_cup
+from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +77,62 @@ def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Pa
     assert {cell.games for row in matrix.cells for cell in row if cell is not None} == {4}
     assert feed.interval == 1.0
     assert feed.poll() is None, "nothing has changed"
+    feed.close()
+
+
+@pytest.fixture
+def older_store(own_store: Path) -> Path:
+    """Give a store as an older version left it, without ratings over time."""
+    tamper(own_store, "DELETE FROM rating_points")
+    return own_store
+
+
+def curves(model: Model) -> dict[str, list[float]]:
+    """Give after how many matches each line of the trend has points."""
+    trend = cast("list[Series]", model.facts["trend"])
+    return {line.name: [point.x for point in line.points] for line in trend}
+
+
+def test_an_older_tournament_has_its_tables_first_and_then_its_curves(older_store: Path) -> None:
+    feed = StoreFeed(str(older_store), 1)
+    model = drain(feed)
+    assert not any(curves(model).values()), "nobody could end a long look at all matches"
+    feed.close()
+    feed = StoreFeed(str(older_store), 1)
+    feed.is_wanted = lambda: True
+    feed.poll()
+    tables = feed.poll()
+    assert tables is not None
+    model = advance(Model(), tables)
+    assert not any(curves(model).values())
+    curved = feed.poll()
+    assert curved is not None
+    assert all(line[-1] == 24 for line in curves(advance(model, curved)).values())
+    assert feed.poll() is None
+    feed.close()
+
+
+def test_a_look_at_all_matches_ends_when_nobody_wants_it(older_store: Path) -> None:
+    feed = StoreFeed(str(older_store), 1)
+    feed.is_wanted = lambda: False
+    model = drain(feed)
+    assert not any(curves(model).values())
+    feed.close()
+
+
+def test_kept_ratings_are_drawn_without_a_look_at_matches(
+    own_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(own_store, read_only=True) as store:
+        kept = [float(point.num_matches) for point in store.rating_points(1)]
+    monkeypatch.setattr(Store, "counted_matches", None)
+    feed = StoreFeed(str(own_store), 1)
+    feed.is_wanted = lambda: True
+    model = drain(feed)
+    assert len(kept) > 2
+    assert list(curves(model).values()) == [kept] * 4
+    standings = cast("StandingsView", model.facts["standings"])
+    assert all(row.trend[-1] == row.elo for row in standings.rows)
     feed.close()
 
 

@@ -1,0 +1,175 @@
+"""How the rating of a bot went: over time within its tournaments, and over its versions within a pool."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import NotFoundError
+from arena.results.book import RatedMatches
+from arena.results.history import History
+from arena.results.names import called, long_names
+from arena.results.sides import Result, Sides
+from arena.results.views import Leaderboard, pools
+from arena_db.records import MatchFilter
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from arena.results.tables import Row
+    from arena_db.points import SeatRating
+    from arena_db.records import BotRecord, Entered, Tally, TournamentRecord
+    from arena_db.store import Store
+
+
+class Stand(NamedTuple):
+    """The rating of a bot after so many matches of a tournament."""
+
+    num_matches: int
+    """Rated matches of the whole tournament."""
+    ended_at: float
+    """When the last of them ended, UTC seconds."""
+    rating: SeatRating
+
+
+class EventHistory(NamedTuple):
+    """One bot in one tournament."""
+
+    tournament: TournamentRecord
+    bot: BotRecord
+    name: str
+    """Unique among the bots of the answer."""
+    games: int
+    """Its rated matches."""
+    faults: int
+    """Those that it forfeited."""
+    stands: tuple[Stand, ...]
+    """Oldest first, at least one; relative to the mean of the tournament's bots, 1500."""
+
+
+class VersionRating(NamedTuple):
+    """One identity in one pool, rated by all its matches there: versions of a bot on one scale."""
+
+    game: str
+    pool: str
+    bot: BotRecord
+    name: str
+    """Unique among the bots of the answer."""
+    first_at: float
+    """When its first tournament in the pool began, UTC seconds."""
+    table: int
+    """From 1 on; bots of different tables are connected by no match."""
+    row: Row
+
+    @property
+    def faults(self) -> int:
+        """Matches that it forfeited."""
+        return self.row.time + self.row.illegal + self.row.crash + self.row.other
+
+
+class BotHistory(NamedTuple):
+    """All there is to know of how a bot went."""
+
+    events: list[EventHistory]
+    """Oldest tournament first."""
+    versions: list[VersionRating]
+    """By game and pool, the largest pool first; within it the version that played first."""
+
+
+def bot_history(store: Store, text: str) -> BotHistory:
+    """Find out how the rating of a bot went.
+
+    Points that runs kept are read; a tournament of an older version is read match by match.
+
+    Args:
+        store: where its matches are.
+        text: what people call the bot, as `names.called` takes it; all versions of a name count.
+
+    Raises:
+        NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
+    """
+    bots, labels = store.bots(), store.labels()
+    entries = store.entries(called(store, text))
+    tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
+    by_tournament: defaultdict[int, list[Tally]] = defaultdict(list)
+    for tally in tallies:
+        by_tournament[tally.tournament].append(tally)
+    if not entries:
+        known = sorted({known for bot in bots.values() for known in (bot.name, bot.spec)})
+        raise NotFoundError(f'no stored bot "{text}"{nearest(text, known)} (arena leaderboard shows them)')
+    rated = [entry for entry in entries if entry.tournament in by_tournament]
+    identities = sorted({entry.identity for entry in rated})
+    named = long_names([bots[identity] for identity in identities], labels)
+    names = dict(zip(identities, named, strict=True))
+    found = {number: store.tournament(number) for number in sorted({entry.tournament for entry in rated})}
+    records = {number: record for number, record in found.items() if record is not None}
+    events = [
+        event
+        for number, record in sorted(records.items(), key=lambda pair: (pair[1].created_at, pair[0]))
+        for event in _events(
+            store,
+            record,
+            [entry for entry in rated if entry.tournament == number],
+            by_tournament[number],
+            names,
+        )
+    ]
+    if not events:
+        raise NotFoundError(f'"{text}" has no rated match; arena games --unrated shows what there is')
+    return BotHistory(events, list(_versions(store, rated, records, tallies, names)))
+
+
+def _events(
+    store: Store,
+    record: TournamentRecord,
+    entries: Sequence[Entered],
+    tallies: Sequence[Tally],
+    names: Mapping[str, str],
+) -> Iterator[EventHistory]:
+    history = History(store, record, seats={entry.seat for entry in entries})
+    history.update(store)
+    if history.needs_scan(record):
+        history.scan(store, record)
+    sides = Sides(tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in tallies))
+    bots = {entrant.seat: entrant.bot for entrant in store.entrants(record.id)}
+    for entry in entries:
+        stands = tuple(
+            Stand(point.num_matches, point.ended_at, rating)
+            for point in history.points
+            for rating in point.ratings
+            if rating.seat == entry.seat
+        )
+        if stands:
+            games = sum(sum(sides.results[entry.seat, side].values()) for side in (0, 1))
+            faults = sum(num for (seat, _), num in sides.faults.items() if seat == entry.seat)
+            yield EventHistory(record, bots[entry.seat], names[entry.identity], games, faults, stands)
+
+
+def _versions(
+    store: Store,
+    entries: Sequence[Entered],
+    records: Mapping[int, TournamentRecord],
+    tallies: Sequence[Tally],
+    names: Mapping[str, str],
+) -> Iterator[VersionRating]:
+    first_at: dict[tuple[str, str, str], float] = {}
+    for entry in entries:
+        record = records[entry.tournament]
+        key = record.game, record.pool.name, entry.identity
+        first_at[key] = min(record.created_at, first_at.get(key, record.created_at))
+    bots, labels = store.bots(), store.labels()
+    played = {(game, pool) for game, pool, _ in first_at}
+    for game, pool, _ in pools(tallies):
+        if (game, pool) not in played:
+            continue
+        book = RatedMatches(MatchFilter(game=game, pool=pool))
+        book.update(store)
+        tables = Leaderboard(tallies, bots, game, pool, book, labels).tables()
+        found = [
+            VersionRating(game, pool, bots[row.identity], names[row.identity], begun, number, row)
+            for number, table in enumerate(tables, 1)
+            for row in table.rows
+            if (begun := first_at.get((game, pool, row.identity))) is not None
+        ]
+        yield from sorted(found, key=lambda each: (each.first_at, each.name))

@@ -1,0 +1,241 @@
+"""Kept ratings of a tournament as it went: up to 40 points, each after its first so many rated matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, text
+
+from arena_db.access import Access
+from arena_db.counted import COUNTS, read_counted
+from arena_db.engine import writing
+from arena_db.errors import RefusedError
+from arena_db.failures import translated
+from arena_db.kept import rating_points
+from arena_db.models import matches, tournaments
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sqlalchemy import Connection, Select
+
+    from arena_db.counted import Counted
+
+MOST_POINTS: Final = 40
+"""Points of a tournament that are kept."""
+_PAGE: Final = 10_000
+"""Matches that are read at once."""
+
+
+class SeatRating(NamedTuple):
+    """How a bot stood."""
+
+    seat: int
+    elo: float
+    error: float
+    """Half of the 95 % interval, Elo."""
+    rests_on_prior: bool
+    """No result bounds the rating on one side, so the figure comes from the prior; shown as `?`."""
+
+
+class RatingPoint(NamedTuple):
+    """The ratings of a tournament after its first `num_matches` rated matches, in the order of storing."""
+
+    num_matches: int
+    last_match: int
+    """Id of the last of them."""
+    ratings: tuple[SeatRating, ...]
+    """Of the bots that had played, by seat."""
+    ended_at: float = 0.0
+    """When the last of them ended, UTC seconds; known of points that were read."""
+
+
+class PointsKeeping(Access):
+    """The part of a store that keeps and reads ratings over time."""
+
+    def add_rating_point(self, tournament: int, point: RatingPoint) -> bool:
+        """Keep a point; return whether it is newer than those that are kept, else nothing changes.
+
+        Of more than 40 points so many are removed that the others stay spread evenly. A power cut may take
+        the newest points, but never a match.
+
+        Raises:
+            RefusedError: no such tournament, seat or match; a rating that is no number.
+        """
+        settings = replace(self._in_a_hurry(), fast=True)
+        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+            return _add(connection, tournament, point)
+
+    def rating_points(
+        self, tournament: int, *, after: int = 0, seats: Collection[int] | None = None
+    ) -> list[RatingPoint]:
+        """Return the kept points of a tournament, oldest first.
+
+        Args:
+            tournament: its id.
+            after: only points of more matches.
+            seats: only the ratings of these, and points that have some; None for all.
+        """
+        with self._read() as connection:
+            return _find(connection, tournament, after, seats)
+
+    def counted_matches(self, tournament: int) -> Iterator[list[Counted]]:
+        """Yield the matches of a tournament that ratings count, in the order of storing, in lists.
+
+        No transaction is open between two lists.
+        """
+        last = 0
+        own = matches.c.tournament_id == tournament
+        while True:
+            with self._read() as connection:
+                page = select(matches.c.id).where(own, matches.c.id > last).order_by(matches.c.id)
+                first, last = (
+                    last + 1,
+                    connection.scalar(select(func.max(page.limit(_PAGE).subquery().c.id))) or 0,
+                )
+                if not last:
+                    return
+                found = read_counted(connection, first, last, tournament)
+            yield [match for match, _ in found]
+
+
+def step_of(num_planned: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
+    """Return after how many matches the ratings of a tournament are due again.
+
+    With fewer matches than bots since the last time, most ratings would be the same.
+    """
+    return max(num_bots, -(-num_planned // num_points), 1)
+
+
+def surplus(numbers: Sequence[int]) -> list[int]:
+    """Choose which of more than `MOST_POINTS` points to remove, so that the others stay spread evenly.
+
+    The last one stays. Each time the point goes whose neighbours are nearest to each other. There are at
+    least 40 to choose from, and the distances between their neighbours add up to at most twice the last
+    number, so no gap is made that is wider than a twentieth of it.
+
+    Args:
+        numbers: of matches at the points, ascending, above 0.
+    """
+    kept = [0, *numbers]
+    removed: list[int] = []
+    while len(kept) - 1 > MOST_POINTS:
+        gaps = [later - earlier for earlier, later in zip(kept, kept[2:], strict=False)]
+        removed.append(kept.pop(1 + gaps.index(min(gaps))))
+    return sorted(removed)
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Compare the points with the matches they count; one sentence for each contradiction."""
+    names = select(tournaments.c.id, tournaments.c.name)
+    called = {row[0]: row[1] for row in connection.execute(names)}
+    for tournament, num_matches, place in _wrong(connection):
+        is_here = f"is rated match {place}" if place else "is no rated match of it"
+        yield (
+            f"the ratings of tournament {called.get(tournament, tournament)} after {num_matches} matches "
+            f"name a last match that {is_here}; `arena db repair` removes them"
+        )
+
+
+def remove_wrong(connection: Connection) -> None:
+    """Remove the points that contradict the matches: nobody knows what they were ratings of."""
+    for tournament, num_matches, _ in list(_wrong(connection)):
+        connection.execute(delete(rating_points).where(*_at(tournament, num_matches)))
+
+
+def _wrong(connection: Connection) -> Iterator[tuple[int, int, int]]:
+    """Yield tournament, number of matches and right number of matches of points whose match has another.
+
+    The right number is 0 where the match is none of the tournament's that count.
+    """
+    table = rating_points.c
+    known = select(table.tournament_id, table.num_matches, table.match_id).distinct()
+    order = (table.tournament_id, table.num_matches, table.match_id)
+    points: dict[int, list[tuple[int, int]]] = {}
+    for tournament, num_matches, match in connection.execute(known.order_by(*order)):
+        points.setdefault(tournament, []).append((num_matches, match))
+    for tournament, own in points.items():
+        # In the order of matches, so that each of them is counted once.
+        ends = sorted({match for _, match in own})
+        counted = 0
+        places: dict[int, int] = {}
+        for before, match in pairwise([0, *ends]):
+            counted += connection.scalar(_number(tournament, before, match)) or 0
+            is_last = connection.scalar(_number(tournament, match - 1, match))
+            places[match] = counted if is_last else 0
+        for num_matches, match in own:
+            if places[match] != num_matches:
+                yield tournament, num_matches, places[match]
+
+
+def _number(tournament: int, after: int, last: int) -> Select[int]:
+    """Count the matches of a tournament that ratings count, with ids above one and up to another."""
+    own = (matches.c.tournament_id == tournament, matches.c.id > after, matches.c.id <= last)
+    return select(func.count()).select_from(matches).where(*own, text(COUNTS))
+
+
+def _at(tournament: int, num_matches: int) -> tuple[Any, Any]:
+    return rating_points.c.tournament_id == tournament, rating_points.c.num_matches == num_matches
+
+
+def _add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
+    own = rating_points.c.tournament_id == tournament
+    numbers = select(rating_points.c.num_matches).where(own).distinct().order_by(rating_points.c.num_matches)
+    known = list(connection.scalars(numbers))
+    if known and point.num_matches <= known[-1]:
+        return False
+    last = select(matches.c.id).where(matches.c.tournament_id == tournament, matches.c.id == point.last_match)
+    if connection.scalar(last) is None:
+        raise RefusedError(f"tournament {tournament} has no match #{point.last_match} to rate it up to")
+    rows = [
+        {
+            "tournament_id": tournament,
+            "num_matches": point.num_matches,
+            "seat": rating.seat,
+            "match_id": point.last_match,
+            "elo": rating.elo,
+            "error": rating.error,
+            "rests_on_prior": int(rating.rests_on_prior),
+        }
+        for rating in point.ratings
+    ]
+    if not rows:
+        return False
+    connection.execute(insert(rating_points), rows)
+    for number in surplus([*known, point.num_matches]):
+        connection.execute(delete(rating_points).where(*_at(tournament, number)))
+    return True
+
+
+def _find(
+    connection: Connection, tournament: int, after: int, seats: Collection[int] | None
+) -> list[RatingPoint]:
+    table = rating_points.c
+    ended = matches.c.started_at + matches.c.duration_ms / 1000.0
+    names = (
+        table.num_matches,
+        table.match_id,
+        ended,
+        table.seat,
+        table.elo,
+        table.error,
+        table.rests_on_prior,
+    )
+    query = (
+        select(*names)
+        .join_from(rating_points, matches, matches.c.id == table.match_id)
+        .where(table.tournament_id == tournament, table.num_matches > after)
+        .order_by(table.num_matches, table.seat)
+    )
+    if seats is not None:
+        query = query.where(table.seat.in_(list(seats)))
+    found: dict[int, RatingPoint] = {}
+    ratings: dict[int, list[SeatRating]] = {}
+    for num_matches, match, ended_at, seat, elo, error, rests_on_prior in connection.execute(query):
+        if num_matches not in found:
+            found[num_matches] = RatingPoint(num_matches, match, (), ended_at)
+        rating = SeatRating(seat, elo, error, bool(rests_on_prior))
+        ratings.setdefault(num_matches, []).append(rating)
+    return [point._replace(ratings=tuple(ratings[number])) for number, point in found.items()]

@@ -1,0 +1,153 @@
+"""`arena bots history`: ratings over time and versions, as people type bots, in all forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.results.bot_history import bot_history
+from arena_db.store import Store
+from stores import Cup, add_cup, bot, digest, entrants, new_tournament, plan, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from command_line import CommandLine
+
+
+def elo_of(arena: CommandLine, *arguments: object) -> dict[str, float]:
+    rows = arena.objects("leaderboard", *arguments)
+    return {str(row["name"]): float(str(row["elo"])) for row in rows}
+
+
+def test_all_points_of_a_bot(played: CommandLine) -> None:
+    rows = played.objects("bots", "history", "minimax")
+    assert {(row["type"], row["schema"]) for row in rows} == {("rating-point", "arena/1")}
+    over_time = [row for row in rows if row["over"] == "tournament"]
+    deep = [str(row["date"]) for row in over_time if row["bot"] == "minimax:depth=2"]
+    assert deep == sorted(set(deep))
+    assert len(deep) >= 3
+    last = {(row["tournament"], row["bot"]): row for row in over_time}
+    assert {key: (row["matches"], row["games"], row["faults"]) for key, row in last.items()} == {
+        ("spring", "minimax:depth=1"): (12, 8, 0),
+        ("spring", "minimax:depth=2"): (12, 8, 0),
+        ("duel", "minimax:depth=1"): (4, 4, 0),
+    }
+    standings = elo_of(played, "--tournament", "spring")
+    for name in ("minimax:depth=1", "minimax:depth=2"):
+        assert last["spring", name]["elo"] == pytest.approx(standings[name], abs=1e-9)
+    versions = [row for row in rows if row["over"] == "pool"]
+    pools = [("5/move in-process", 2), ("2/move in-process", 1)]
+    assert [row["pool"] for row in versions] == [pool for pool, num in pools for _ in range(num)]
+    boards = {pool: elo_of(played, "--pool", pool) for pool, _ in pools}
+    for row in versions:
+        assert row["elo"] == boards[str(row["pool"])][str(row["bot"])]
+        assert (row["tournament"], row["matches"]) == (None, None)
+
+
+def test_forms_agree(played: CommandLine) -> None:
+    lines = played.objects("bots", "history", "random")
+    assert json.loads(played("bots", "history", "random", "--format", "json").stdout) == lines
+    table = list(csv.DictReader(io.StringIO(played("bots", "history", "random", "--format", "csv").stdout)))
+    assert [row["elo"] for row in table] == [str(row["elo"]) for row in lines]
+    assert list(table[0]) == list(lines[0])
+
+
+def test_a_table_for_people_is_ascii_where_there_is_no_terminal(played: CommandLine) -> None:
+    shown = played("bots", "history", "minimax").stdout
+    assert shown.isascii()
+    lines = shown.splitlines()
+    assert lines[0].split() == ["Date", "Tournament", "Bot", "Games", "Elo", "+/-", "Faults"]
+    assert [line.split()[1:4] for line in lines[2:5]] == [
+        ["spring", "minimax:depth=1", "8"],
+        ["spring", "minimax:depth=2", "8"],
+        ["duel", "minimax:depth=1", "4"],
+    ]
+    assert "Over versions: tic-tac-toe, 5/move in-process" in lines
+    assert "      * minimax:depth=1" in lines
+    assert "      o minimax:depth=2" in lines
+
+
+@pytest.mark.parametrize(
+    "way", ["minimax:depth=2", "minimax:depth=*2", "{digits}", "minimax~{four}", "mi d2"]
+)
+def test_bots_are_named_as_people_type_them(played: CommandLine, way: str) -> None:
+    rows = played.objects("bots", "history", "minimax:depth=2")
+    identity = str(rows[0]["identity"])
+    wanted = way.format(digits=f"~{identity[:9]}", four=identity[:4])
+    if " " in way:
+        with Store.open(played.db, read_only=True) as store:
+            wanted = label_of(store, "minimax:depth=2")
+    assert played.objects("bots", "history", wanted) == rows
+    assert {row["bot"] for row in rows} == {"minimax:depth=2"}
+
+
+def label_of(store: Store, name: str) -> str:
+    """Return the label of a bot on the dashboard of the newest tournament."""
+    from arena.results.names import naming_of
+
+    record = store.last_tournament(unfinished=False)
+    assert record is not None
+    naming = naming_of(store, record)
+    identity = next(entry.identity for entry in store.entries(name))
+    return naming.label_of(identity)
+
+
+def test_versions_of_one_name_lie_side_by_side(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        for number, version in enumerate(("0.1.0", "0.2.0", "0.3.0")):
+            mine = replace(bot("mine", spec="mine"), version=version, identity=digest(f"mine {version}"))
+            seats = [replace(entrants("mine")[0], bot=mine), replace(entrants("rival")[0], seat=1)]
+            matches = plan(2, 40)
+            record = store.add_tournament(new_tournament(name=f"cup-{number}"), seats, matches)
+            cup = Cup(record, seats, matches)
+            records = [
+                cup.match(
+                    place,
+                    outcome="first" if (place % 2 == 1) == (place % 7 < 3 + number) else "second",
+                    match_hash=digest(f"{number} {place}"),
+                    termination="crash" if place == 10 else "rules",
+                )
+                for place in range(1, 41)
+            ]
+            store.save(records)
+        found = bot_history(store, "mine")
+    assert [each.bot.version for each in found.versions] == ["0.1.0", "0.2.0", "0.3.0"]
+    assert [each.name for each in found.versions] == [f"mine@{each.bot.version}" for each in found.versions]
+    ratings = [each.row.elo for each in found.versions]
+    assert ratings == sorted(ratings)
+    assert sum(each.faults for each in found.versions) == sum(event.faults for event in found.events) > 0
+    assert [event.tournament.name for event in found.events] == ["cup-0", "cup-1", "cup-2"]
+    (only,) = {row["bot"] for row in arena.objects("bots", "history", "mine@0.2.0")}
+    assert only == "mine"
+    lines = arena.lines("bots", "history", "mine")
+    assert any(line.split()[1:4] == ["mine@0.3.0", "0.3.0", "40"] for line in lines)
+    assert "      * versions" in lines
+
+
+def test_an_older_store_is_read_match_by_match(played: CommandLine) -> None:
+    rows = played.objects("bots", "history", "random")
+    tamper(played.db, "DELETE FROM rating_points")
+    scanned = played.objects("bots", "history", "random")
+    assert len(scanned) >= 5
+
+    def last(points: list[dict[str, object]]) -> dict[object, object]:
+        return {row["tournament"]: (row["matches"], round(float(str(row["elo"])), 6)) for row in points}
+
+    assert last(scanned) == last(rows)
+
+
+def test_who_is_not_there(played: CommandLine, tmp_path: Path) -> None:
+    wrong = played("bots", "history", "minimix", status=2).stderr
+    assert 'no stored bot "minimix"; did you mean "minimax"' in wrong
+    with Store.open(tmp_path / "unrated.db") as store:
+        cup = add_cup(store, "a", "b", num=2)
+        store.save([cup.match(1, rated=False)])
+    unrated = played("bots", "history", "a", "--db", tmp_path / "unrated.db", status=2)
+    assert '"a" has no rated match' in unrated.stderr
+    assert unrated.stdout == ""

@@ -1,0 +1,165 @@
+"""Ratings over time are those of full refits at the same moments, kept or scanned."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.results.history import History, rate_now
+from arena.results.views import standings
+from arena_db.store import Store
+from refits import assert_true
+from stores import add_cup, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stores import Cup
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "arena.db", fast=True) as opened:
+        yield opened
+
+
+def play(cup: Cup, store: Store, first: int, last: int, *, seed: int = 3) -> None:
+    """Store matches of a cup with random results, and a void attempt before every fifth."""
+    rng = random.Random(seed + first)  # noqa: S311 - results of a test
+    for number in range(first, last + 1):
+        voids = [cup.void(number)] if number % 5 == 0 else []
+        outcome = rng.choice(("first", "first", "second", "draw"))
+        record = cup.match(number, outcome=outcome, match_hash=digest(f"{number} {seed}"))
+        store.save([*voids, replace(record, attempt=len(voids))])
+
+
+def test_a_point_is_what_the_standings_say(store: Store) -> None:
+    cup = add_cup(store, "a", "b", "c", "d", num=60)
+    assert rate_now(store, cup.record.id, 4) is None
+    play(cup, store, 1, 25)
+    point = rate_now(store, cup.record.id, 4)
+    assert point is not None
+    assert point.num_matches == 25
+    assert_true(store, cup.record, [point])
+    (table,) = standings(store, cup.record)
+    shown = {cup_seat.label: cup_seat.seat for cup_seat in cup.entrants}
+    assert {shown[row.name]: (row.elo, row.error, row.rests_on_prior) for row in table.rows} == {
+        rating.seat: (rating.elo, rating.error, rating.rests_on_prior) for rating in point.ratings
+    }
+
+
+def test_bots_that_have_not_played_have_no_rating(store: Store) -> None:
+    cup = add_cup(store, "a", "b", "c", "d", num=60)
+    play(cup, store, 1, 1)
+    point = rate_now(store, cup.record.id, 4)
+    assert point is not None
+    assert [rating.seat for rating in point.ratings] == [0, 1]
+    assert all(rating.rests_on_prior for rating in point.ratings) == (
+        point.ratings[0].elo != point.ratings[1].elo
+    )
+
+
+def test_kept_points_are_read_once(store: Store) -> None:
+    cup = add_cup(store, num=60)
+    history = History(store, cup.record)
+    assert not history.needs_scan(cup.record)
+    for last in (10, 20, 30):
+        play(cup, store, last - 9, last)
+        point = rate_now(store, cup.record.id, 3)
+        assert point is not None
+        store.add_rating_point(cup.record.id, point)
+        history.update(store)
+    assert [point.num_matches for point in history.points] == [10, 20, 30]
+    assert_true(store, cup.record, history.points)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    assert not history.needs_scan(now)
+
+
+def test_an_older_tournament_is_scanned_at_twenty_points(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena_db.points._PAGE", 17)
+    cup = add_cup(store, "a", "b", "c", num=130)
+    play(cup, store, 1, 123)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    history = History(store, now)
+    history.update(store)
+    assert history.needs_scan(now)
+    history.scan(store, now)
+    assert [point.num_matches for point in history.points] == [*range(7, 120, 7), 123]
+    assert_true(store, cup.record, history.points)
+    assert all(point.ended_at > 0 for point in history.points)
+    assert not history.needs_scan(now)
+
+
+def test_a_tournament_that_an_older_version_began(store: Store) -> None:
+    cup = add_cup(store, num=400)
+    play(cup, store, 1, 300)
+    point = rate_now(store, cup.record.id, 3)
+    assert point is not None
+    store.add_rating_point(cup.record.id, point)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    history = History(store, now)
+    history.update(store)
+    assert history.needs_scan(now), "the first point is at the end"
+    history.scan(store, now)
+    assert [each.num_matches for each in history.points] == [*range(15, 300, 15), 300]
+    assert_true(store, cup.record, history.points)
+    assert not history.needs_scan(now)
+    late = History(store, cup.record)
+    late.update(store)
+    assert late.needs_scan(replace(now, num_done=1199))
+    assert not late.needs_scan(replace(now, num_done=1200)), "a quarter may be without points"
+
+
+def test_a_scan_that_nobody_wants_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena_db.points._PAGE", 10)
+    cup = add_cup(store, num=60)
+    play(cup, store, 1, 60)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    history = History(store, now)
+    asked: list[int] = []
+
+    def is_wanted() -> bool:
+        asked.append(len(asked))
+        return len(asked) < 5
+
+    history.scan(store, now, is_wanted)
+    assert len(asked) == 5
+    assert history.points == []
+    assert history.needs_scan(now)
+
+
+def test_ratings_of_one_bot(store: Store) -> None:
+    cup = add_cup(store, num=60)
+    play(cup, store, 1, 60)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    history = History(store, now, seats=[2])
+    history.scan(store, now)
+    assert {rating.seat for point in history.points for rating in point.ratings} == {2}
+    everything = History(store, now)
+    everything.scan(store, now)
+    assert [
+        [rating for rating in point.ratings if rating.seat == 2] for point in everything.points if point
+    ] == [list(point.ratings) for point in history.points]
+
+
+def test_matches_that_are_not_rated_have_no_history(store: Store) -> None:
+    cup = add_cup(store, num=10)
+    store.save([cup.match(number, rated=False) for number in range(1, 11)])
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    history = History(store, now)
+    history.scan(store, now)
+    assert history.points == []
+    assert not history.needs_scan(now)
+    assert rate_now(store, cup.record.id, 3) is None
