@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.pairing.schedule import make_schedule
+from arena.pairing.schedule import FixedPlan, PlanVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,20 +27,20 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("version", [1])
-def test_plans_are_as_stored(version: int, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_plans_are_as_stored(version: PlanVersion, request: pytest.FixtureRequest) -> None:
     path = Path(__file__).with_name(f"plans-{version}.txt")
-    text = "\n".join(plans()) + "\n"
+    text = "\n".join(plans(version)) + "\n"
     if request.config.getoption("--update-golden"):
         path.write_text(text, encoding="utf-8")
         pytest.fail(f"{path.name} is rewritten; read its diff, then run again without --update-golden")
     assert text == path.read_text(encoding="utf-8"), "a new order is a new version; this one stays"
 
 
-def plans() -> Iterator[str]:
+def plans(version: PlanVersion) -> Iterator[str]:
     for name, event in EVENTS.items():
         yield f"# {name}: number encounter/match_no first-second opening"
-        for match in make_schedule(**event, openings=OPENINGS):
+        for match in FixedPlan(**event, openings=OPENINGS, version=version).matches():
             opening = " ".join(map(str, match.opening)) or "-"
             yield (
                 f"{match.number} {match.encounter}/{match.match_no} {match.first}-{match.second} {opening}"
