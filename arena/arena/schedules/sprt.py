@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
+from arena.rating.estimate import SprtEnd
 from arena.rating.pairs import NUM_PAIR_CELLS
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
@@ -15,6 +16,7 @@ from arena.schedules.protocol import Closed, PlannedBatch, Wait
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from arena.rating.estimate import SprtEstimate
     from arena.schedules.protocol import MatchKey, Next, View
 
 SprtDecision: TypeAlias = Literal["H0", "H1", "undecided"]
@@ -86,6 +88,24 @@ class SprtTest:
         is_over = len(half_points) >= num_openings
         return SprtState("undecided" if is_over else None, len(half_points), self.ratio(cells), cells)
 
+    def estimate(self, state: SprtState) -> SprtEstimate:
+        """Return the Elo that a test which stopped in this state speaks for; one stopped early is undecided.
+
+        Raises:
+            ConfigError: no pair was played.
+        """
+        before = [look for look in looks(state.num_pairs) if look < state.num_pairs]
+        return SprtEnd(
+            cells=state.cells,
+            decision=None if state.decision == "undecided" else state.decision,
+            last_step=state.num_pairs - (before[-1] if before else 0),
+            elo0=self.elo0,
+            elo1=self.elo1,
+            alpha=self.alpha,
+            beta=self.beta,
+            model=self.model,
+        ).estimate()
+
     def ratio(self, cells: tuple[int, ...]) -> float:
         """Return the log likelihood ratio of H1 against H0, 0 after no pair; `cells` as in `SprtState`."""
         return _ratio(self, cells) if any(cells) else 0.0
@@ -100,7 +120,8 @@ def _ratio(test: SprtTest, cells: tuple[int, ...]) -> float:
 def looks(num_openings: int) -> Iterator[int]:
     """Yield the numbers of pairs after which a test is looked at: 4, 8, ... 200, 204, 209, ...
 
-    The last one is `num_openings`, when every opening is played. They are fixed beforehand, so that a decision does not depend on when results arrive.
+    The last one is `num_openings`, when every opening is played. They are fixed beforehand, so that a
+    decision does not depend on when results arrive.
     """
     look = _EVERY
     while look < num_openings:
