@@ -101,7 +101,7 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
         )
         try:
             _set_pragmas(raw, settings, foreign_keys=foreign_keys)
-            raw.create_function(NUM_MISTAKES, 1, num_mistakes, deterministic=True)
+            raw.create_function(NUM_MISTAKES, 2, num_mistakes, deterministic=True)
         except BaseException:
             raw.close()
             raise

@@ -125,7 +125,7 @@ def _is_about_grades(where: MatchFilter) -> bool:
 def _is_judged(where: MatchFilter) -> ColumnElement[bool]:
     """Return whether one judge says all that is wanted, or whether nobody graded the match if that is."""
     of_match = analyses.c.match_id == matches.c.id
-    counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content)
+    counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content, matches.c.num_opening)
     said = [_SIGNS[sign](counted, number) for sign, number in where.mistakes]
     if where.judge is not None:
         said.append(_fits(analyses.c.name, where.judge))

@@ -43,7 +43,8 @@ class MatchFilter:
     durations: tuple[tuple[str, int], ...] = ()
     """Comparisons with the milliseconds that the match took."""
     mistakes: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the number of actions that lost something, by one judge: only judged matches fit."""
+    """Comparisons with the number of actions of bots that lost something, by one judge: only judged matches
+    fit."""
     judge: str | None = None
     """Name of a judge that graded it."""
     is_graded: bool | None = None

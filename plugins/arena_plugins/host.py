@@ -155,7 +155,7 @@ class Host:
         except MemoryError:  # without a traceback, which takes memory
             return [Error(id=go.id, code="oom", message="out of memory")]
         except Exception as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
-            traceback.print_exc()
+            _print_traceback(error)
             return [Error(id=go.id, code="bot_error", message=describe(error))]
 
     def _advance(self, game: Game, actions: Sequence[int]) -> State:
@@ -168,7 +168,7 @@ class Host:
         return state
 
     def _not_started(self, error: BaseException) -> Error:
-        traceback.print_exception(error)
+        _print_traceback(error)
         if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
             code = "oom"
         elif isinstance(error, OptionError):
@@ -179,6 +179,19 @@ class Host:
         return Error(code=code, message=describe(error))
 
 
+def _print_traceback(error: BaseException) -> None:
+    """Write an exception to stderr; of one of ours that has a cause, the traceback of the cause alone.
+
+    The frames in which an adapter or the arena put the cause into words lie behind those of the bot's own
+    code. They would hide its innermost line from its author, and from whoever looks for that line.
+    """
+    if isinstance(error, ArenaError) and error.__cause__ is not None:
+        traceback.print_exception(error.__cause__)
+        sys.stderr.write("".join(traceback.format_exception_only(error)))
+    else:
+        traceback.print_exception(error)
+
+
 def describe(error: BaseException) -> str:
     """Give an exception in one clean line: our own by their text, foreign ones with their class."""
     try:
@@ -186,7 +199,7 @@ def describe(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - the text of a foreign exception is foreign code
         text = "its text cannot be read"
     if not isinstance(error, ArenaError):
-        text = f"{type(error).__name__}: {text}"
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return clean_text(text, _MAX_ERROR)
 
 

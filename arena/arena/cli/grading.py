@@ -10,7 +10,7 @@ import click
 
 from arena.analysis import analyse_match, has_solver
 from arena.cli.output import say
-from arena.cli.stored import find_match, find_tournament
+from arena.cli.stored import find_match, find_tournament, match_number
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
 from arena.home import open_store
 from arena_db.records import Analysis, JudgedPly
@@ -36,8 +36,8 @@ def grade_matches(what: str, db: str | None) -> None:
         ArenaError: there is no exact solver for the game.
     """
     with open_store(db, create=False) as store:
-        if what.isdecimal():
-            match = find_match(store, int(what))
+        if (number := match_number(what)) is not None:
+            match = find_match(store, number)
             matches, total = iter([match]), 1
             _check(match.game)
         else:

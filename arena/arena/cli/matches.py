@@ -11,7 +11,7 @@ from rich_click import RichCommand
 from arena.cli.exits import Exit, NotFoundError
 from arena.cli.filters import check_names, match_options
 from arena.cli.options import db_option, format_option
-from arena.cli.stored import find_match
+from arena.cli.stored import MAX_NUMBER, find_match, match_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ _PAGE = 500
 )
 @click.option(
     "--before",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_NUMBER),
     metavar="MATCH",
     help="Only matches with a smaller number: the next page.",
 )
@@ -128,7 +128,8 @@ def show(what: str, *, form: str, db: str | None, config: bool, grade: bool) -> 
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
-        match = find_match(store, int(what)) if what.isdecimal() else None
+        number = match_number(what)
+        match = None if number is None else find_match(store, number)
         if match is not None and not config:
             show_match(store, match, form)
             return

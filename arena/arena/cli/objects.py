@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.output import utc
+from arena.tournament.config import refusals
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def stored_match_object(match: StoredMatch) -> dict[str, object]:
 
 
 def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> dict[str, object]:
-    """Give a tournament with its bots; `pairing` says who meets whom."""
+    """Return a tournament with its bots and those it refused; `pairing` says who meets whom."""
     return {
         "name": record.name,
         "pairing": record.type,
@@ -72,6 +73,7 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
         "event": record.event,
         "site": record.site,
         "config": record.config,
+        "refused": [{"bot": bot, "cause": why} for bot, why in refusals(record.config)],
         "bots": [
             {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None}
             | bot_object(entrant.bot)

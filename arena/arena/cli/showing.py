@@ -12,9 +12,10 @@ from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
-from arena.cli.standings import print_standings
+from arena.cli.standings import print_refused, print_standings
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.results.views import standings
+from arena.tournament.config import refusals
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record), "table")
+    print_refused(refusals(record.config))
 
 
 def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:

@@ -10,6 +10,7 @@ import msgspec
 
 from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
+from arena.results.counts import say_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.tables import Row, Table
+    from arena.tournament.config import Refusal
 
 COLUMNS = {
     "rank": "Rank",
@@ -70,6 +72,18 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
             click.echo("\nNot connected with the table above by any match:")
         print_table([_for_people(row) for row in table.rows], columns, _SPARE)
     _print_notes(tables)
+
+
+def print_refused(refused: Sequence[Refusal]) -> None:
+    """Print the bots that took no part, if any, with whole causes: cells of a table would cut the way out."""
+    if not refused:
+        return
+    width = max(len("Refused"), *(len(bot) for bot, _ in refused))
+    click.echo()
+    say(f"{'Refused':{width}}  Cause")
+    say("-" * (width + 7))
+    for bot, why in refused:
+        say(f"{bot:{width}}  {why}")
 
 
 def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
@@ -141,11 +155,14 @@ def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
 
 def _print_notes(tables: Sequence[Table]) -> None:
     """Say what the numbers mean, and where they do not fit."""
-    scale = tables[0].anchor or "the mean of the table (1500)"
+    anchors = [table.anchor for table in tables if table.anchor]
+    scale = anchors[0] if anchors else "the mean of the table (1500)"
+    if anchors and len(anchors) < len(tables):
+        scale += ", in a table without it to the mean (1500)"
     say(
         f"Elo and its 95 % interval are relative to {scale}; LOS: likelihood of being stronger than the next."
     )
-    advantage = f"{tables[0].first_advantage:+.0f} +/- {tables[0].first_advantage_error:.0f}"
+    advantage = f"{tables[0].first_advantage:+z.0f} +/- {tables[0].first_advantage_error:.0f}"
     click.echo(f"A gap of 400 Elo is a score of 0.91. Moving first is worth {advantage} Elo.")
     if any(row.bootstrap_low is not None for table in tables for row in table.rows):
         click.echo("Bootstrap: where 95 % of the ratings lie when the openings are drawn again and again.")
@@ -195,7 +212,7 @@ def _for_people(row: Row) -> dict[str, object]:
         "score_first": _percent(row.score_first),
         "score_second": _percent(row.score_second),
         "draw_ratio": _percent(row.draw_ratio),
-        "evidence": f"{row.different_pairs} of {row.pairs} pairs",
+        "evidence": say_evidence(row.different_pairs, row.pairs, row.games - 2 * row.pairs),
         "los": _percent(row.los),
         "against_next": _against(row),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arena.cli.exits import NotFoundError
 from arena.errors import ConfigError
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
+MAX_NUMBER: Final = (1 << 63) - 1
+"""The largest number that a match can have: SQLite's."""
+_MOST_DIGITS: Final = 100
 LAST = "last"
 """Names the newest tournament, or the newest unfinished one."""
 
@@ -69,19 +72,31 @@ def find_address(store: Store, address: str) -> tuple[TournamentRecord, int | No
     Raises:
         NotFoundError: there is none; names the nearest.
     """
-    number = address.removeprefix("#")
-    if number.isdecimal() and number.isascii():
-        match = find_match(store, int(number))
+    number = match_number(address.removeprefix("#"))
+    if number is not None:
+        match = find_match(store, number)
         return find_tournament(store, match.tournament_name, unfinished=False), match.number
-    name, _, within = address.rpartition("/")
-    if name and within.isdecimal() and within.isascii() and store.tournament(address) is None:
+    name, _, digits = address.rpartition("/")
+    within = match_number(digits)
+    if name and within is not None and store.tournament(address) is None:
         record = find_tournament(store, name, unfinished=False)
-        if not 1 <= int(within) <= record.num_planned:
+        if not 1 <= within <= record.num_planned:
             raise NotFoundError(
                 f"no match {within} in {record.name}; its matches are numbered 1 to {record.num_planned}"
             )
-        return record, int(within)
+        return record, within
     return find_tournament(store, address, unfinished=False), None
+
+
+def match_number(text: str) -> int | None:
+    """Return the number that a text of digits is; None for any other text.
+
+    Of a number with more than 100 digits it returns the first 100: that is the number of no match either.
+    """
+    if not (text.isdecimal() and text.isascii()):
+        return None
+    # Python reads no number of 5,000 digits.
+    return int((text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
 def find_match(store: Store, number: int) -> StoredMatch:
@@ -90,7 +105,7 @@ def find_match(store: Store, number: int) -> StoredMatch:
     Raises:
         NotFoundError: there is none.
     """
-    found = store.match(number) if number < 1 << 63 else None
+    found = store.match(number) if number <= MAX_NUMBER else None
     if found is None:
         raise NotFoundError(f"no match {number}; arena games lists the stored ones")
     return found

@@ -10,8 +10,9 @@ from typing_extensions import override
 from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
-from arena.cli.standings import print_crosstable, print_standings
+from arena.cli.standings import print_crosstable, print_refused, print_standings
 from arena.results.lines import encounter_lines, score_line, side_lines
+from arena.tournament.config import Refusal
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
@@ -66,19 +67,7 @@ class TextReporter(Reporter):
             print_crosstable(results.cross, "table")
             click.echo()
             print_standings(results.tables, "table")
-        self._print_refused()
+        print_refused([Refusal(bot.bot, bot.why) for bot in self.held.refused])
         if ended.state != "finished":
             self.remark(f"stopped after {ended.num_done} of {ended.total} matches: {ended.reason}")
             say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")
-
-    def _print_refused(self) -> None:
-        """Print the bots that took no part, with whole causes: the cells of a table would cut the way out."""
-        refused = self.held.refused
-        if not refused:
-            return
-        width = max(len("Refused"), *(len(bot.bot) for bot in refused))
-        click.echo()
-        say(f"{'Refused':{width}}  Cause")
-        say("-" * (width + 7))
-        for bot in refused:
-            say(f"{bot.bot:{width}}  {bot.why}")

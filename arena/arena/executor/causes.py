@@ -44,8 +44,14 @@ _MISSING = tuple(
     )
 )
 """How loaders and interpreters name the file that they do not find; the first that fits counts."""
-_WRITTEN_WRONG = re.compile(r"^(?:Syntax|Indentation|Tab)Error\b", re.MULTILINE)
-"""What no file could cure."""
+_WRITTEN_WRONG = re.compile(
+    r"^(?:Syntax|Indentation|Tab|Assertion|Attribute|Index|Name|Range|Recursion|Reference|Type|UnboundLocal|"
+    r"ZeroDivision)Error\b",
+    re.MULTILINE,
+)
+"""What no file could cure, in Python or JavaScript; a KeyError may be a variable of the environment."""
+_TOLD = re.compile(r"it reported \w+: ")
+"""How a cause begins that an adapter or the program itself has put into words."""
 _CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
 """Java misses a class, of which the command names no file."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
@@ -55,19 +61,23 @@ def advice(fault: Fault, competitor: Competitor, tier: Tier) -> str:
     """Return what to do about a program that failed to start or to answer; empty where that is unknown."""
     if CMD not in competitor.options:
         return ""
+    said = str(fault.detail.get("stderr") or "")
     if fault.termination in _LATE:
+        # An adapter may have said so already, in words of its protocol.
         return (
-            "a program that answers must flush its output after every line, as by print(…, flush=True), "
-            "fflush(stdout) or python3 -u"
+            ""
+            if "flush" in said
+            else (
+                "a program that answers must flush its output after every line, as by print(…, flush=True), "
+                "fflush(stdout) or python3 -u"
+            )
         )
     if fault.termination not in _DEATHS or tier < Tier.T2:
         return ""
-    said = str(fault.detail.get("stderr") or "")
-    return (
-        _about_script(said, competitor, tier)
-        or _about_interpreter(competitor)
-        or _about_file(said, competitor, tier)
-    )
+    known = _about_script(said, competitor, tier) or _about_interpreter(competitor)
+    if known or (_TOLD.match(str(fault.detail.get("cause") or "")) and not missing_file(said)):
+        return known
+    return _about_file(said, competitor, tier)
 
 
 def missing_file(said: str) -> str:

@@ -16,6 +16,7 @@ from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.output import BotOutput
+from arena.referee.raised import last_raised
 from arena.referee.seats import Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
@@ -43,6 +44,10 @@ _TRIES = 3
 _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
 """How the cause of a refused option begins, from a host and in this process."""
 _REPORTED = re.compile(r"^it reported \w+: ")
+_NO_MESSAGE = "not an arena-bot/1 message"
+"""How the cause begins where a line is no JSON or lacks a field."""
+_MAX_SENT = 100
+"""Characters of such a line that are shown."""
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """In the line of a log that names an error; some runtimes write their own version after it."""
 
@@ -170,16 +175,37 @@ def with_advice(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
 
 
 def describe_fault(fault: Fault) -> str:
-    """Return a fault in one line: what it was, what the bot said last, and what to do about it."""
-    cause = str(fault.detail.get("cause") or "")
-    lines = str(fault.detail.get("stderr") or "").strip().split("\n")
+    """Return a fault in one line: what it was, what the bot said last and where, and what to do about it.
+
+    An exception of Python is followed by file and line of the bot's own innermost frame, as in the sentence
+    about a forfeit: `main.py fails: KeyError: 'd' in helper.py:41`. A line that is no message is shown: most
+    often a program has written to stdout what was meant for people.
+    """
+    cause = _REPORTED.sub("", str(fault.detail.get("cause") or ""))
+    offending = str(fault.detail.get("offending") or "")
+    if offending and cause.startswith(_NO_MESSAGE):
+        sent = offending if len(offending) <= _MAX_SENT else f"{offending[: _MAX_SENT - 3]}..."
+        cause = f"{cause}; it wrote {sent} to stdout, which is for messages alone"
+    stderr = str(fault.detail.get("stderr") or "")
+    lines = stderr.strip().split("\n")
     last = next(filter(_ERROR.search, reversed(lines)), lines[-1]).strip()
     # The last line of a traceback, which may have been reported already.
-    if last.partition(": ")[2] and last.endswith(_REPORTED.sub("", cause)):
+    if last.partition(": ")[2] and last.endswith(cause):
         last = ""
-    said = ": ".join(part for part in (fault.termination.value, cause, last) if part)
+    said = _with_place(": ".join(part for part in (fault.termination.value, cause, last) if part), stderr)
     known = str(fault.detail.get("advice") or "")
     return f"{said}; {known}" if known else said
+
+
+def _with_place(said: str, stderr: str) -> str:
+    """Return a sentence with file and line behind the exception it names, if a traceback has them."""
+    raised = last_raised(stderr)
+    if raised is None or not raised.place:
+        return said
+    # The module of its class is left out where an adapter or the host tells of it.
+    name, colon, text = raised.error.partition(": ")
+    before, error, after = said.rpartition(f"{name.rpartition('.')[2]}{colon}{text}")
+    return f"{before}{error} in {raised.place}{after}" if error else said
 
 
 def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:

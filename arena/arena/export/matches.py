@@ -10,6 +10,7 @@ from arena.export._staging import replaced, staged
 from arena.export.pgn import PgnMatch, Remark, print_pgn
 from arena.export.query import MATCH_FORMATS, count
 from arena.export.sgf import SgfMatch, print_sgf
+from arena_db.wild import is_wild
 from arena_plugins import Outcome, Termination, load_game
 from arena_plugins.text import clean_text
 
@@ -58,7 +59,9 @@ def export_matches(
     found = count(store, query)
     if not found.num_matches:
         raise ConfigError("no stored match fits; arena games --unrated shows what there is")
-    writer = MatchWriter(store, form, by_label=query.where.tournament is not None)
+    tournament = query.where.tournament
+    # A label tells bots apart within one tournament only; a pattern may fit several.
+    writer = MatchWriter(store, form, by_label=tournament is not None and not is_wild(tournament))
     for game in found.games:
         writer.check(game)
     num_matches = num_actions = 0

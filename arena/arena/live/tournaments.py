@@ -38,6 +38,8 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     created_t: float
     """UTC seconds."""
     bots: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    """Bots that were left out, each with the cause."""
 
     @property
     def state_text(self) -> str:

@@ -63,7 +63,8 @@ class Gap:
 
     def reversed(self) -> Gap:
         """Return the gap seen by the other bot."""
-        return Gap(-self.elo, self.error, -self.high, -self.low, 1 - self.los, self.level)
+        # Subtracted from 0, as minus 0.0 would be -0.0, which JSON and tables show.
+        return Gap(0.0 - self.elo, self.error, -self.high, -self.low, 1 - self.los, self.level)
 
 
 NO_MATCH = Gap(0.0, math.inf, -math.inf, math.inf, 0.5)

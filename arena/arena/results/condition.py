@@ -110,7 +110,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """Comparisons with the time at which the match began, UTC."""
     durations: tuple[tuple[str, str], ...] = ()
     mistakes: tuple[tuple[str, str], ...] = ()
-    """Comparisons with the number of actions that lost something, by one judge."""
+    """Comparisons with the number of actions of bots that lost something, by one judge."""
     graded: str = ""
     """yes, no or the name of a judge."""
     tournament: str = ""

@@ -100,14 +100,27 @@ class EncounterCounts:
     @property
     def evidence(self) -> str:
         """What the figures rest on, in words."""
-        told = say_pairs(self.num_unique_pairs, self.num_pairs)
-        alone = self.num_matches - 2 * self.num_pairs
-        if alone:
-            singles = f"{alone} single match{'es' * (alone > 1)}"
-            told = f"{told}, {singles}" if self.num_pairs else singles
+        told = _with_singles(
+            say_pairs(self.num_unique_pairs, self.num_pairs),
+            self.num_pairs,
+            self.num_matches - 2 * self.num_pairs,
+        )
         if 0 < self.num_openings < _FEW_OPENINGS and self.num_matches > 2 * self.num_openings:
             told += f", from {self.num_openings} opening{'s' * (self.num_openings > 1)} only"
         return told
+
+
+def say_evidence(counted: int, num_pairs: int, alone: int) -> str:
+    """Say in few words what a rating rests on: `18 of 20 pairs, 1 single match`."""
+    return _with_singles(f"{counted} of {num_pairs} pairs", num_pairs, alone)
+
+
+def _with_singles(pairs: str, num_pairs: int, alone: int) -> str:
+    """Add the matches without counterpart to what is said of pairs; without pairs they stand alone."""
+    if not alone:
+        return pairs
+    singles = f"{alone} single match{'es' * (alone > 1)}"
+    return f"{pairs}, {singles}" if num_pairs else singles
 
 
 def say_pairs(counted: int, num_pairs: int) -> str:

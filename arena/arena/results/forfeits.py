@@ -1,4 +1,4 @@
-"""Forfeits of stored matches: whose they are, and how many each bot has.
+"""Forfeits of stored matches: whose they are, and how many of its matches each bot has forfeited.
 
 A forfeit counts as a loss of the bot that failed; a void match counts nowhere.
 """
@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from arena.referee.blame import forfeiter
+from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -35,6 +36,16 @@ class Decided(Protocol):
 def loser(match: Decided) -> int | None:
     """Return the player that forfeited a match, 0 or 1; None where nobody did, or the match is void."""
     return forfeiter(match.outcome, match.termination)
+
+
+def count_matches(tallies: Iterable[Tally]) -> Counter[str]:
+    """Count the matches that each competitor played, by identity; a match against itself is one match."""
+    found: Counter[str] = Counter()
+    for tally in tallies:
+        if tally.outcome != Outcome.VOID:
+            for identity in dict.fromkeys((tally.first, tally.second)):
+                found[identity] += tally.num_matches
+    return found
 
 
 def count_forfeits(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
@@ -29,11 +29,22 @@ OUTCOMES: Final[Mapping[str, str]] = {result: outcome for outcome, result in RES
 TIERS: Final = ("T0", "T1", "T2", "T3")
 NO_OPENING: Final = "none"
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?")
+_DIGITS: Final = 40
+"""Of a number that cannot be one, so many are repeated."""
+_NODES: Final = re.compile(r"[0-9]{1,18}")
+_WEEK: Final = re.compile(r"\d{4}-?W\d\d")
+_DAY: Final = re.compile(r"\d{4}(-?)(?:\d\d\1\d\d|W\d\d(?:\1\d)?)")
+_DAY_S: Final = 86_400.0
+_CLOCK_S: Final = (_DAY_S, 3600.0, 60.0, 1.0)
+"""How long a time is whose clock has so many of hour, minute and second."""
 _UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
 def seconds_of(text: str) -> tuple[float, float]:
     """Return when a time begins and ends, UTC seconds: a date is a whole day, `12:00` a minute.
+
+    The last part that is written says how long it is: `T12` is an hour, `12:00:30` a second, `12:00:30.5` a
+    tenth of a second, and the week `2026-W05` seven days.
 
     Raises:
         ConfigError: it is no time.
@@ -42,13 +53,18 @@ def seconds_of(text: str) -> tuple[float, float]:
         time = datetime.fromisoformat(text)
     except ValueError as error:
         raise ConfigError(f"{text} is not a time like 2026-01-31T12:00 or 2026-01-31") from error
-    if len(text) <= len("2026-01-31"):
-        span = timedelta(days=1)
-    else:
-        clock = re.split(r"[+Z-]", text[len("2026-01-31") + 1 :])[0]
-        span = timedelta(seconds=1) if clock.count(":") > 1 else timedelta(minutes=1)
     start = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    return start, start + span.total_seconds()
+    return start, start + _length(text)
+
+
+def _length(text: str) -> float:
+    """Return how long a time of ISO 8601 is, in seconds, by the digits of its clock."""
+    day = _DAY.match(text)
+    if day is None or day.end() == len(text):
+        return 7 * _DAY_S if _WEEK.fullmatch(text) else _DAY_S
+    clock = re.split(r"[+Z-]", text[day.end() + 1 :])[0]
+    whole, *fraction = re.split("[.,]", clock)
+    return 10.0 ** -min(len(fraction[0]), 6) if fraction else _CLOCK_S[sum(map(str.isdigit, whole)) // 2]
 
 
 def milliseconds_of(text: str) -> int:
@@ -126,9 +142,9 @@ def limit_of_words(tc: str, st: str, nodes: str) -> str:
     """
     if is_wild(tc):
         return tc
-    num_nodes = int(nodes) if nodes.isdecimal() else None
-    if nodes and num_nodes is None:
-        raise ConfigError(f"nodes {nodes} is not a whole number from 1")
+    if nodes and not _NODES.fullmatch(nodes):
+        raise ConfigError(f"nodes {nodes[:_DIGITS]} is not a whole number from 1, of at most 18 digits")
+    num_nodes = int(nodes) if nodes else None
     if not tc:
         try:
             seconds = float(st) if st else None

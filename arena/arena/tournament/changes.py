@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.results.forfeits import count_matches
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -77,11 +77,8 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
 def played_before(store: Store, bot: BotRecord) -> list[Played]:
     """Return what a bot of this name and these options played, its own content first, then by number."""
     alike = {identity: record for identity, record in store.bots().items() if _is_alike(record, bot)}
-    counts: Counter[str] = Counter()
-    for tally in store.tallies(MatchFilter(rated_only=False)):
-        for identity in {tally.first, tally.second} & alike.keys():
-            counts[identity] += tally.num_matches
-    found = [Played(alike[identity], number) for identity, number in counts.items()]
+    counts = count_matches(store.tallies(MatchFilter(rated_only=False)))
+    found = [Played(alike[identity], counts[identity]) for identity in counts if identity in alike]
     return sorted(found, key=lambda each: (each.record.identity != bot.identity, -each.num_matches))
 
 

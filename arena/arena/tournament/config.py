@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,15 @@ from arena_plugins.spec import nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+
+class Refusal(NamedTuple):
+    """A bot that was to take part in a tournament and was left out."""
+
+    bot: str
+    """Its label or, where it had none yet, its spec as it was written."""
+    why: str
+    """The whole cause."""
 
 
 class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
@@ -76,6 +85,9 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     event: str = ""
     site: str = ""
     name: str = ""
+    refused: tuple[Refusal, ...] = ()
+    """Whom `on_preflight` left out. No option: written when the plan is stored, and ignored where the
+    configuration of a stored tournament begins a new one."""
 
     def check(self) -> None:
         """Refuse numbers that no tournament can be held with.
@@ -125,7 +137,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         """Write every key that is not at its default."""
         values = msgspec.to_builtins(self)
         default = msgspec.to_builtins(TournamentConfig())
-        # A JSON scalar or list of strings is TOML as it stands, once DEL is escaped.
+        # A JSON scalar or list is TOML as it stands, once DEL is escaped.
         return "".join(
             f"{key} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
             for key, value in values.items()
@@ -161,6 +173,15 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}") from error
+
+
+def refusals(config: str) -> tuple[Refusal, ...]:
+    """Return the bots that a stored tournament left out, given its configuration; of a play nobody.
+
+    Args:
+        config: the TOML of a tournament or of a play.
+    """
+    return msgspec.convert(tomllib.loads(config).get("refused", []), tuple[Refusal, ...])
 
 
 def parse_toml(text: str, source: str) -> TournamentConfig:

@@ -19,9 +19,10 @@ from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
-from arena.tournament.config import TournamentConfig, parse_toml
+from arena.tournament.config import Refusal, TournamentConfig, parse_toml
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_LOGGED = 50
 """Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
+_MAX_TOLD = 1_000
+"""Characters that are kept of the spec of a refused bot, and of the cause."""
 _FEWEST = 2
 """Bots of a tournament."""
 
@@ -62,6 +65,8 @@ def make_plan(config: TournamentConfig) -> Plan:
         ArenaError: the tier or the limits it requires are not available.
     """
     config.check()
+    # It may be that of a stored tournament, which refused others.
+    config = msgspec.structs.replace(config, refused=())
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
@@ -199,6 +204,9 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
 
 def store_plan(store: Store, plan: Plan) -> TournamentRecord:
     """Write a plan as one transaction; from here on the store is the only truth about it."""
+    refused = tuple(
+        Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
+    )
     return store.add_tournament(
         NewTournament(
             name=plan.config.name,
@@ -207,7 +215,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
             num_actions=plan.game.num_actions,
             pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
             seed=plan.config.srand or 0,
-            config=plan.config.to_toml(),
+            config=msgspec.structs.replace(plan.config, refused=refused).to_toml(),
             event=plan.config.event,
             site=plan.config.site,
         ),

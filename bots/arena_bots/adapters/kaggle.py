@@ -12,12 +12,12 @@ import time
 import traceback
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from arena_bots.adapters.kaggle_files import is_mounted, shown_at_kaggles_path
+from arena_bots.adapters.running import failure, run_file
 from arena_plugins.answer import as_integer
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import BotError, OptionError, PluginError, ProtocolError
@@ -27,6 +27,7 @@ from arena_plugins.submission import FILE, KAGGLE, MAIN, PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+    from types import ModuleType
 
     from arena_plugins.contract import Game, Limit, State
 
@@ -199,16 +200,11 @@ def _last_callable(path: Path) -> Callable[..., object]:
     Raises:
         PluginError: there is none, or the file fails.
     """
-    module = ModuleType(_MODULE)
-    module.__file__ = str(path)
-    # Dataclasses and pickle look for it there.
-    sys.modules[_MODULE] = module
     _BROUGHT.begin(path.parent)
     try:
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
+        module = run_file(path, _MODULE)
     except (Exception, SystemExit) as error:
-        failed = f"{path.name} fails: {type(error).__name__}: {error}"
-        raise PluginError(_advice(error, path) or failed) from error
+        raise PluginError(_advice(error, path) or failure(path, error)) from error
     callables = [value for value in vars(module).values() if callable(value)]
     if not callables:
         raise PluginError(f"{path.name} defines nothing that can be called; its last function is the agent")
@@ -225,7 +221,7 @@ def _advice(error: BaseException, path: Path) -> str:
         )
     if not is_mounted(path.parent) and _names_place(error, path.parent):
         return (
-            f"{path.name} fails: {type(error).__name__}: {error}; compiled code finds {PLACE} in tier T3 "
+            f"{failure(path, error)}; compiled code finds {PLACE} in tier T3 "
             "alone, elsewhere only Python's own functions do: play in T3, or name files relative to __file__"
         )
     return ""

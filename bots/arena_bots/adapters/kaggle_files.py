@@ -80,12 +80,14 @@ def _install() -> None:
 def _changed(original: Callable[..., Any], position: int) -> Callable[..., Any]:
     """Return a function that takes Kaggle's path as the argument at `position`."""
 
-    @functools.wraps(original)
     def changed(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - those of any function
         if _Shown.folder and len(args) > position and isinstance(args[position], str | bytes | os.PathLike):
             args = (*args[:position], _real(args[position]), *args[position + 1 :])
         return original(*args, **kwargs)
 
+    # In a traceback it stands below the agent's line; as code without a file it does not hide that line.
+    changed.__code__ = changed.__code__.replace(co_filename=f"<{__name__}>")
+    functools.update_wrapper(changed, original)
     for supports in _SUPPORTS:
         if original in supports:
             supports.add(changed)

@@ -12,9 +12,9 @@ import sys
 from functools import cache
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from arena_bots.adapters.running import failure, run_file
 from arena_plugins.errors import OptionError, PluginError
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.manager import BOTS, Plugin
@@ -22,6 +22,7 @@ from arena_plugins.manager import BOTS, Plugin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
     from arena_plugins.contract import Bot, Game
 
@@ -103,17 +104,11 @@ def _load(given: Path, helpers: tuple[Path, ...]) -> Plugin:
         path = _main_of(given)
         # Behind everything that is installed, as helpers are.
         sys.path.append(str(given))
-    module = ModuleType(_MODULE)
-    module.__file__ = str(path)
-    # Dataclasses and pickle look for it there.
-    sys.modules[_MODULE] = module
     try:
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
-    except SyntaxError as error:
-        raise PluginError(f"{path.name} is no Python: {error.msg} (line {error.lineno})") from error
+        module = run_file(path, _MODULE)
     except (Exception, SystemExit) as error:
         advice = "; with=PATH adds what it imports" if isinstance(error, ImportError) else ""
-        raise PluginError(f"{path.name} fails: {type(error).__name__}: {error}{advice}") from error
+        raise PluginError(f"{failure(path, error)}{advice}") from error
     try:
         return Plugin(BOTS, path.name, module)
     except PluginError as error:

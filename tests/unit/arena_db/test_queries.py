@@ -141,7 +141,7 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Ana
     judged = [
         where.judge is None or is_like(grade.name, where.judge)
         for grade in grades
-        if all(SIGNS[sign](_mistakes(grade), number) for sign, number in where.mistakes)
+        if all(SIGNS[sign](_mistakes(match, grade), number) for sign, number in where.mistakes)
     ]
     wants_judge = where.judge is not None or bool(where.mistakes) or where.is_graded
     names = [
@@ -178,8 +178,8 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Ana
     )
 
 
-def _mistakes(grade: Analysis) -> int:
-    return sum(ply.loss is not None and ply.loss > 0 for ply in grade.plies)
+def _mistakes(match: StoredMatch, grade: Analysis) -> int:
+    return sum(ply.loss is not None and ply.loss > 0 for ply in grade.plies[match.num_opening :])
 
 
 _NAMES = {digest(f"{name}:playouts=100"): {name, f"{name}:playouts=100"} for name in "abcd"}

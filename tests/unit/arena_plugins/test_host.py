@@ -243,6 +243,7 @@ def test_an_exception_without_a_text() -> None:
             raise RuntimeError
 
     assert describe(Mute()) == "Mute: its text cannot be read"
+    assert describe(AssertionError()) == "AssertionError"
     assert len(describe(ValueError("x" * 10_000))) == 500
 
 

@@ -14,10 +14,9 @@ from arena.executor.checked import last_checks
 from arena.home import has_store, open_store
 from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
 from arena.live.labels import show_name
-from arena.results.forfeits import count_forfeits
+from arena.results.forfeits import count_forfeits, count_matches
 from arena.shelf.listing import list_bots
 from arena.tournament.quarantine import Quarantine
-from arena_plugins.contract import Outcome
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -172,13 +171,7 @@ def _version(record: BotRecord) -> str:
 
 def _counted(tallies: Sequence[Tally]) -> tuple[Counter[str], Mapping[str, Counter[str]]]:
     """Count matches and, by termination, forfeits, of each identity."""
-    games: Counter[str] = Counter()
-    for tally in tallies:
-        if tally.outcome == Outcome.VOID:
-            continue
-        games[tally.first] += tally.num_matches
-        games[tally.second] += tally.num_matches * (tally.second != tally.first)
-    return games, count_forfeits(tallies, lambda tally: (tally.first, tally.second))
+    return count_matches(tallies), count_forfeits(tallies, lambda tally: (tally.first, tally.second))
 
 
 def _quarantined(tallies: Sequence[Tally], names: Mapping[int, str]) -> Mapping[str, list[str]]:

@@ -10,11 +10,15 @@ from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
 from arena.results.condition import read_condition
 from arena.tui.feed.stored import row_of
+from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
     from arena.live.tables import MatchRow
+    from arena_db.records import StoredMatch
+    from arena_db.store import Store
 
 _NUM_NEWEST: Final = 50
+_PAGE: Final = 500
 
 
 def export_words(form: ExportForm) -> list[str]:
@@ -41,17 +45,28 @@ def preview(option: str | None, form: ExportForm) -> ExportPreview:
         where = condition.to_filter(store, rated_only=form.unrated != "on")
         query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=limit)
         found = count(store, query)
-        newest = [
-            row_of(match)
-            for match in store.matches(where, limit=_NUM_NEWEST)
-            if match.termination in query.terminations
-        ]
+        newest = _newest(store, query, min(found.num_matches, _NUM_NEWEST))
     return ExportPreview(
         num_matches=found.num_matches,
         num_positions=found.num_positions,
         games=found.games,
-        newest=tuple(newest[: query.limit]),
+        newest=tuple(map(row_of, newest)),
     )
+
+
+def _newest(store: Store, query: ExportQuery, num: int) -> list[StoredMatch]:
+    """Return the `num` newest matches of an export, which has so many."""
+    found: list[StoredMatch] = []
+    before: int | None = None
+    # Forfeits, which stay out, may be most of a page.
+    while len(found) < num and (page := store.matches(query.where, before=before, limit=_PAGE)):
+        found += [
+            match
+            for match in page
+            if match.outcome != Outcome.VOID and match.termination in query.terminations
+        ]
+        before = page[-1].id
+    return found[:num]
 
 
 def preview_line(row: MatchRow) -> str:

@@ -11,10 +11,12 @@ from arena.live.replay import Recorded, Replay
 from arena.live.tables import MatchRow
 from arena.live.views import (
     MAX_FINISHED,
+    MAX_NOTICES,
     MAX_RECENT,
     FinishedMatch,
     LiveView,
     MatchView,
+    Notice,
     ProgressView,
 )
 from arena.results.forfeits import count_forfeits
@@ -128,6 +130,7 @@ def finished_of(match: StoredMatch, labels: Mapping[int, str]) -> FinishedMatch:
 
 def past_view(store: Store, record: TournamentRecord) -> LiveView:
     """Give what the store tells without any event: results, and the boards of the last matches."""
+    from arena.tournament.config import refusals
     from arena_db.records import MatchFilter
 
     labels = labels_of(store, record.id)
@@ -151,6 +154,10 @@ def past_view(store: Store, record: TournamentRecord) -> LiveView:
         ),
         finished=finished,
         faults=_faults(store, record),
+        notices=tuple(
+            Notice(t=record.created_at, text=clean_text(f"{bot} is refused: {why}", _MAX_TEXT))
+            for bot, why in refusals(record.config)
+        )[:MAX_NOTICES],
     )
 
 

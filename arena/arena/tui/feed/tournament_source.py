@@ -15,6 +15,7 @@ from arena.results.durations import Durations, read_durations
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_ROWS: Final = 1000
 """Tournaments that are listed, the newest."""
+_MAX_CAUSE: Final = 300
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
@@ -76,7 +78,8 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     return Estimate(
         matches=matches,
         workers=workers,
-        seconds=None if seconds is None else seconds * matches / workers,
+        # A match is played by one worker, so a few matches take as long as one.
+        seconds=None if seconds is None else seconds * max(1.0, matches / workers),
         is_bound=is_bound,
         num_stored=known.num_matches,
         num_pairs=len(meeting),
@@ -159,6 +162,8 @@ def _longest(limit: TimeControl, plies: int) -> float | None:
 
 
 def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+    from arena.tournament.config import refusals
+
     return TournamentRow(
         id=record.id,
         name=record.name,
@@ -170,6 +175,7 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         done=record.num_done,
         created_t=record.created_at,
         bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
+        refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
     )
 
 

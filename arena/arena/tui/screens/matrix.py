@@ -127,7 +127,7 @@ def _cell_lines(cell: MatrixCell) -> list[Line]:
     elo = (
         ""
         if cell.elo is None or cell.error is None
-        else f" Elo {cell.elo:+.0f}{mark} +/- {cell.error:.0f} (95 %)"
+        else f" Elo {cell.elo:+z.0f}{mark} +/- {cell.error:.0f} (95 %)"
     )
     pairs = f"{cell.different_pairs} of {cell.pairs} pairs, {cell.openings} openings"
     facts = [elo, "" if cell.los is None else f"LOS {100 * cell.los:.1f} %", pairs]

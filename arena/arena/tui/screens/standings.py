@@ -79,7 +79,7 @@ class StandingsScreen(ArenaScreen):
             self.query_one(RatingPlot).show(rows)
         trend = model.facts.get("trend")
         if trend is not None:
-            self.query_one(LineChart).show([] if self._board else cast("list[Series]", trend))
+            self.query_one(LineChart).show(cast("list[Series]", trend) if self._board is None else [])
         self._describe()
 
     @override

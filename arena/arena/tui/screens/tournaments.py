@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -45,6 +46,8 @@ COLUMNS = (
     Col("type", lambda row: row.type, 8, 4),
     Col("bots", lambda row: str(len(row.bots)), 4, 5, is_right=True),
 )
+_MAX_REFUSED = 3
+"""Lines about refused bots."""
 _LOOK_S = 2.0
 """Seconds between two looks at the list while it is shown."""
 
@@ -80,6 +83,7 @@ class TournamentsScreen(ArenaScreen):
     CSS = """
     TournamentsScreen TournamentsTable { height: 1fr; }
     TournamentsScreen #details { height: 3; }
+    TournamentsScreen #details.-refused { height: 6; }
     TournamentsScreen.-flat #details { height: 1; }
     TournamentsScreen #said { height: 1; }
     """
@@ -189,7 +193,9 @@ class TournamentsScreen(ArenaScreen):
 
     def _describe(self) -> None:
         row = self.table.current
-        self.query_one("#details", BareLines).show([] if row is None else _details(row))
+        details = self.query_one("#details", BareLines)
+        details.set_class(row is not None and bool(row.refused), "-refused")
+        details.show([] if row is None else _details(row))
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
         """Watch a tournament."""
@@ -291,9 +297,22 @@ class TournamentsScreen(ArenaScreen):
 
 
 def _details(row: TournamentRow) -> list[Line]:
+    """Return what a tournament is, who plays, and the first of those it refused, each with the cause."""
     bots = ", ".join(row.bots[:12]) + (f" and {len(row.bots) - 12} more" if len(row.bots) > 12 else "")  # noqa: PLR2004 # as said before it
     return [
         ((f" {row.name} {row.state_text}, {row.done} of {row.planned} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
+        *_refused(row),
     ]
+
+
+def _refused(row: TournamentRow) -> list[Line]:
+    shown = len(row.refused) if len(row.refused) <= _MAX_REFUSED else _MAX_REFUSED - 1
+    lines: list[Line] = [
+        ((" ! ", "alert"), (f"refused: {bot}: {why}", "")) for bot, why in row.refused[:shown]
+    ]
+    if shown < len(row.refused):
+        rest = f"{len(row.refused) - shown} more were refused: arena show {shlex.quote(row.name)}"
+        lines.append(((" ! ", "alert"), (rest, "")))
+    return lines

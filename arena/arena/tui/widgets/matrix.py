@@ -133,7 +133,7 @@ class Matrix(Panel, can_focus=True):
         if self.mode == "wdl":
             return f"{cell.wins}-{cell.draws}-{cell.losses}{shade}"
         if self.mode == "elo":
-            return ("?" if cell.elo is None else f"{cell.elo:+.0f}") + shade
+            return ("?" if cell.elo is None else f"{cell.elo:+z.0f}") + shade
         return f"{100 * cell.score:.0f}{shade}"
 
     def action_move(self, rows: int, columns: int) -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from command_line import CommandLine
 
+ENDLESS = "9" * 5000
+"""More digits than Python reads as a number."""
 PLAN = "tournament random minimax"
 PLANS = [
     ("tournament mtcs random", 'no bot "mtcs"; did you mean "mcts"? (arena bots list shows all)'),
@@ -95,6 +97,14 @@ QUERIES = [
     ("games --opening zz", 'no game can begin with "zz" (tic-tac-toe: '),
     ("games --mistakes many", "'--mistakes': mistakes: many is not a whole number"),
     ("games --where tier>T2", "tier takes : or >=, not >"),
+    (f"games --nodes {ENDLESS}", "is not a whole number from 1, of at most 18 digits"),
+    (f"games --before {1 << 63}", f"'--before': {1 << 63} is not in the range"),
+    (f"show {ENDLESS}", f"no match {ENDLESS[:100]}; arena games lists the stored ones"),
+    (f"show {ENDLESS} --grade", f"no match {ENDLESS[:100]}; arena games lists the stored ones"),
+    (f"logs #{ENDLESS}", f"no match {ENDLESS[:100]}; arena games lists the stored ones"),
+    (f"logs spring/{ENDLESS}", "its matches are numbered 1 to 12"),
+    ("logs spring/13", "no match 13 in spring; its matches are numbered 1 to 12"),
+    ("logs spring/0", "no match 0 in spring; its matches are numbered 1 to 12"),
     ("leaderboard --until 2001-01-01", "no stored match fits"),
     ("leaderboard --pool 7/move", 'no pool "7/move"; there are: 2/move in-process; 5/move in-process'),
     ("leaderboard --anchor random", "write BOT=ELO, as random=1000"),
@@ -134,7 +144,7 @@ def test_no_tournament_begins(arena: CommandLine, call: str, text: str) -> None:
     assert text in _one_line(arena, call, status=2)
 
 
-@pytest.mark.parametrize(("call", "text"), QUERIES, ids=[call for call, _ in QUERIES])
+@pytest.mark.parametrize(("call", "text"), QUERIES, ids=[call[:60] for call, _ in QUERIES])
 def test_queries_name_what_is_not_there(played: CommandLine, call: str, text: str) -> None:
     (played.folder / "taken").mkdir()
     assert text in _one_line(played, call, status=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from arena_db.records import JudgedPly
 from arena_db.store import Store
@@ -39,6 +39,22 @@ def test_the_grade_of_a_match_is_stored_with_it(arena: CommandLine) -> None:
     assert [ply.loss for ply in analysis.plies] == [0.0, 1.0, 0.0, 0.0, 1.0, 1.0]
     assert analysis.plies[0] == JudgedPly(value=0.0, loss=0.0, best=analysis.plies[0].best)
     assert 4 in analysis.plies[0].best
+
+
+def test_what_an_opening_loses_is_no_mistake_of_a_bot(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, name="cup", game="tic-tac-toe", num_actions=9)
+        changes: dict[str, Any] = {"times_ms": (5,) * 6, "values": (None,) * 6}
+        store.save([cup.match(1 + num, actions=ACTIONS, num_opening=num, **changes) for num in range(7)])
+    arena("show", "cup", "--grade")
+    for num, mistakes in enumerate((3, 3, 2, 2, 2, 1, 0)):
+        (found,) = arena.objects("show", 1 + num)
+        sides = [cast("dict[str, dict[str, int]]", found["analysis"])[side] for side in ("first", "second")]
+        assert sum(side["judged"] - side["optimal"] for side in sides) == mistakes
+        fitting = arena.objects("games", "--mistakes", mistakes)
+        assert 1 + num in {match["id"] for match in fitting}
+    assert len(arena.objects("games", "--mistakes", ">=0")) == 7
+    assert len(arena.objects("games", "--mistakes", ">2")) == 2
 
 
 def test_a_tournament_is_graded_once(arena: CommandLine) -> None:

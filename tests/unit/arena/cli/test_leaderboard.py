@@ -150,3 +150,28 @@ def test_of_many_surprises_the_worst_are_told(
     print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["The ratings do not describe this: e", "... and 3 more."]
+
+
+def test_the_scale_of_each_table_is_told(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        for names in (("a", "b"), ("c", "d")):
+            cup = add_cup(store, *names)
+            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+    for bot in ("a", "d"):
+        notes = arena("leaderboard", "--anchor", f"{bot}:playouts=100=1000").stdout
+        scale = f"{bot}:playouts=100 = 1000, in a table without it to the mean (1500); LOS"
+        assert f"relative to {scale}" in notes
+    alone = arena("leaderboard", "--anchor", "a:playouts=100=1000", "--bot", "a").stdout
+    assert "relative to a:playouts=100 = 1000; LOS" in alone
+    other = arena("leaderboard", "--anchor", "a:playouts=100=1000", "--bot", "c").stdout
+    assert "relative to the mean of the table (1500); LOS" in other
+
+
+def test_matches_without_counterpart_are_evidence_too(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        cup = add_cup(store, "a", "b", name="cup")
+        store.save([cup.match(number) for number in (1, 2, 3)])
+        cup = add_cup(store, "c", "d", name="singles")
+        store.save([cup.match(number) for number in (1, 3)])
+    assert "1 of 1 pairs, 1 single match  " in arena("show", "cup").stdout
+    assert "  2 single matches  " in arena("show", "singles").stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -139,6 +139,13 @@ def test_refused_bots_are_left_out_and_told_of_at_the_end(arena: CommandLine) ->
     assert [line.split()[0] for line in lines] == ["nobody", "Cheat", "strange:dept=1"]
     assert lines[1].endswith("illegal_move: its action is not a legal one")
     assert 'strange has no option "dept"' in lines[2]
+    told = result.stdout[result.stdout.index("\nRefused") :]
+    name = result.stderr.partition(":")[0]
+    assert arena("show", name).stdout.endswith(told)
+    (stored,) = arena.objects("show", name)
+    assert [f"{found['bot']:14}  {found['cause']}" for found in cast("Any", stored["refused"])] == lines
+    arena("resume", name, "--rounds", 2)
+    assert arena("show", name).stdout.endswith(told)
     objects = arena.objects(*call)
     assert [found["bot"] for found in objects if found["type"] == "refused"] == [
         "nobody",

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.causes import missing_file
+from arena.executor.causes import advice, missing_file
 from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.trial import run_kit
+from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
-from arena_plugins import Spec, load_game
+from arena_plugins import Spec, Termination, load_game
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from arena.referee.seats import Detail
 
 LIMIT = TimeControl.parse(None, 5, None)
 LOADER = "error while loading shared libraries: libfoo.so.1"
@@ -85,6 +88,33 @@ def test_a_file_beside_the_program_comes_with_the_spec_that_takes_it_along(tmp_p
     assert "it finds no Bot; in tier" in said
     said = refusal(f"{python} {write(tmp_path / 'no.py', 'import nowhere')}")
     assert "it finds no nowhere; in tier" in said
+
+
+@needs_fence
+def test_a_program_that_is_written_wrong_is_not_told_of_files(tmp_path: Path) -> None:
+    python = shlex.quote(sys.executable)
+    wrong = write(tmp_path / "wrong.py", "import sys\n\n1 / 0\n")
+    said = refusal(f"{python} {wrong}")
+    assert said == "init_crash: it closed its output: ZeroDivisionError: division by zero in wrong.py:3"
+    other = write(tmp_path / "other.py", "import os\n\nos.environ['NO_SUCH']\n")
+    said = refusal(f"{python} {other}")
+    assert said.startswith("init_crash: it closed its output: KeyError: 'NO_SUCH' in other.py:3; in tier")
+
+
+@needs_fence
+def test_what_an_adapter_says_itself_is_not_told_twice(tmp_path: Path) -> None:
+    python = shlex.quote(sys.executable)
+    engine = write(tmp_path / "engine.py", "import sys\nfor line in sys.stdin: print('OK')\n")
+    (bot,) = resolve([str(Spec("gomocup", {"cmd": f"{python} {engine}"}))], margin_ms=50)
+    tier = strongest_usual_tier()
+    fault = preflight(bot, load_game("tic-tac-toe"), LIMIT, tier=tier, init_s=30)
+    assert fault is not None
+    assert describe_fault(fault) == ("init_crash: Gomocup engines play five in a row only, not tic-tac-toe")
+    said = "gomocup: the engine has not answered START 15 with OK; a Gomocup engine flushes its output"
+    detail: Detail = {"cause": "it did not get ready in time", "stderr": said}
+    assert advice(Fault(Termination.INIT_TIMEOUT, detail), bot, tier) == ""
+    silent: Detail = {**detail, "stderr": ""}
+    assert "must flush its output" in advice(Fault(Termination.INIT_TIMEOUT, silent), bot, tier)
 
 
 @needs_fence

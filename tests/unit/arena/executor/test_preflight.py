@@ -17,8 +17,9 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
+from arena.referee.verdict import reason
 from arena.sandbox.tier import Tier
-from arena_plugins import IllegalMoveError, Spec, Termination, load_game
+from arena_plugins import IllegalMoveError, Outcome, Spec, Termination, load_game
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +105,62 @@ def test_a_program_that_does_not_start_is_told_what_it_may_read() -> None:
 def test_the_line_of_a_log_that_names_the_error_is_shown(stderr: str, last: str) -> None:
     fault = Fault(Termination.INIT_CRASH, {"cause": "it closed its output", "stderr": stderr})
     assert describe_fault(fault) == f"init_crash: it closed its output: {last}"
+
+
+HEAD = "Traceback (most recent call last):\n"
+FRAME = '  File "/bot/bot.py", line 41, in play\n'
+
+
+@pytest.mark.parametrize(
+    ("cause", "stderr", "said"),
+    [
+        ("it reported bot_error: KeyError: 'd'", f"{HEAD}{FRAME}KeyError: 'd'", "KeyError: 'd' in bot.py:41"),
+        (
+            "it reported init_error: bot.py fails: Odd: 7; with=PATH adds it",
+            f"{HEAD}{FRAME}bot.Odd: 7\nPluginError: bot.py fails: Odd: 7; with=PATH adds it",
+            "bot.py fails: Odd: 7 in bot.py:41; with=PATH adds it",
+        ),
+        (
+            "it closed its output",
+            f"{HEAD}{FRAME}AssertionError",
+            "it closed its output: AssertionError in bot.py:41",
+        ),
+        # Another exception than the one that is told of, one without a frame of the bot, and none at all.
+        (
+            "it reported bot_error: KeyError: 'd'",
+            f"{HEAD}{FRAME}IndexError: 4",
+            "KeyError: 'd': IndexError: 4 in bot.py:41",
+        ),
+        ("it reported bot_error: KeyError: 'd'", f"{HEAD}KeyError: 'd'", "KeyError: 'd'"),
+        ("it closed its output", "KeyError: 'd'", "it closed its output: KeyError: 'd'"),
+    ],
+)
+def test_an_exception_is_told_with_its_line(cause: str, stderr: str, said: str) -> None:
+    fault = Fault(Termination.BOT_ERROR, {"cause": cause, "stderr": stderr})
+    assert describe_fault(fault) == f"bot_error: {said}"
+
+
+def test_a_line_that_is_no_message_is_shown(tmp_path: Path) -> None:
+    """What a person's print to stdout leads to."""
+    for size, shown in ((8, "b'sss" + "s" * 5 + "'"), (500, "b'" + "s" * 95 + "...")):
+        program = tmp_path / f"chatty{size}.py"
+        program.write_text(f"print('s' * {size}, flush=True)\ninput()\n")
+        fault = run(str(Spec("exec", {"cmd": f"{shlex.quote(sys.executable)} {program}"})), "T1")
+        assert fault is not None
+        said = describe_fault(fault)
+        assert said.startswith("malformed: not an arena-bot/1 message: "), said
+        assert said.endswith(f"; it wrote {shown} to stdout, which is for messages alone")
+
+
+def test_the_start_and_the_match_name_the_same_line(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import json\n\njson.loads('?')\n")
+    (tmp_path / "bot.py").write_text("import helper\n")
+    fault = run(f"python:file={tmp_path}", strongest_usual_tier().value)
+    assert fault is not None
+    error = "bot.py fails: JSONDecodeError: Expecting value: line 1 column 1 (char 0) in helper.py:3"
+    assert describe_fault(fault) == f"init_crash: {error}"
+    told = reason(Outcome.SECOND, fault.termination, ("A", "B"), "", fault.detail)
+    assert told == f"A forfeits at the start: {error} (init_crash)"
 
 
 def test_a_bot_that_does_not_answer_well(tier: str) -> None:

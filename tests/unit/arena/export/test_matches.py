@@ -64,6 +64,18 @@ def test_names_are_labels_within_a_tournament(tmp_path: Path) -> None:
     assert (first.white, first.black) == ("a", "b")
 
 
+def test_over_several_tournaments_one_name_is_one_competitor(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db") as store:
+        for names in (("a/x", "b/y"), ("b/x", "a/y")):
+            cup = add_cup(store, *names)
+            store.save([cup.match(1)])
+        identities = {match.id: match.first for match in store.matches(EVERYTHING)}
+        export_matches(store, ExportQuery(where=MatchFilter(tournament="rr-*")), "pgn", tmp_path / "out")
+    read = list(parse_pgn((tmp_path / "out").read_text(encoding="utf-8")))
+    assert len({identities[match.match_id] for match in read}) == len({match.white for match in read}) == 2
+    assert (read[0].white, read[0].black) == (read[1].black, read[1].white)
+
+
 @pytest.mark.parametrize("spec", ["gomoku:k=4,size=6", "tic-tac-toe"])
 def test_sgf_says_what_the_store_says(tmp_path: Path, spec: str) -> None:
     game = fill(tmp_path / "arena.db", spec, num=5)

@@ -10,7 +10,9 @@ import pytest
 from arena.referee.blame import forfeiter
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.views import standings
+from arena.tournament.changes import played_before
 from arena.tournament.quarantine import MIN_MATCHES, Quarantine
+from arena.tui.feed.bots_source import read_bots
 from arena.tui.feed.stored import past_view
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -95,3 +97,19 @@ def test_quarantine_holds_the_bot_that_failed() -> None:
     rule.add("bad", "good", "second", "crash", 2)
     rule.add("good", "bad", "first", "rules", MIN_MATCHES)
     assert (rule.holds("good"), rule.holds("bad")) == (False, True)
+
+
+def test_matches_are_counted_alike_for_a_command_and_for_the_list_of_bots(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    with Store.open(path) as store:
+        cup = add_cup(store, "a", "b")
+        store.save([cup.match(1), cup.match(2, rated=False), cup.match(3, outcome="draw"), cup.void(4)])
+        twin = add_cup(store, "a", "a/a_2")
+        store.save([twin.match(1), twin.match(2), twin.void(3)])
+        played = {bot.name: played_before(store, bot) for bot in store.bots().values()}
+    assert {name: [each.num_matches for each in found] for name, found in played.items()} == {
+        "a": [5],
+        "b": [3],
+    }
+    rows = {row.name: row.games for row in read_bots(str(path)).rows}
+    assert (rows["a"], rows["b"]) == (5, 3)

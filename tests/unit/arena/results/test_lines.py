@@ -109,3 +109,9 @@ def test_looks_at_results_that_grow_share_one_level() -> None:
     assert sum(look_level(look) for look in range(2, 2000)) < 0.025
     gap = Gap(40, 30, 3, 80, 0.99, look_level(3))
     assert say_gap(gap) == "40 Elo (99.6 %: 3 to 80)"
+
+
+def test_no_gap_is_minus_zero() -> None:
+    gap = Gap(0.0, 30.0, -40.0, 40.0, 0.5).reversed()
+    assert str(gap.elo) == "0.0"
+    assert Gap(12.0, 30.0, -20.0, 41.0, 0.75).reversed() == Gap(-12.0, 30.0, -41.0, 20.0, 0.25)

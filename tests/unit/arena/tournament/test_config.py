@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.tournament.config import TournamentConfig, config_from, parse_toml, read_toml
+from arena.tournament.config import (
+    Refusal,
+    TournamentConfig,
+    config_from,
+    parse_toml,
+    read_toml,
+    refusals,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +64,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "event": TEXT,
     "site": TEXT,
     "name": TEXT,
+    "refused": st.lists(st.builds(Refusal, TEXT, TEXT), max_size=3).map(tuple),
 }
 CONFIGS = st.fixed_dictionaries(VALUES).map(lambda values: TournamentConfig(**values))
 
@@ -64,6 +72,16 @@ CONFIGS = st.fixed_dictionaries(VALUES).map(lambda values: TournamentConfig(**va
 @given(CONFIGS)
 def test_toml_round_trip(config: TournamentConfig) -> None:
     assert parse_toml(config.to_toml(), "test") == config
+
+
+@given(CONFIGS)
+def test_whom_a_stored_tournament_left_out(config: TournamentConfig) -> None:
+    assert refusals(config.to_toml()) == config.refused
+
+
+def test_a_play_and_an_older_tournament_refused_nobody() -> None:
+    assert refusals('bot = "random"\ngame = "tic-tac-toe"\n') == ()
+    assert refusals("") == ()
 
 
 def test_every_option_takes_part_in_the_round_trip() -> None:

@@ -19,7 +19,9 @@ from arena.executor.worker import Control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
-from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan
+from arena.tournament.config import parse_toml, refusals
+from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan, store_plan
+from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -280,6 +282,23 @@ def test_the_stored_configuration_is_the_whole_truth(begin: Begin) -> None:
     )
     restored = restore_plan(sitting.store, sitting.tournament)
     assert restored.config == msgspec.structs.replace(sitting.plan.config)
+
+
+def test_refused_bots_are_stored_cleaned_and_kept_when_rounds_are_added(tmp_path: Path) -> None:
+    plan = make_plan(config(*TRIO, rounds=1))
+    plan = leave_out(plan, [LeftOut(1, "evil\x1b[2J", f"it said\n{'x' * 2000}")])
+    with Store.open(tmp_path / "arena.db") as store:
+        record = store_plan(store, plan)
+        (told,) = refusals(record.config)
+        assert told == ("evil[2J", f"it said {'x' * 992}")
+        enlarge(store, record, restore_plan(store, record), rounds=2)
+        stored = store.tournament(record.id)
+        assert stored is not None
+        assert refusals(stored.config) == (told,)
+        # A new tournament may begin from this configuration, and then refuses others or nobody.
+        again = parse_toml(stored.config, "cup.toml")
+        assert (again.rounds, again.refused) == (2, (told,))
+        assert make_plan(again).config.refused == ()
 
 
 def test_the_first_bots_run_the_gauntlet_whoever_is_left_out() -> None:

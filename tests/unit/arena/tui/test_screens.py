@@ -161,6 +161,20 @@ def test_standings_and_leaderboards(shown_store: Path) -> None:
     shown(shown_store, act)
 
 
+def test_ratings_over_matches_are_those_of_the_tournament_alone(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "2")
+        assert "rating over matches" in seen(app)
+        assert "nothing to show yet" not in seen(app)
+        await press(pilot, "a")
+        assert "standings leaderboard tic-tac-toe" in seen(app)
+        assert "nothing to show yet" in seen(app)
+        await press(pilot, "a")
+        assert "nothing to show yet" not in seen(app)
+
+    shown(shown_store, act, size=(100, 60))
+
+
 def test_matches_are_listed_filtered_sorted_and_split(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "3")

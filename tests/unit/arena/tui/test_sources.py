@@ -14,7 +14,7 @@ from arena.executor.checked import Checked, keep
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, command_line
 from arena.tournament.plan import make_plan
-from arena.tui.feed import bots_source
+from arena.tui.feed import bots_source, export_source
 from arena.tui.feed.bots_source import read_bots, read_status
 from arena.tui.feed.export_source import export_words, preview, preview_line
 from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
@@ -232,3 +232,25 @@ def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
 def test_a_form_that_cannot_be_exported_is_refused(shown_store: Path, form: ExportForm) -> None:
     with pytest.raises(ConfigError):
         preview(str(shown_store), form)
+
+
+def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_forfeits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_source, "_PAGE", 3)
+    path = tmp_path / "arena.db"
+    with Store.open(path) as store:
+        cup = add_cup(store, "a", "b", num=20)
+        good = [cup.match(number) for number in range(1, 8)]
+        store.save(
+            [*good, *(cup.match(number, termination="crash") for number in range(8, 19)), cup.void(19)]
+        )
+    found = preview(str(path), ExportForm(limit="5"))
+    assert (found.num_matches, [row.stored for row in found.newest]) == (5, [7, 6, 5, 4, 3])
+    every = preview(str(path), ExportForm(unrated="on", forfeits="on"))
+    assert (every.num_matches, [row.stored for row in every.newest]) == (18, list(range(18, 0, -1)))
+
+
+def test_few_matches_take_as_long_as_one(tmp_path: Path) -> None:
+    form = replace(QUICK, bots="random mcts", rounds="1", games="1", st="2", concurrency="2")
+    assert estimate(str(tmp_path / "none.db"), form).seconds == 2 * 9

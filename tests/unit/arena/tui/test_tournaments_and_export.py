@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.tournament.config import Refusal, TournamentConfig
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
@@ -49,6 +50,29 @@ def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
         assert app.clipboard == "spring"
 
     shown(watch(shown_store), act)
+
+
+def test_whom_a_tournament_refused_is_shown_with_the_cause(tmp_path: Path) -> None:
+    refused = [Refusal(f"pupil{number}", f"init_crash: {number} / 0 in bot.py:7") for number in range(1, 5)]
+    few, many = (TournamentConfig(refused=tuple(some)).to_toml() for some in (refused[:3], refused))
+    with Store.open(tmp_path / "arena.db") as store:
+        add_cup(store, name="spring", config=many)
+        add_cup(store, name="few", config=few)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        assert "! pupil2 is refused: init_crash: 2 / 0 in bot.py:7" in seen(app), "beside the matches, too"
+        await press(pilot, "7")
+        text = seen(app)
+        assert "! refused: pupil2: init_crash: 2 / 0 in bot.py:7" in text
+        assert "pupil3" not in text
+        assert "! 2 more were refused: arena show spring" in text
+        await press(pilot, "up")
+        text = seen(app)
+        for number in (1, 2, 3):
+            assert f"! refused: pupil{number}: init_crash: {number} / 0 in bot.py:7" in text
+        assert "more were refused" not in text
+
+    shown(watch(tmp_path / "arena.db"), act, (160, 50))
 
 
 def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,6 +232,24 @@ def test_the_matrix_moves_changes_and_opens() -> None:
     )
 
 
+def test_bots_of_equal_strength_are_no_minus_apart() -> None:
+    table = Matrix()
+
+    async def act(pilot: Pilot[None]) -> None:
+        view = matrix()
+        even = tuple(
+            tuple(None if cell is None else replace(cell, elo=-0.3) for cell in line) for line in view.cells
+        )
+        table.show(replace(view, cells=even))
+        table.focus()
+        await pilot.press("c", "c")
+        text = "\n".join(lines_of(table))
+        assert "+0" in text
+        assert "-0" not in text
+
+    piloted(Heard(table), act)
+
+
 def test_a_matrix_that_does_not_fit_follows_its_cursor() -> None:
     table = Matrix()
     table.styles.width, table.styles.height = 24, 5

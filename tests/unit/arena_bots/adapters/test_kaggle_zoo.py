@@ -58,15 +58,44 @@ def refusal(path: Path, tier: Tier) -> str:
             "def agent(obs, conf):\n  import no_such_framework\n  return 3",
             "bot_error: main.py imports no_such_framework, which is neither installed",
         ),
-        ("def agent(obs, conf) return 3", "main.py fails: SyntaxError: expected ':' (main.py, line 1)"),
-        ("import sys\nsys.exit(0)", "main.py fails: SystemExit: 0"),
-        ("1 / 0", "main.py fails: ZeroDivisionError: division by zero"),
+        ("\ndef agent(obs, conf) return 3", "main.py is no Python: expected ':' (line 2)"),
+        ("import sys\nsys.exit(0)", "main.py fails: SystemExit: 0 in main.py:2"),
+        ("\n1 / 0", "main.py fails: ZeroDivisionError: division by zero in main.py:2"),
+        ("assert 1 > 2", "main.py fails: AssertionError in main.py:1"),
+        ("def agent(obs, conf):\n  return {}['d']", "bot_error: KeyError: 'd' in main.py:2"),
         ("size = 4", "main.py defines nothing that can be called; its last function is the agent"),
     ],
 )
 def test_what_cannot_play_says_why(source: str, words: str, tmp_path: Path) -> None:
     path = write_submission(Submission({"main.py": source}, ".tar.gz"), tmp_path)
     assert words in refusal(path, TIERS[0])
+
+
+@pytest.mark.parametrize(
+    ("helper", "words"),
+    [
+        ("def first(obs, conf):\n  1 / 0\nfirst(1, 2)", "ZeroDivisionError: division by zero in helper.py:2"),
+        ("x = 1\ny = (\n", "SyntaxError: '(' was never closed in helper.py:2"),
+    ],
+)
+def test_a_helper_that_fails_is_named_with_its_line(helper: str, words: str, tmp_path: Path) -> None:
+    files = {"main.py": "\n\nfrom helper import first as agent", "helper.py": helper}
+    path = write_submission(Submission(files), tmp_path)
+    assert refusal(path, TIERS[0]).endswith(f"main.py fails: {words}")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_file_that_is_missing_is_told_with_the_line_that_opens_it(*, late: bool, tmp_path: Path) -> None:
+    """Outside a container a function of ours stands between that line and the error."""
+    opening = f"open('{PLACE}/book.json')"
+    load, play = ("", opening) if late else (opening, "")
+    path = write_submission(
+        Submission({"main.py": f"{load}\ndef agent(obs, conf):\n  {play}\n  return {FIRST}"}), tmp_path
+    )
+    for tier in TIERS:
+        said = refusal(path, tier)
+        assert "FileNotFoundError: [Errno 2] No such file or directory: " in said
+        assert f"/book.json' in main.py:{3 if late else 1}" in said
 
 
 @pytest.mark.parametrize("late", [False, True])
