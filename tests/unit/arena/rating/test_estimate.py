@@ -13,11 +13,12 @@ from arena.errors import ConfigError
 from arena.rating.brownian import chance_beyond
 from arena.rating.estimate import SprtEnd, SprtEstimate
 from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt import SprtState, SprtTest
 from sprt_worlds import WORLDS, measure_estimates
 
 if TYPE_CHECKING:
     from arena.rating.sprt import Decision, EloModel
+    from arena.schedules.sprt import SprtDecision
 
 SEED = 1
 LONG = (70, 60, 60, 70, 90)
@@ -83,15 +84,46 @@ def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -
         assert shown == pytest.approx(expected_elo(0.5 + deviation * excess), abs=0.3)
 
 
-def test_the_barriers_are_as_far_as_the_steps_demand() -> None:
-    """An end that is exactly as likely as not, at the drift of the middle, computed once more by hand."""
-    said = end(LONG, "H1").estimate()
-    trials = moments([cell + 0.25 for cell in LONG])
-    t = (expected_score(said.elo) - 0.5) / math.sqrt(trials.variance)
+@pytest.mark.parametrize("cells", [LONG, (5, 10, 25, 35, 35)])
+def test_an_end_has_its_chance_at_each_end_of_the_interval(cells: tuple[int, ...]) -> None:
+    """Computed once more by hand; the upper end of the short test lies where the drift is a line."""
+    said = end(cells, "H1").estimate()
+    deviation = math.sqrt(moments([cell + 0.25 for cell in cells]).variance)
     t1 = 30 * math.sqrt(2) * math.log(10) / 800
-    drift = math.log((1 + t**2) / (1 + (t - t1) ** 2)) / 2 / t1
+
+    def formula(excess: float) -> float:
+        return math.log((1 + excess**2) / (1 + (excess - t1) ** 2)) / 2 / t1
+
+    slope = (formula(0.5 + 1e-6) - formula(0.5 - 1e-6)) / 2e-6
     barrier = math.log(19) / t1 + 0.583 * 2
-    assert chance_beyond(350, barrier, drift, -barrier, barrier) == pytest.approx(0.5, abs=1e-6)
+    for elo, chance in ((said.low, 0.025), (said.elo, 0.5), (said.high, 0.975)):
+        t = (expected_score(elo) - 0.5) / deviation
+        drift = formula(t) if t < 0.5 else formula(0.5) + slope * (t - 0.5)
+        found = chance_beyond(sum(cells), barrier, drift, -barrier, barrier)
+        assert found == pytest.approx(chance, abs=1e-5)
+    assert (expected_score(said.high) - 0.5 > 0.5 * deviation) == (cells != LONG)
+
+
+def test_logistic_hypotheses_are_excesses_by_the_deviation_of_a_pair() -> None:
+    deviation = math.sqrt(2 * moments([cell + 0.25 for cell in LONG]).variance)
+    normalized = [(expected_score(elo) - 0.5) / deviation * 800 / math.log(10) for elo in (-5, 20)]
+    sides: tuple[Decision, ...] = ("H0", "H1")
+    for decision in sides:
+        ended = replace(USUAL, decision=decision)
+        one = replace(ended, elo0=-5, elo1=20, model="logistic").estimate()
+        other = replace(ended, elo0=normalized[0], elo1=normalized[1]).estimate()
+        assert (one.low, one.elo, one.high) == pytest.approx((other.low, other.elo, other.high))
+
+
+@pytest.mark.parametrize(("decision", "num", "step"), [("undecided", 350, 6), ("H1", 204, 4), ("H0", 4, 4)])
+def test_a_test_says_how_it_ended(decision: SprtDecision, num: int, step: int) -> None:
+    """Looks at 344, 200 and 0 pairs come before."""
+    cells = scaled(LONG, num / 350)
+    said = SprtTest().estimate(SprtState(decision, num, 0.0, cells))
+    side: Decision | None = None if decision == "undecided" else decision
+    assert said == replace(end(cells, side), last_step=step).estimate()
+    if num == 350:
+        assert said != replace(end(cells, side), last_step=350).estimate()
 
 
 COUNTS = st.lists(st.integers(0, 200), min_size=5, max_size=5).filter(lambda cells: sum(cells) > 0)
