@@ -15,6 +15,7 @@ from rating_worlds import World, chances
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
+    from arena.rating.sums import FloatArray
     from arena_db.records import PlannedMatch
 
 WORLD = World(draws=0.3)
@@ -58,11 +59,12 @@ def measure_ladder(num_bots: int, pairs_each: int, seed: int) -> MeasuredLadder:
     gaps = ratings.gaps([*pairwise(order), (order[0], order[-1])])
     true = [*(truth[order[:-1]] - truth[order[1:]]).tolist(), float(truth[order[0]] - truth[order[-1]])]
     held = [gap.low <= value <= gap.high for gap, value in zip(gaps, true, strict=True)]
-    away = np.array(ratings.strength) - truth
+    away: FloatArray = ratings.strength - truth
+    error: FloatArray = np.array(ratings.error, dtype=np.float64)
     i, j = np.triu_indices(num_bots, 1)
     signs = np.sign(truth[i] - truth[j]) * np.sign(ratings.strength[i] - ratings.strength[j])
     return MeasuredLadder(
-        ratings=float(np.mean(np.abs(away) <= np.array(ratings.error))),
+        ratings=float(np.mean(np.abs(away) <= error)),
         adjacent=float(np.mean(held[:-1])),
         ends=float(held[-1]),
         bias=gaps[-1].elo - true[-1],

@@ -101,7 +101,7 @@ def run_tests(half_points: IntArray, test: SprtTest) -> SimulatedTests:
     decision = np.zeros(num_runs, dtype=np.int64)
     num_pairs = np.full(num_runs, num_openings)
     ends = np.zeros((num_runs, NUM_PAIR_CELLS), dtype=np.int64)
-    running: IntArray = np.arange(num_runs)
+    running = np.flatnonzero(decision == 0)
     last = 0
     for look in looks(num_openings):
         for half in range(NUM_PAIR_CELLS):
