@@ -106,7 +106,8 @@ def lost(match):
     ),
     "ratings": Rule(
         rates,
-        ("arena.results.", "arena.rating."),
+        # A ladder ranks the folds of its own pairs, by which it pairs; it shows no rating.
+        ("arena.results.", "arena.rating.", "arena.schedules.ladder"),
         """
 def table(matches):
     from arena.rating.fit import fit

@@ -1,16 +1,119 @@
-"""The schedule: who meets whom, in which order, on which side and from which opening."""
+"""Fixed plans: who meets whom, in which order, on which side and from which opening."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from arena.errors import ConfigError
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-Kind = Literal["round-robin", "gauntlet", "match"]
+Kind: TypeAlias = Literal["round-robin", "gauntlet", "match"]
+PlanVersion: TypeAlias = Literal[1, 2]
+"""How encounters are numbered: 1 by their place in a round, 2 by their seats (`stable_encounter`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedPlan:
+    """A plan that follows from its numbers alone.
+
+    It goes round by round, each with `games` matches of every encounter.
+    Match m of an encounter belongs to MatchPair m // 2 and starts from opening m // 2 (cyclic).
+    The lower seat moves first in even matches and second in odd ones; without `swap` it moves first in all of
+    them, and `reverse` exchanges the sides. More rounds only append: the plan for fewer is its beginning.
+    Any part of the plan is computed without the matches before it.
+
+    Raises:
+        ConfigError: no tournament can be made of these numbers.
+    """
+
+    kind: Kind
+    """round-robin (all meet), gauntlet (the first `seeds` meet all the others) or match (two bots)."""
+    num_bots: int
+    """How many bots take part; they have the seats 0 to `num_bots` - 1."""
+    rounds: int
+    """How often the encounters are gone through, at least once."""
+    games: int
+    """Matches per encounter and round, 1 or 2."""
+    openings: Sequence[tuple[int, ...]]
+    """Actions before the bots are asked, at least one entry; `()` is the initial state."""
+    seeds: int = 1
+    """How many bots run the gauntlet."""
+    swap: bool = True
+    """Whether the two matches of a pair are played with sides exchanged."""
+    reverse: bool = False
+    """Whether the higher seat begins."""
+    version: PlanVersion = 1
+    """How encounters are numbered."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible numbers."""
+        if self.rounds < 1:
+            raise ConfigError(f"rounds={self.rounds} is not a positive number")
+        if self.games not in {1, 2}:
+            raise ConfigError(f"games={self.games} is neither 1 nor 2; play more rounds for more matches")
+        if not self.openings:
+            raise ConfigError("no opening is given; matches from the initial state need the empty one")
+        if self.kind == "gauntlet":
+            if not 1 <= self.seeds < self.num_bots:
+                raise ConfigError(
+                    f"a gauntlet of {self.num_bots} bots has 1 to {self.num_bots - 1} seeds, not {self.seeds}"
+                )
+        elif self.num_bots < 2:  # noqa: PLR2004 # a tournament has two
+            raise ConfigError(f"a {self.kind} needs at least two bots; {self.num_bots} given")
+        elif self.kind == "match" and self.num_bots > 2:  # noqa: PLR2004 # a match has two
+            raise ConfigError(
+                f"a match is between two bots; {self.num_bots} given (a round-robin takes more)"
+            )
+
+    @property
+    def num_encounters(self) -> int:
+        """Pairs of bots that meet."""
+        if self.kind == "gauntlet":
+            return self.seeds * (self.num_bots - self.seeds)
+        return self.num_bots * (self.num_bots - 1) // 2
+
+    @property
+    def total(self) -> int:
+        """Matches of the whole plan."""
+        return self.num_encounters * self.rounds * self.games
+
+    def matches(self, start: int = 0, stop: int | None = None) -> Iterator[PlannedMatch]:
+        """Yield the matches numbered `start` + 1 to `stop`, by default all that follow.
+
+        The cost is that of the matches asked for, wherever they lie in the plan.
+        """
+        stop = self.total if stop is None else min(stop, self.total)
+        for place in range(start, stop):
+            turn, game = divmod(place, self.games)
+            round_no, encounter = divmod(turn, self.num_encounters)
+            yield self._match(place + 1, encounter, round_no * self.games + game)
+
+    def _match(self, number: int, encounter: int, match_no: int) -> PlannedMatch:
+        low, high = self._seats(encounter)
+        is_turned = self.reverse != (self.swap and match_no % 2 == 1)
+        return PlannedMatch(
+            number=number,
+            encounter=encounter if self.version == 1 else stable_encounter(low, high),
+            match_no=match_no,
+            first=high if is_turned else low,
+            second=low if is_turned else high,
+            opening=self.openings[match_no // 2 % len(self.openings)],
+        )
+
+    def _seats(self, encounter: int) -> tuple[int, int]:
+        """Return the seats that meet, lower one first; `encounter` is its place in a round, from 0.
+
+        Seeds of a gauntlet do not meet each other, as in cutechess (in fastchess they do): the field compares
+        them.
+        """
+        if self.kind == "gauntlet":
+            other, seed = divmod(encounter, self.seeds)
+            return seed, self.seeds + other
+        return _circle(self.num_bots, encounter)
 
 
 def make_schedule(  # noqa: PLR0913 - one argument for each option of the command line
@@ -24,87 +127,49 @@ def make_schedule(  # noqa: PLR0913 - one argument for each option of the comman
     swap: bool = True,
     reverse: bool = False,
 ) -> list[PlannedMatch]:
-    """Plan all matches of a tournament, round by round, each round with `games` matches of every encounter.
-
-    Match m of an encounter belongs to MatchPair m // 2 and starts from opening m // 2 (cyclic).
-    The lower seat moves first in even matches and second in odd ones; without `swap` it moves first in all of
-    them, and `reverse` exchanges the sides. More rounds only append: the plan for fewer is its beginning.
-
-    Args:
-        kind: round-robin (all meet), gauntlet (the first `seeds` meet all the others) or match (two bots).
-        num_bots: how many bots take part; they have the seats 0 to `num_bots` - 1.
-        rounds: how often the encounters are gone through, at least once.
-        games: matches per encounter and round, 1 or 2.
-        openings: actions before the bots are asked, at least one entry; `()` is the initial state.
-        seeds: how many bots run the gauntlet.
-        swap: whether the two matches of a pair are played with sides exchanged.
-        reverse: whether the higher seat begins.
+    """Return all matches of a `FixedPlan` of version 1; its fields are the arguments.
 
     Raises:
         ConfigError: no tournament can be made of these numbers.
     """
-    _check(rounds, games, openings)
-    encounters = _encounters(kind, num_bots, seeds)
-    planned: list[PlannedMatch] = []
-    for start in range(0, rounds * games, games):
-        for encounter, seats in enumerate(encounters):
-            for match_no in range(start, start + games):
-                turned = reverse != (swap and match_no % 2 == 1)
-                first, second = reversed(seats) if turned else seats
-                planned.append(
-                    PlannedMatch(
-                        number=len(planned) + 1,
-                        encounter=encounter,
-                        match_no=match_no,
-                        first=first,
-                        second=second,
-                        opening=openings[match_no // 2 % len(openings)],
-                    )
-                )
-    return planned
+    plan = FixedPlan(
+        kind=kind,
+        num_bots=num_bots,
+        rounds=rounds,
+        games=games,
+        openings=openings,
+        seeds=seeds,
+        swap=swap,
+        reverse=reverse,
+    )
+    return list(plan.matches())
 
 
 def count_pairs(rounds: int, games: int) -> int:
-    """Give the number of MatchPairs of an encounter, one that lacks its second match included."""
+    """Return the number of MatchPairs of an encounter, one that lacks its second match included."""
     return (rounds * games + 1) // 2
 
 
-def _check(rounds: int, games: int, openings: Sequence[tuple[int, ...]]) -> None:
-    if rounds < 1:
-        raise ConfigError(f"rounds={rounds} is not a positive number")
-    if games not in {1, 2}:
-        raise ConfigError(f"games={games} is neither 1 nor 2; play more rounds for more matches")
-    if not openings:
-        raise ConfigError("no opening is given; matches from the initial state need the empty one")
+def stable_encounter(low: int, high: int) -> int:
+    """Return the number of an encounter by its seats, `low` < `high`: low + high (high - 1) / 2.
 
-
-def _encounters(kind: Kind, num_bots: int, seeds: int) -> list[tuple[int, int]]:
-    """Give the pairs of seats that meet, lower seat first, in the order of one round.
-
-    Seeds do not meet each other, as in cutechess (in fastchess they do): the field compares them.
+    All encounters of the seats below `high` have lower numbers, so a new seat renumbers nobody.
     """
-    if kind == "gauntlet":
-        if not 1 <= seeds < num_bots:
-            raise ConfigError(f"a gauntlet of {num_bots} bots has 1 to {num_bots - 1} seeds, not {seeds}")
-        return [(seed, other) for other in range(seeds, num_bots) for seed in range(seeds)]
-    encounters = _all_against_all(num_bots)
-    if not encounters:
-        raise ConfigError(f"a {kind} needs at least two bots; {num_bots} given")
-    if kind == "match" and len(encounters) > 1:
-        raise ConfigError(f"a match is between two bots; {num_bots} given (a round-robin takes more)")
-    return encounters
+    return low + high * (high - 1) // 2
 
 
-def _all_against_all(num_bots: int) -> list[tuple[int, int]]:
-    """Order all pairs by the circle method: everybody plays once before anybody plays twice, up to a bye."""
+def _circle(num_bots: int, encounter: int) -> tuple[int, int]:
+    """Return the seats of the `encounter`-th pair by the circle method, lower one first.
+
+    Everybody plays once before anybody plays twice, up to a bye. Seat 0 stays, the others move on by one
+    place from turn to turn, and those who face each other meet. With an odd number of bots an empty chair
+    turns along.
+    """
     size = num_bots + num_bots % 2
-    turning = [1, *range(size - 1, 1, -1)]
-    encounters: list[tuple[int, int]] = []
-    for _ in range(size - 1):
-        circle = [0, *turning[1:], turning[0]]
-        for here, there in zip(circle[: size // 2], reversed(circle), strict=False):
-            low, high = sorted((here, there))
-            if high < num_bots:
-                encounters.append((low, high))
-        turning = [turning[-1], *turning[:-1]]
-    return encounters
+    turning = size - 1
+    turn, place = divmod(encounter, num_bots // 2)
+    if num_bots % 2:
+        chair = (1 + turn) % turning
+        place += place >= min(chair, (turning - chair) % turning)
+    seats = [1 + (turn - at) % turning if at else 0 for at in (place, turning - place)]
+    return min(seats), max(seats)

@@ -23,6 +23,10 @@ _TOLERANCE = 1e-10
 """A law moves less than this in its last step."""
 _MAX_STEPS = 200
 """Far above need: 2 to 20 steps, at 3000 Elo too."""
+_MAX_HALVINGS = 1100
+"""Far above need: 3 to 60; halving alone ends after the 1,074 binary digits that a number has."""
+_EPSILON = 1e-15
+"""Relative step at which a root is found."""
 
 
 def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
@@ -45,67 +49,110 @@ def decide(ratio: float, alpha: float = 0.05, beta: float = 0.05) -> Decision | 
 def log_likelihood_ratio(
     cells: Cells, elo0: float = 0.0, elo1: float = 20.0, *, model: EloModel = "logistic"
 ) -> float:
-    """Log likelihood ratio of H1 against H0, each with its most likely law of results.
-
-    Van den Bergh, "Comparing approximations for the generalized log likelihood ratio", Proposition 1.1.
+    """Log likelihood ratio of H1 against H0 after one sample; see `log_likelihood_ratios`.
 
     Args:
         cells: three or five counts, seen by the bot under test.
         elo0: Elo difference under H0.
         elo1: Elo difference under H1.
         model: whether both are logistic or normalized Elo.
+
+    Raises:
+        ConfigError: another number of cells, or a negative one.
     """
-    filled = np.array([cell or _EMPTY_CELL for cell in cells], dtype=np.float64)
-    total = moments(filled.tolist()).num_trials
-    observed = filled / total
-    scores = np.linspace(0.0, 1.0, len(filled))
+    moments([cell or _EMPTY_CELL for cell in cells])
+    sample = np.array([cells], dtype=np.float64)
+    return float(log_likelihood_ratios(sample, elo0, elo1, model=model)[0])
+
+
+def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model: EloModel) -> FloatArray:
+    """Log likelihood ratio of H1 against H0 for each sample, `[samples]`.
+
+    Each hypothesis has its most likely law of results: Van den Bergh, "Comparing approximations for the
+    generalized log likelihood ratio", Proposition 1.1.
+
+    Args:
+        cells: three or five counts of each sample, seen by the bot under test, `[samples, cells]`.
+        elo0: Elo difference under H0.
+        elo1: Elo difference under H1.
+        model: whether both are logistic or normalized Elo.
+    """
+    filled = np.where(cells > 0, cells, _EMPTY_CELL)
+    totals = filled.sum(axis=1)
+    observed = filled / totals[:, None]
+    num_cells = filled.shape[1]
+    scores = np.linspace(0.0, 1.0, num_cells)
     if model == "logistic":
-        laws = [_law(observed, scores - expected_score(elo)) for elo in (elo0, elo1)]
+        laws = [
+            _law(observed, np.broadcast_to(scores - expected_score(elo), observed.shape))
+            for elo in (elo0, elo1)
+        ]
     else:
-        per_match = math.sqrt(2) if len(filled) == NUM_PAIR_CELLS else 1.0
+        per_match = math.sqrt(2) if num_cells == NUM_PAIR_CELLS else 1.0
         laws = [_normalized_law(observed, scores, elo * per_match / NELO_PER_SIGMA) for elo in (elo0, elo1)]
-    return float(total * np.sum(observed * (np.log(laws[1]) - np.log(laws[0]))))
+    return totals * np.sum(observed * (np.log(laws[1]) - np.log(laws[0])), axis=1)
 
 
 def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
-    """The most likely law, given the observed one, under which `values` have mean 0; both `[cells]`.
+    """The most likely law, given the observed one, under which `values` have mean 0; all `[samples, cells]`.
 
-    It is observed / (1 + theta * values); the mean falls in theta between the poles, so halving ends.
+    It is observed / (1 + theta * values). The mean falls in theta between the poles; Newton's step is taken
+    where it stays between the bounds that close in, else they are halved.
     """
-    low, high = -1 / float(values.max()), -1 / float(values.min())
-    while low < (middle := (low + high) / 2) < high:
-        if np.sum(observed * values / (1 + middle * values)) > 0:
-            low = middle
-        else:
-            high = middle
-    law = observed / (1 + middle * values)
-    return law / law.sum()
+    low, high = -1 / values.max(axis=1), -1 / values.min(axis=1)
+    theta = np.where((low < 0) & (high > 0), 0.0, (low + high) / 2)
+    is_found = np.zeros(len(theta), dtype=np.bool_)
+    for _ in range(_MAX_HALVINGS):
+        share = values / (1 + theta[:, None] * values)
+        weighed = observed * share
+        mean = weighed.sum(axis=1)
+        low, high = np.where(mean > 0, theta, low), np.where(mean > 0, high, theta)
+        after = theta + mean / (weighed * share).sum(axis=1)
+        after = np.where((after > low) & (after < high), after, (low + high) / 2)
+        # A root that is found stays, so that a sample does not depend on its company.
+        after = np.where(is_found, theta, after)
+        is_found |= np.abs(after - theta) <= _EPSILON * np.abs(theta)
+        theta = after
+        if bool(is_found.all()):
+            break
+    law = observed / (1 + theta[:, None] * values)
+    return law / law.sum(axis=1, keepdims=True)
 
 
 def _normalized_law(observed: FloatArray, scores: FloatArray, target: float) -> FloatArray:
-    """The most likely law with (mean - 1/2) / deviation = `target`, `[cells]`.
+    """The most likely laws with (mean - 1/2) / deviation = `target`, `[samples, cells]`.
 
     Few distinct results can have two local maxima: the search starts from the observed law and the even one.
     """
-    even = np.full_like(observed, 1 / len(observed))
-    laws = [_search(observed, scores, target, start) for start in (observed, even)]
-    return max(laws, key=lambda law: float(observed @ np.log(law)))
+    even = np.full_like(observed, 1 / observed.shape[1])
+    one, other = (_search(observed, scores, target, start) for start in (observed, even))
+    likelihood = [np.sum(observed * np.log(law), axis=1) for law in (one, other)]
+    return np.where((likelihood[0] >= likelihood[1])[:, None], one, other)
 
 
 def _search(observed: FloatArray, scores: FloatArray, target: float, start: FloatArray) -> FloatArray:
-    """A local maximum near `start`, `[cells]`.
+    """A local maximum near `start` for each sample, `[samples, cells]`.
 
     The condition is linearised at the last law until that no longer moves. Where no law satisfies the linear
     condition, the step goes only part of the way to the target.
     """
-    law, num_steps, is_found = start, 0, False
-    while not is_found and num_steps < _MAX_STEPS:
-        mean = float(law @ scores)
-        deviation = math.sqrt(float(law @ (scores - mean) ** 2))
-        bulge = deviation * (1 + ((scores - mean) / deviation) ** 2) / 2
-        aim, reached = target, (mean - 0.5) / deviation
-        while not (values := scores - 0.5 - aim * bulge).min() < 0 < values.max():
-            aim = (aim + reached) / 2
-        last, law, num_steps = law, _law(observed, values), num_steps + 1
-        is_found = aim == target and bool(np.abs(law - last).max() < _TOLERANCE)
+    law = start.copy()
+    # Samples whose search goes on.
+    open_ = np.arange(len(observed))
+    for _ in range(_MAX_STEPS):
+        here = law[open_]
+        mean = here @ scores
+        away = scores - mean[:, None]
+        deviation = np.sqrt(np.sum(here * away**2, axis=1))
+        bulge = deviation[:, None] * (1 + (away / deviation[:, None]) ** 2) / 2
+        aim, reached = np.full(len(open_), target), (mean - 0.5) / deviation
+        values = scores - 0.5 - aim[:, None] * bulge
+        while bool((is_impossible := (values.min(axis=1) >= 0) | (values.max(axis=1) <= 0)).any()):
+            aim = np.where(is_impossible, (aim + reached) / 2, aim)
+            values = scores - 0.5 - aim[:, None] * bulge
+        law[open_] = after = _law(observed[open_], values)
+        is_found = (aim == target) & (np.abs(after - here).max(axis=1) < _TOLERANCE)
+        open_ = open_[~is_found]
+        if not len(open_):
+            break
     return law

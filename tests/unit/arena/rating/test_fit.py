@@ -368,6 +368,23 @@ def test_hopeless_gaps_are_finite(num: int) -> None:
     assert ratings.elo[0] > ratings.elo[1] > ratings.elo[2]
 
 
+def test_the_first_pairs_of_a_ladder_can_be_rated() -> None:
+    """Trees of sweeps, in which Newton's method closes in slowly: these took 56 steps."""
+    sweeps = "2-4 2-12 2-14 2-22 3-17 19-4 21-3 21-4 5-12 6-11 6-15 6-20 6-22 7-15 7-17 7-22 7-23"
+    sweeps += " 17-12 20-14 17-16"
+    draws = "0-4 0-23 3-19 4-7 4-8 5-16 5-23 7-21 8-12 12-20 13-18"
+    matches: list[RatedMatch] = []
+    for text, points in ((sweeps, 1.0), (draws, 0.5)):
+        for number, pair in enumerate(text.split()):
+            one, other = map(int, pair.split("-"))
+            key = (text, number)
+            matches.append(RatedMatch(one, other, points, key, key, (key, 0)))
+            matches.append(RatedMatch(other, one, 1 - points, key, key, (key, 1)))
+    ratings = fit(encounters(MatchArrays(matches)), 24)
+    assert all(map(math.isfinite, ratings.elo))
+    assert ratings.gap(7, 17).elo > 0 > ratings.gap(12, 17).elo
+
+
 def test_a_fit_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(newton, "MAX_STEPS", 2)
     with pytest.raises(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]  # scipy h
 
 from arena.errors import ConfigError
 from arena.rating.pairs import NELO_PER_SIGMA, expected_score
-from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
+from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio, log_likelihood_ratios
 
 if TYPE_CHECKING:
     from arena.rating.sums import FloatArray
@@ -117,3 +118,32 @@ def test_error_rates_must_be_small(alpha: float, beta: float) -> None:
 def test_cells_must_be_three_or_five() -> None:
     with pytest.raises(ConfigError, match="three or five"):
         log_likelihood_ratio((1, 2))
+
+
+def _fishtest() -> list[tuple[EloModel, float, float, list[int], float]]:
+    found: list[tuple[EloModel, float, float, list[int], float]] = []
+    for line in Path(__file__).with_name("fishtest-ratios.txt").read_text(encoding="ascii").splitlines():
+        if not line.startswith("#"):
+            sample, ratio = line.split(":")
+            model, elo0, elo1, *cells = sample.split()
+            known = MODELS[MODELS.index(cast("EloModel", model))]
+            found.append((known, float(elo0), float(elo1), [int(cell) for cell in cells], float(ratio)))
+    return found
+
+
+def test_ratios_are_those_of_fishtest() -> None:
+    samples = _fishtest()
+    assert len(samples) == 288
+    for model, elo0, elo1, cells, ratio in samples:
+        assert log_likelihood_ratio(cells, elo0, elo1, model=model) == pytest.approx(
+            ratio, rel=1e-9, abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sample_does_not_depend_on_its_company(model: EloModel) -> None:
+    known = [cells for _, _, _, cells, _ in _fishtest() if len(cells) == 5]
+    samples = [*known[:100], [0, 0, 0, 0, 4]]
+    together = log_likelihood_ratios(np.array(samples, dtype=np.float64), 0, 30, model=model)
+    alone = [log_likelihood_ratio(cells, 0, 30, model=model) for cells in samples]
+    assert together.tolist() == pytest.approx(alone, rel=1e-12, abs=1e-12)

@@ -1,0 +1,1 @@
+"""What is to be played next, as pure functions of what has been played."""

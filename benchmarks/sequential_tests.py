@@ -1,0 +1,61 @@
+"""Measures lengths, errors and estimates of sequential tests between simulated bots, as Markdown tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from arena.schedules.sprt import SprtTest
+from sprt_worlds import NUM_OPENINGS, WORLDS, elo_of, measure_estimates, play_pairs, run_tests
+
+ELOS = (0.0, 15.0, 30.0, 60.0, 110.0, 180.0)
+SHARES = {"H0": 0.0, "middle": 0.5, "H1": 1.0, "2 H1": 2.0}
+
+
+def print_lengths(test: SprtTest, num_openings: int, num_runs: int, seed: int) -> None:
+    """Print pairs, shares of decisions by true strength between and beyond the hypotheses."""
+    hypotheses = f"[{test.elo0:g}, {test.elo1:g}] nElo"
+    print(f"\nTests of {hypotheses} with {num_openings} openings, {num_runs} runs a row.\n")
+    print(
+        "| world | strength | pairs | H1 | H0 | undecided |\n| --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    rng = np.random.default_rng(seed)
+    for name, world in WORLDS.items():
+        for where, share in SHARES.items():
+            elo = elo_of(test.elo0 + share * (test.elo1 - test.elo0), world)
+            found = run_tests(play_pairs(elo, world, num_runs, num_openings, rng), test)
+            shares = " | ".join(f"{100 * np.mean(found.decision == side):.1f} %" for side in (1, -1, 0))
+            print(f"| {name} | {where} | {found.num_pairs.mean():.0f} | {shares} |", flush=True)
+
+
+def print_estimates(test: SprtTest, num_runs: int, seed: int) -> None:
+    """Print how often the estimate after a test holds the truth."""
+    print(f"\nElo after tests of [{test.elo0:g}, {test.elo1:g}] nElo, {num_runs} runs a row.\n")
+    print("| world | Elo | covered | median | mean width |\n| --- | --- | --- | --- | --- |", flush=True)
+    cases = [(name, elo) for name in WORLDS for elo in ELOS]
+    found = measure_estimates([(elo, WORLDS[name]) for name, elo in cases], test, num_runs, seed)
+    for (name, _), row in zip(cases, found, strict=True):
+        values = f"{100 * row.covered:.1f} % | {row.bias:+.1f} | {row.width:.0f}"
+        print(f"| {name} | {row.truth:.0f} | {values} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000, help="simulated tests a row")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    start = time.process_time()
+    print_lengths(SprtTest(), NUM_OPENINGS, options.runs, options.seed)
+    print_estimates(SprtTest(), options.runs, options.seed)
+    print(f"\n{time.process_time() - start:.0f} s of CPU.", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""A coordinator in a few lines, to drive schedules in tests and simulations."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from arena.schedules.protocol import MatchKey, Schedule
+    from arena_db.records import PlannedMatch
+
+
+class SimulatedEvent:
+    """An event without bots: it plans, and is told the results."""
+
+    def __init__(self, schedule: Schedule, num_seats: int) -> None:
+        self.schedule = schedule
+        self.seats = tuple(Participant(f"bot-{seat}") for seat in range(num_seats))
+        self.plan: list[PlannedMatch] = []
+        self.results: dict[MatchKey, float | None] = {}
+        self.decision: str | None = None
+        self.total: int | None = None
+
+    def view(self) -> View:
+        """Return what the schedule may see now."""
+        return View(seats=self.seats, plan=self.plan, results=self.results)
+
+    def ask(self, wanted: int) -> Sequence[PlannedMatch]:
+        """Plan a batch as a coordinator does, which checks it; nothing when the schedule waits or is done."""
+        found = self.schedule.next(self.view(), wanted)
+        if isinstance(found, Closed):
+            self.decision = found.decision
+        if not isinstance(found, PlannedBatch):
+            assert isinstance(found, Closed | Wait)
+            return ()
+        check(self.plan, found, wanted)
+        self.plan += found.matches
+        self.total = found.total
+        return found.matches
+
+
+def check(plan: Sequence[PlannedMatch], batch: PlannedBatch, wanted: int) -> None:
+    """Check what a coordinator would refuse."""
+    assert 1 <= len(batch.matches) <= wanted
+    numbers = [len(plan), *(match.number for match in batch.matches)]
+    assert all(after == before + 1 for before, after in pairwise(numbers))
+    known = {(match.encounter, match.match_no) for match in plan}
+    new = {(match.encounter, match.match_no) for match in batch.matches}
+    assert len(new) == len(batch.matches)
+    assert not new & known
+
+
+def play_all(
+    event: SimulatedEvent, wanted: int, result: Callable[[PlannedMatch], float | None], *, limit: int = 10**6
+) -> None:
+    """Ask and play until the plan is closed, each batch to its end."""
+    while event.decision is None and len(event.plan) < limit:
+        for match in event.ask(wanted):
+            event.results[match.encounter, match.match_no] = result(match)
+
+
+def play_in_flight(
+    event: SimulatedEvent,
+    pairs: int,
+    points: Mapping[MatchKey, float],
+    seconds: Mapping[MatchKey, float],
+) -> int:
+    """Play an event with so many pairs at once, and return the number of matches that were begun.
+
+    Args:
+        event: a new event.
+        pairs: in flight at once, 1 or more.
+        points: of the lower seat in every match that may be planned.
+        seconds: how long each of them takes.
+    """
+    running: list[tuple[float, MatchKey]] = []
+    now, num_begun = 0.0, 0
+    while event.decision is None:
+        room = 2 * pairs - len(running)
+        begun = event.ask(room) if room > 1 else ()
+        for match in begun:
+            key = (match.encounter, match.match_no)
+            running.append((now + seconds[key], key))
+            num_begun += 1
+        if event.decision is None and not begun:
+            running.sort(reverse=True)
+            now, key = running.pop()
+            event.results[key] = points[key]
+    return num_begun

@@ -1,0 +1,163 @@
+"""Simulated sequential tests of two bots with a known difference, many at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arena.rating.model import LOGITS_PER_ELO
+from arena.rating.pairs import NUM_PAIR_CELLS, expected_elo, moments, normalized_elo
+from arena.rating.sprt import bounds, log_likelihood_ratios
+from arena.schedules.sprt import SprtState, looks
+from rating_worlds import World, chances
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.rating.sums import FloatArray, IntArray
+    from arena.schedules.sprt import SprtDecision, SprtTest
+
+    Rng = np.random.Generator
+
+WORLDS = {
+    "11 % draws": World(draws=0.11, advantage=40),
+    "50 % draws": World(draws=0.5, advantage=40),
+    "biased openings": World(draws=0.3, advantage=40, opening_sd=200),
+}
+NUM_OPENINGS = 972
+"""Drawn positions of Connect Four after six plies."""
+_QUANTILES = 801
+"""Openings that stand for all when a mean over them is taken."""
+
+
+def pair_laws(elo: float, z: FloatArray, world: World) -> FloatArray:
+    """Return the chances of 0 to 4 half points of a pair from each opening, `[openings, 5]`.
+
+    Args:
+        elo: strength of the tested bot above the other, before openings.
+        z: bias of each opening in deviations, `[openings]`.
+        world: the rest.
+    """
+    shift = (world.advantage + world.opening_sd * z) * LOGITS_PER_ELO
+    first, second = chances(np.full(len(z), elo) * LOGITS_PER_ELO, shift, world)
+    laws = np.zeros((len(z), NUM_PAIR_CELLS))
+    for i in range(3):
+        for j in range(3):
+            laws[:, i + j] += first[:, i] * second[:, j]
+    return laws
+
+
+def mean_law(elo: float, world: World) -> FloatArray:
+    """Return the chances of 0 to 4 half points of a pair from any opening, `[5]`."""
+    normal = NormalDist()
+    z = np.array([normal.inv_cdf((place + 0.5) / _QUANTILES) for place in range(_QUANTILES)])
+    return pair_laws(elo, z, world).mean(axis=0)
+
+
+def true_elo(elo: float, world: World) -> float:
+    """Return the Elo of the score, which openings make smaller than the strength before them."""
+    return expected_elo(moments(mean_law(elo, world).tolist()).mean)
+
+
+def elo_of(nelo: float, world: World) -> float:
+    """Return the strength at which the normalized Elo is so much."""
+    low, high = -1000.0, 1000.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if normalized_elo(moments(mean_law(middle, world).tolist())) < nelo:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def play_pairs(elo: float, world: World, num_runs: int, num_pairs: int, rng: Rng) -> IntArray:
+    """Return half points of the tested bot, `[runs, pairs]`; each pair has an opening of its own."""
+    z = rng.standard_normal(num_runs * num_pairs)
+    laws = pair_laws(elo, z, world).cumsum(axis=1)
+    half = (rng.random(len(z))[:, None] > laws[:, :4]).sum(axis=1)
+    return half.reshape(num_runs, num_pairs)
+
+
+@dataclass(frozen=True)
+class SimulatedTests:
+    """How many tests ended."""
+
+    decision: IntArray
+    """1: H1 accepted, 0: undecided, -1: H0 accepted, `[runs]`."""
+    num_pairs: IntArray
+    """At the end, `[runs]`."""
+    cells: IntArray
+    """At the end, `[runs, 5]`."""
+
+
+def run_tests(half_points: IntArray, test: SprtTest) -> SimulatedTests:
+    """Test each run of pairs until it is decided or they end; it is what `SprtTest.judge` does one by one."""
+    num_runs, num_openings = half_points.shape
+    low, high = bounds(test.alpha, test.beta)
+    decision = np.zeros(num_runs, dtype=np.int64)
+    num_pairs = np.full(num_runs, num_openings)
+    ends = np.zeros((num_runs, NUM_PAIR_CELLS), dtype=np.int64)
+    running = np.flatnonzero(decision == 0)
+    last = 0
+    for look in looks(num_openings):
+        for half in range(NUM_PAIR_CELLS):
+            ends[running, half] += (half_points[running, last:look] == half).sum(axis=1)
+        found = log_likelihood_ratios(
+            ends[running].astype(np.float64), test.elo0, test.elo1, model=test.model
+        )
+        decision[running] = (found >= high).astype(np.int64) - (found <= low)
+        num_pairs[running] = look
+        running, last = np.flatnonzero(decision == 0), look
+        if not len(running):
+            break
+    return SimulatedTests(decision, num_pairs, ends)
+
+
+@dataclass(frozen=True)
+class MeasuredEstimates:
+    """Estimates after many tests of one difference."""
+
+    truth: float
+    """Elo of the expected score."""
+    covered: float
+    """Share of intervals that hold the truth."""
+    below: float
+    """Share of intervals that lie below the truth."""
+    bias: float
+    """Median of the middles less the truth, Elo."""
+    width: float
+    """Mean of the intervals, Elo."""
+
+
+def measure_estimates(
+    cases: Sequence[tuple[float, World]], test: SprtTest, num_runs: int, seed: int
+) -> list[MeasuredEstimates]:
+    """Run tests of two bots and compare what is said of them with the truth, for each strength and world.
+
+    All run side by side: the time is that of the longest tests.
+    """
+    rng = np.random.default_rng(seed)
+    played = [play_pairs(elo, world, num_runs, NUM_OPENINGS, rng) for elo, world in cases]
+    found = run_tests(np.concatenate(played), test)
+    states = zip(found.decision.tolist(), found.num_pairs.tolist(), found.cells.tolist(), strict=True)
+    names: tuple[SprtDecision, ...] = ("undecided", "H1", "H0")
+    said = [
+        test.estimate(SprtState(names[decision], num, 0.0, tuple(cells))) for decision, num, cells in states
+    ]
+    rows = np.array([(each.low, each.elo, each.high) for each in said]).reshape(len(cases), num_runs, 3)
+    return [_measure(true_elo(elo, world), ends) for (elo, world), ends in zip(cases, rows, strict=True)]
+
+
+def _measure(truth: float, ends: FloatArray) -> MeasuredEstimates:
+    low, middle, high = ends[:, 0], ends[:, 1], ends[:, 2]
+    return MeasuredEstimates(
+        truth=truth,
+        covered=float(np.mean((low <= truth) & (truth <= high))),
+        below=float(np.mean(high < truth)),
+        bias=float(np.median(middle)) - truth,
+        width=float(np.mean(high - low)),
+    )

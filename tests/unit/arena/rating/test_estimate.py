@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import ConfigError
+from arena.rating.brownian import chance_beyond
+from arena.rating.estimate import SprtEnd, SprtEstimate
+from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
+from arena.schedules.sprt import SprtState, SprtTest
+from sprt_worlds import WORLDS, measure_estimates
+
+if TYPE_CHECKING:
+    from arena.rating.sprt import Decision, EloModel
+    from arena.schedules.sprt import SprtDecision
+
+SEED = 1
+LONG = (70, 60, 60, 70, 90)
+"""350 pairs with a mean of 0.536."""
+
+
+USUAL = SprtEnd(
+    cells=LONG, decision=None, last_step=4, elo0=0, elo1=30, alpha=0.05, beta=0.05, model="normalized"
+)
+
+
+def end(cells: tuple[int, ...], decision: Decision | None) -> SprtEnd:
+    return replace(USUAL, cells=cells, decision=decision)
+
+
+def scaled(cells: tuple[int, ...], factor: float) -> tuple[int, ...]:
+    return tuple(round(cell * factor) for cell in cells)
+
+
+def test_intervals_after_tests_hold_the_truth() -> None:
+    """A small part of `make simulate`; with 100 runs a share of 0.95 has a standard error of 0.022."""
+    cases = [(0.0, "11 % draws"), (15.0, "50 % draws"), (28.0, "biased openings"), (60.0, "11 % draws")]
+    cases += [(110.0, "11 % draws"), (180.0, "50 % draws")]
+    found = measure_estimates([(elo, WORLDS[name]) for elo, name in cases], SprtTest(), 100, SEED)
+    for case, measured in zip(cases, found, strict=True):
+        assert measured.covered >= 0.9, case
+        assert abs(measured.bias) <= 12, case
+    assert 0.93 <= np.mean([each.covered for each in found]) <= 0.985
+    assert abs(np.mean([each.bias for each in found])) <= 5
+
+
+def test_ends_are_ordered() -> None:
+    """The sooner H1 is accepted the stronger the bot; an undecided one is weaker, H0 weaker still."""
+    at = [end(scaled(LONG, factor), "H1").estimate() for factor in (0.4, 0.7, 1, 2)]
+    assert [each.elo for each in at] == sorted((each.elo for each in at), reverse=True)
+    sides: tuple[Decision | None, ...] = ("H1", None, "H0")
+    middles = [end(LONG, side).estimate().elo for side in sides]
+    assert middles == sorted(middles, reverse=True)
+    lost = LONG[::-1]
+    under = [end(scaled(lost, factor), "H0").estimate().elo for factor in (0.4, 0.7, 1, 2)]
+    assert under == sorted(under)
+
+
+def test_a_test_that_is_accepted_is_shown_less_than_its_score() -> None:
+    cells = (80, 70, 60, 80, 110)
+    shown = end(cells, "H1").estimate()
+    low, plain, high = plain_interval(cells)
+    assert 0 < shown.elo < plain
+    assert shown.low < low
+    assert shown.high - shown.low > 0.9 * (high - low)
+
+
+def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -> None:
+    """For hypotheses close to each other the drift at an excess of t is t / (1 + t²)."""
+    said = replace(USUAL, elo0=-0.5, elo1=0.5, alpha=1e-9, beta=1e-9).estimate()
+    deviation = math.sqrt(moments([cell + 0.25 for cell in LONG]).variance)
+    plain = moments(LONG)
+    seen = (plain.mean - 0.5) / math.sqrt(plain.variance)
+    for shown, quantile in ((said.low, -1.959964), (said.elo, 0.0), (said.high, 1.959964)):
+        drift = seen / (1 + seen**2) + quantile / math.sqrt(350)
+        # The usual interval of the score would end 2.2 Elo lower.
+        excess = (1 - math.sqrt(1 - 4 * drift**2)) / (2 * drift)
+        assert shown == pytest.approx(expected_elo(0.5 + deviation * excess), abs=0.3)
+
+
+@pytest.mark.parametrize("cells", [LONG, (5, 10, 25, 35, 35)])
+def test_an_end_has_its_chance_at_each_end_of_the_interval(cells: tuple[int, ...]) -> None:
+    """Computed once more by hand; the upper end of the short test lies where the drift is a line."""
+    said = end(cells, "H1").estimate()
+    deviation = math.sqrt(moments([cell + 0.25 for cell in cells]).variance)
+    t1 = 30 * math.sqrt(2) * math.log(10) / 800
+
+    def formula(excess: float) -> float:
+        return math.log((1 + excess**2) / (1 + (excess - t1) ** 2)) / 2 / t1
+
+    slope = (formula(0.5 + 1e-6) - formula(0.5 - 1e-6)) / 2e-6
+    barrier = math.log(19) / t1 + 0.583 * 2
+    for elo, chance in ((said.low, 0.025), (said.elo, 0.5), (said.high, 0.975)):
+        t = (expected_score(elo) - 0.5) / deviation
+        drift = formula(t) if t < 0.5 else formula(0.5) + slope * (t - 0.5)
+        found = chance_beyond(sum(cells), barrier, drift, -barrier, barrier)
+        assert found == pytest.approx(chance, abs=1e-5)
+    assert (expected_score(said.high) - 0.5 > 0.5 * deviation) == (cells != LONG)
+
+
+def test_logistic_hypotheses_are_excesses_by_the_deviation_of_a_pair() -> None:
+    deviation = math.sqrt(2 * moments([cell + 0.25 for cell in LONG]).variance)
+    normalized = [(expected_score(elo) - 0.5) / deviation * 800 / math.log(10) for elo in (-5, 20)]
+    sides: tuple[Decision, ...] = ("H0", "H1")
+    for decision in sides:
+        ended = replace(USUAL, decision=decision)
+        one = replace(ended, elo0=-5, elo1=20, model="logistic").estimate()
+        other = replace(ended, elo0=normalized[0], elo1=normalized[1]).estimate()
+        assert (one.low, one.elo, one.high) == pytest.approx((other.low, other.elo, other.high))
+
+
+@pytest.mark.parametrize(("decision", "num", "step"), [("undecided", 350, 6), ("H1", 204, 4), ("H0", 4, 4)])
+def test_a_test_says_how_it_ended(decision: SprtDecision, num: int, step: int) -> None:
+    """Looks at 344, 200 and 0 pairs come before."""
+    cells = scaled(LONG, num / 350)
+    said = SprtTest().estimate(SprtState(decision, num, 0.0, cells))
+    side: Decision | None = None if decision == "undecided" else decision
+    assert said == replace(end(cells, side), last_step=step).estimate()
+    if num == 350:
+        assert said != replace(end(cells, side), last_step=350).estimate()
+
+
+COUNTS = st.lists(st.integers(0, 200), min_size=5, max_size=5).filter(lambda cells: sum(cells) > 0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(COUNTS, st.sampled_from(["H0", "H1", None]), st.sampled_from(["normalized", "logistic"]))
+def test_the_other_bot_has_the_opposite(cells: list[int], decision: Decision | None, model: EloModel) -> None:
+    ended = replace(end(tuple(cells), decision), elo0=-5, elo1=20, beta=0.1, model=model)
+    flipped: dict[Decision | None, Decision | None] = {"H0": "H1", "H1": "H0", None: None}
+    mirror = replace(end(tuple(cells[::-1]), flipped[decision]), elo0=-20, elo1=5, alpha=0.1, model=model)
+    one, other = ended.estimate(), mirror.estimate()
+    assert one.low <= one.elo <= one.high
+    assert all(map(math.isfinite, (one.low, one.elo, one.high)))
+    mirrored = (-other.high, -other.elo, -other.low)
+    assert (one.low, one.elo, one.high) == pytest.approx(mirrored, rel=1e-4, abs=1e-3)
+
+
+@pytest.mark.parametrize("cells", [(0, 0, 0, 0, 4), (0, 0, 0, 0, 400), (400, 0, 0, 0, 0), (0, 0, 500, 0, 0)])
+def test_ends_are_finite_for_one_sided_results(cells: tuple[int, ...]) -> None:
+    for decision in ("H0", "H1", None):
+        found = end(cells, decision).estimate()
+        assert all(map(math.isfinite, (found.low, found.elo, found.high)))
+
+
+def test_short_tests_are_plain() -> None:
+    cells = (5, 10, 20, 15, 10)
+    assert end(cells, "H1").estimate() == end(cells, "H0").estimate()
+    found = end(cells, "H1").estimate()
+    low, middle, high = plain_interval(cells, student=True)
+    assert (found.low, found.elo, found.high) == pytest.approx((low, middle, high), abs=4)
+    assert isinstance(found, SprtEstimate)
+    # From 100 pairs on the end counts.
+    hundred = (10, 15, 30, 25, 20)
+    assert end(hundred, "H1").estimate() != end(hundred, "H0").estimate()
+
+
+def test_a_test_without_a_pair_has_no_estimate() -> None:
+    with pytest.raises(ConfigError, match="counts"):
+        end((0, 0, 0, 0, 0), None).estimate()
