@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import strange_bots
+from arena.coordinator.launch import Launched, start_tournament
 from arena.live.reducer import reduce
-from arena.tournament.launch import Launched, start_tournament
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.shell.feed import Model, advance
 from arena_db.store import Store

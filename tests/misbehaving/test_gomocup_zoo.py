@@ -12,12 +12,12 @@ import pytest
 
 from arena.cli.exits import BotFailedError
 from arena.cli.session import check_bots
+from arena.coordinator.plan import make_plan
 from arena.entrants import resolve
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.trial import run_kit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
-from arena.tournament.plan import make_plan
 from arena_plugins import load_game
 from gomocup_zoo import PLAYS, REFUSED, play, spec_of
 from tournaments import config

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arena.tournament.config import TournamentConfig
-from arena.tournament.events import MatchFinished, MatchStarted, Notice
-from arena.tournament.herald import Herald
-from arena.tournament.hold import hold
-from arena.tournament.lease import Lease
-from arena.tournament.ledger import Ledger
-from arena.tournament.orders import Orders
-from arena.tournament.plan import make_jobs, make_plan, restore_plan, store_plan
-from arena.tournament.run import Rules, Run
-from arena.tournament.stop import StopSignals
+from arena.coordinator.config import TournamentConfig
+from arena.coordinator.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.herald import Herald
+from arena.coordinator.hold import hold
+from arena.coordinator.lease import Lease
+from arena.coordinator.ledger import Ledger
+from arena.coordinator.orders import Orders
+from arena.coordinator.plan import make_jobs, make_plan, restore_plan, store_plan
+from arena.coordinator.run import Rules, Run
+from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from arena.coordinator.events import Ended, Event
+    from arena.coordinator.plan import Plan
     from arena.executor.job import Job
     from arena.executor.pools import Pool
-    from arena.tournament.events import Ended, Event
-    from arena.tournament.plan import Plan
     from arena_db.records import LiveEvent, StoredMatch, TournamentRecord
 
 TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")

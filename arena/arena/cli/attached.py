@@ -11,13 +11,13 @@ from click.core import ParameterSource
 from arena.cli.exits import Exit
 from arena.cli.output import say
 from arena.cli.screen import check_toolkit, has_screen, run_app
+from arena.coordinator.launch import start_tournament
 from arena.errors import ArenaError, ConfigError
 from arena.home import open_store
 from arena.results.addresses import Address
-from arena.tournament.launch import start_tournament
 
 if TYPE_CHECKING:
-    from arena.tournament.launch import Launched
+    from arena.coordinator.launch import Launched
 
 _LOOK_S = 0.05
 _HERE = frozenset({"tui", "db", "form", "quiet"})

@@ -18,8 +18,8 @@ from arena_plugins.entries import NUM_DIGITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.coordinator.changes import Played
     from arena.entrants import Competitor
-    from arena.tournament.changes import Played
     from arena_plugins.conformance import Check
     from arena_plugins.entries import Entry
 
@@ -71,9 +71,9 @@ def info(bot: str, *, db: str | None, form: str) -> None:
     """Show what is known of BOT: where it comes from, its identity, and what it played with which content."""
     from arena.cli.objects import bot_object
     from arena.cli.output import emit_one, say
+    from arena.coordinator.changes import played_before
     from arena.entrants import resolve
     from arena.home import has_store, open_store
-    from arena.tournament.changes import played_before
 
     competitor = resolve([bot], margin_ms=0, keep=False)[0]
     limit = None if competitor.limit is None else str(competitor.limit)
@@ -235,8 +235,8 @@ def prune(*, days: float, db: str | None) -> None:
     """
     from arena.cli.output import say
     from arena.content.store import prune as prune_contents
+    from arena.coordinator.changes import needed_contents
     from arena.home import has_store, open_store
-    from arena.tournament.changes import needed_contents
 
     needed: set[str] = set()
     if has_store(db):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.coordinator.config import config_from, read_toml
 from arena.errors import ConfigError
 from arena.executor.pools import num_workers
 from arena.home import user_config
 from arena.sandbox.resources import num_cores
-from arena.tournament.config import config_from, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
 
 _EXCLUDED = {"tc": ("st", "bank"), "st": ("tc",), "bank": ("tc",)}
 """What a limit puts out of force where a file has it and an option, or a nearer file, says otherwise."""

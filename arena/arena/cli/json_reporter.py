@@ -14,8 +14,8 @@ from arena.cli.standings import encounter_object, rating_objects
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
-    from arena.tournament.changes import BotChange
-    from arena.tournament.events import Ended, MatchFinished, MatchStarted
+    from arena.coordinator.changes import BotChange
+    from arena.coordinator.events import Ended, MatchFinished, MatchStarted
 
 
 class JsonReporter(Reporter):

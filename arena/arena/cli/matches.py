@@ -189,9 +189,9 @@ def verify(address: str, *, db: str | None) -> Exit:
     Only bots that say they are deterministic have to play the same.
     """
     from arena.cli.output import say
+    from arena.coordinator.verify import verify_match
     from arena.home import open_store
     from arena.results.addresses import find_played
-    from arena.tournament.verify import verify_match
 
     with open_store(db, read_only=True) as store:
         finding = verify_match(store, find_played(store, address)[0])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.output import utc
+from arena.coordinator.config import refusals
 from arena.naming import match_address
-from arena.tournament.config import refusals
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from arena.cli.output import emit_object, say
 from arena.games.notation import format_moves
 
 if TYPE_CHECKING:
-    from arena.tournament.plan import Plan
+    from arena.coordinator.plan import Plan
 
 
 def print_plan(plan: Plan, form: str) -> None:

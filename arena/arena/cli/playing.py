@@ -17,8 +17,8 @@ from arena.results.addresses import check_new_name, find_event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.coordinator.changes import BotChange
     from arena.play.config import PlayConfig
-    from arena.tournament.changes import BotChange
     from arena_db.records import TournamentRecord
 
 

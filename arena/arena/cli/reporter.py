@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
 from arena.cli.progress import Progress
-from arena.tournament.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.coordinator.changes import BotChange
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.events import Ended, Event
     from arena.entrants import LeftOut
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.encounter import Scores
     from arena.results.tables import Table
-    from arena.tournament.changes import BotChange
-    from arena.tournament.config import TournamentConfig
-    from arena.tournament.events import Ended, Event
     from arena_db.records import TournamentRecord
 
 

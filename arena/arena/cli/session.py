@@ -16,6 +16,9 @@ from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
 from arena.cli.text_reporter import TextReporter
+from arena.coordinator.changes import changes
+from arena.coordinator.hold import hold
+from arena.coordinator.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, refusal
@@ -28,9 +31,6 @@ from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
 from arena.results.tables import widest_error
 from arena.results.views import standings
-from arena.tournament.changes import changes
-from arena.tournament.hold import hold
-from arena.tournament.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
 from arena_db.records import MatchFilter
 from arena_plugins import Termination, game_spec
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
+    from arena.coordinator.changes import BotChange
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.plan import Plan
     from arena.entrants import Competitor
     from arena.referee.seats import Fault
-    from arena.tournament.changes import BotChange
-    from arena.tournament.config import TournamentConfig
-    from arena.tournament.plan import Plan
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

@@ -13,10 +13,10 @@ from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_refused, print_standings
+from arena.coordinator.config import refusals
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.results.addresses import address_of
 from arena.results.views import standings
-from arena.tournament.config import refusals
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

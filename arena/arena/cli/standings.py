@@ -15,10 +15,10 @@ from arena.results.counts import say_evidence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.coordinator.config import Refusal
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.tables import Row, Table
-    from arena.tournament.config import Refusal
 
 COLUMNS = {
     "rank": "Rank",

@@ -11,12 +11,12 @@ from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_refused, print_standings
+from arena.coordinator.config import Refusal
 from arena.results.lines import encounter_lines, score_line, side_lines
-from arena.tournament.config import Refusal
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
-    from arena.tournament.events import Ended, MatchFinished, MatchStarted
+    from arena.coordinator.events import Ended, MatchFinished, MatchStarted
 
 
 class TextReporter(Reporter):

@@ -6,6 +6,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from arena.coordinator.changes import changes
+from arena.coordinator.lease import Lease
+from arena.coordinator.plan import choose_tier, restore_competitor
+from arena.coordinator.stop import StopSignals
 from arena.errors import ArenaError, ConfigError, OptionError
 from arena.executor.preflight import (
     ask_once,
@@ -23,10 +27,6 @@ from arena.play.sitting import Sitting, Table, close_quietly, planned_match
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
-from arena.tournament.changes import changes
-from arena.tournament.lease import Lease
-from arena.tournament.plan import choose_tier, restore_competitor
-from arena.tournament.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.records import Entrant, NewTournament
 from arena_plugins import game_spec
@@ -34,9 +34,9 @@ from arena_plugins import game_spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from arena.coordinator.changes import BotChange
     from arena.play.config import PlayConfig, PlayPlan
     from arena.referee.seats import Seat
-    from arena.tournament.changes import BotChange
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
 

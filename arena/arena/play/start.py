@@ -6,16 +6,16 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from arena.coordinator.launch import start_tournament
 from arena.errors import ArenaError
 from arena.home import open_store
 from arena.play.wishes import Wish
-from arena.tournament.launch import start_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.coordinator.launch import Launched
     from arena.play.config import PlayPlan
-    from arena.tournament.launch import Launched
     from arena_db.records import TournamentRecord
 
 _LOOK_S = 0.05

@@ -9,11 +9,11 @@ import platform
 import time
 from typing import TYPE_CHECKING
 
+from arena.coordinator.config import TournamentConfig
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.games.symmetry import match_hash
 from arena.home import open_store
-from arena.tournament.config import TournamentConfig
 from arena.training.matches import all_tournaments
 from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch

@@ -6,15 +6,15 @@ import zipfile
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from arena.coordinator.config import config_from
+from arena.coordinator.hold import hold
+from arena.coordinator.plan import make_plan, store_plan
+from arena.coordinator.verify import verify_match
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.seats import make_seat
 from arena.shelf.install import install
 from arena.shelf.listing import list_bots
-from arena.tournament.config import config_from
-from arena.tournament.hold import hold
-from arena.tournament.plan import make_plan, store_plan
-from arena.tournament.verify import verify_match
 from arena.trials.rogues import spoils
 from arena.trials.wheels import install_bot, make_wheel, own_home
 from arena_db.store import Store

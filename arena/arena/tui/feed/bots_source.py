@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from arena.coordinator.quarantine import Quarantine
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
@@ -16,7 +17,6 @@ from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, Competit
 from arena.live.labels import show_name
 from arena.results.forfeits import count_forfeits, count_matches
 from arena.shelf.listing import list_bots
-from arena.tournament.quarantine import Quarantine
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:

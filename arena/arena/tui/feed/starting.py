@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arena.coordinator.launch import Launched, start_tournament
 from arena.errors import ArenaError
 from arena.home import open_store
-from arena.tournament.launch import Launched, start_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -135,7 +135,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         record: the tournament.
         labels: what its bots are called where there is little room, by their names in it.
     """
-    from arena.tournament.config import refusals
+    from arena.coordinator.config import refusals
     from arena_db.records import MatchFilter
 
     where = MatchFilter(tournament=record.name, rated_only=False)

@@ -20,9 +20,9 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.coordinator.config import TournamentConfig
     from arena.live.tournaments import State, TournamentForm
     from arena.referee.timecontrol import TimeControl
-    from arena.tournament.config import TournamentConfig
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game
@@ -51,11 +51,11 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     Raises:
         ArenaError: it cannot be held as it is written.
     """
+    from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve
     from arena.executor.pools import num_workers
     from arena.pairing.schedule import make_schedule
     from arena.sandbox.resources import num_cores
-    from arena.tournament.plan import choose_tier, tournament_limit
     from arena_plugins import load_game
 
     config = config_of(form)
@@ -135,7 +135,7 @@ def config_of(form: TournamentForm) -> TournamentConfig:
     Raises:
         ConfigError: a value cannot be used.
     """
-    from arena.tournament.config import config_from, read_toml
+    from arena.coordinator.config import config_from, read_toml
 
     form.words()
     given: dict[str, object] = dict(form.options())
@@ -162,7 +162,7 @@ def _longest(limit: TimeControl, plies: int) -> float | None:
 
 
 def _row(store: Store, record: TournamentRecord) -> TournamentRow:
-    from arena.tournament.config import refusals
+    from arena.coordinator.config import refusals
 
     return TournamentRow(
         id=record.id,

@@ -10,8 +10,8 @@ import pytest
 from arena.cli import attached
 from arena.cli.attached import command_words
 from arena.cli.main import main
+from arena.coordinator.launch import start_tournament
 from arena.errors import ConfigError
-from arena.tournament.launch import start_tournament
 
 if TYPE_CHECKING:
     from pathlib import Path

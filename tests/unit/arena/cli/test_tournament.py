@@ -11,10 +11,10 @@ import pytest
 import strange_bots
 from arena.cli.reporter import Held
 from arena.cli.text_reporter import TextReporter
+from arena.coordinator.config import TournamentConfig
+from arena.coordinator.events import Notice
 from arena.home import open_store
 from arena.results.encounter import Scores
-from arena.tournament.config import TournamentConfig
-from arena.tournament.events import Notice
 from arena_db.store import Store
 from children import arena_environment, run_child
 from command_line import FAST, CommandLine

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
 
 
 @pytest.fixture(autouse=True)

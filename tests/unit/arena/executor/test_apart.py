@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.coordinator.config import TournamentConfig
+from arena.coordinator.plan import make_plan
 from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor import trial
@@ -21,8 +23,6 @@ from arena.sandbox.readable import python_readable
 from arena.sandbox.tier import Tier
 from arena.shelf.install import install
 from arena.shelf.listing import find_bot
-from arena.tournament.config import TournamentConfig
-from arena.tournament.plan import make_plan
 from arena_plugins import load_game
 from arena_plugins.command import host_path
 from arena_plugins.entries import BOTS

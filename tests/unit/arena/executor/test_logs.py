@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from arena.coordinator.plan import make_plan
 from arena.errors import ConfigError
 from arena.executor import logs, worker
 from arena.executor.logs import log_folder
 from arena.executor.worker import Control, play_batch
-from arena.tournament.plan import make_plan
 from tournaments import config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
     from arena_db.records import MatchRecord
 
     JobsOf = Callable[[TournamentConfig], list[Job]]

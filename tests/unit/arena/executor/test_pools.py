@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena.executor.worker import Began
-    from arena.tournament.config import TournamentConfig
     from arena_db.records import MatchRecord
 
     JobsOf = Callable[[TournamentConfig], list[Job]]

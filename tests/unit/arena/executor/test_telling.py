@@ -19,8 +19,8 @@ from tournaments import TRIO, config
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
     from arena_db.records import LiveEvent
 
     JobsOf = Callable[[TournamentConfig], list[Job]]

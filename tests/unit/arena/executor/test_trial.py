@@ -8,9 +8,9 @@ import pytest
 
 from arena.cli.exits import BotFailedError
 from arena.cli.session import check_bots
+from arena.coordinator.plan import make_plan
 from arena.executor import trial
 from arena.executor.trial import load_status, run_kit
-from arena.tournament.plan import make_plan
 from arena_plugins.entries import BOTS, Entry, find
 from tournaments import config
 from wheels import BOT

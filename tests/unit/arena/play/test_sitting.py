@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
 from arena.play.hold import reopen_play
 from arena.play.person import PERSON
-from arena.tournament.plan import restore_plan
 from arena_db.store import Store
 from arena_plugins import load_game
 from plays import Played, config, moves_to, wait_for

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from arena.coordinator.changes import played_before
+from arena.coordinator.quarantine import MIN_MATCHES, Quarantine
 from arena.referee.blame import forfeiter
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.views import standings
-from arena.tournament.changes import played_before
-from arena.tournament.quarantine import MIN_MATCHES, Quarantine
 from arena.tui.feed.bots_source import read_bots
 from arena.tui.feed.stored import past_view
 from arena_db.records import MatchFilter

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from arena.coordinator.plan import make_plan
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, command_line
-from arena.tournament.plan import make_plan
 from arena.tui.feed import bots_source, export_source
 from arena.tui.feed.bots_source import read_bots, read_status
 from arena.tui.feed.export_source import export_words, preview, preview_line

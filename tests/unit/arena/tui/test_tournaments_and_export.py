@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tournament.config import Refusal, TournamentConfig
+from arena.coordinator.config import Refusal, TournamentConfig
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen

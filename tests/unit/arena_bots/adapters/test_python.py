@@ -203,8 +203,8 @@ def test_a_file_that_is_missing(write: Write) -> None:
 
 def test_within_the_arena_its_code_counts_as_foreign(write: Write) -> None:
     """So the tournament asks for tier T2, and refuses --isolation none."""
+    from arena.coordinator.plan import choose_tier
     from arena.errors import ArenaError
-    from arena.tournament.plan import choose_tier
 
     (bot,) = resolve([f"python:file={write(source())}"], margin_ms=0)
     with pytest.raises(ArenaError, match=r"tier T2 is required for python:file=agent\.py"):

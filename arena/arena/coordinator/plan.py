@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.analysis import ADJUDICATION_NODES, has_solver
+from arena.coordinator.config import Refusal, TournamentConfig, parse_toml
 from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.job import Job
@@ -20,7 +21,6 @@ from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
-from arena.tournament.config import Refusal, TournamentConfig, parse_toml
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from arena.coordinator import herald as module
+from arena.coordinator.events import Ended, MatchFinished, Notice
+from arena.coordinator.lease import Lease
 from arena.executor.record import void_record
 from arena.executor.telling import live_event, started_of
 from arena.live.events import Event, Info, Move, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
-from arena.tournament import herald as module
-from arena.tournament.events import Ended, MatchFinished, Notice
-from arena.tournament.lease import Lease
 from arena_db.engine import Settings, open_raw
 from arena_db.owner import current_owner
 from arena_plugins import Termination
@@ -24,9 +24,9 @@ from tournaments import TRIO, Sitting, config
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.herald import Herald
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
-    from arena.tournament.herald import Herald
     from arena_db.records import LiveEvent, MatchRecord
 
     Begin = Callable[[TournamentConfig], Sitting]

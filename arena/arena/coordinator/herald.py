@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from arena.coordinator.events import Ended, MatchFinished, Notice
 from arena.errors import ArenaError
 from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
 from arena.results.forfeits import loser
-from arena.tournament.events import Ended, MatchFinished, Notice
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
 from arena_plugins import Outcome, Termination
@@ -20,10 +20,10 @@ from arena_plugins import Outcome, Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from arena.coordinator.events import Event
+    from arena.coordinator.lease import Lease
     from arena.executor.job import Job
     from arena.live.events import Payload
-    from arena.tournament.events import Event
-    from arena.tournament.lease import Lease
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 

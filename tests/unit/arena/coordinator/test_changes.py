@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import strange_bots
 from arena.content.store import content_folder, prune
+from arena.coordinator.changes import changes, needed_contents, played_before
 from arena.entrants import resolve
-from arena.tournament.changes import changes, needed_contents, played_before
 from arena_db.records import BotRecord
 from tournaments import Sitting, config
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from arena.coordinator.config import TournamentConfig
     from arena.entrants import Competitor
-    from arena.tournament.config import TournamentConfig
 
     Begin = Callable[[TournamentConfig], Sitting]
 
@@ -70,7 +70,7 @@ def test_a_bot_of_an_older_store_is_a_new_competitor(begin: Begin, monkeypatch: 
         return [before(now), *resolve(["random"], margin_ms=0)]
 
     with monkeypatch.context() as patch:
-        patch.setattr("arena.tournament.plan._competitors", found)
+        patch.setattr("arena.coordinator.plan._competitors", found)
         sitting = begin(config("strange", "random"))
     (change,) = changes(sitting.store, [now])
     assert str(change) == (

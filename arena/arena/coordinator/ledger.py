@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.coordinator.events import Ended, MatchFinished, MatchStarted, Notice
+from arena.coordinator.points import PointKeeper
+from arena.coordinator.quarantine import Quarantine
 from arena.executor.record import walkover_record
 from arena.naming import match_address
-from arena.tournament.events import Ended, MatchFinished, MatchStarted, Notice
-from arena.tournament.points import PointKeeper
-from arena.tournament.quarantine import Quarantine
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.coordinator.events import Event
+    from arena.coordinator.lease import Lease
     from arena.executor.job import Job
-    from arena.tournament.events import Event
-    from arena.tournament.lease import Lease
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator.events import MatchFinished, MatchStarted
 from arena.errors import ConfigError
 from arena.executor.workspace import workspace
-from arena.tournament.events import MatchFinished, MatchStarted
 from arena_db.owner import Owner
 from arena_db.records import MatchFilter
 from tournaments import TRIO, Sitting, config
@@ -22,8 +22,8 @@ from tournaments import TRIO, Sitting, config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from arena.tournament.config import TournamentConfig
-    from arena.tournament.events import Event
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.events import Event
 
     Begin = Callable[[TournamentConfig], Sitting]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.tournament.quarantine import Quarantine
+from arena.coordinator.quarantine import Quarantine
 
 
 @pytest.mark.parametrize("termination", ["init_crash", "init_timeout", "no_common_protocol"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.plan import make_jobs, restore_plan
 from arena.errors import ConfigError
 from arena.executor.worker import Control, play_job
 from arena.executor.workspace import workspace
 from arena.naming import match_address
-from arena.tournament.plan import make_jobs, restore_plan
 from arena_plugins import Outcome, Termination, load_game
 
 if TYPE_CHECKING:

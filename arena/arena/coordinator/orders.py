@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.lease import Lease
-    from arena.tournament.stop import StopSignals
+    from arena.coordinator.lease import Lease
+    from arena.coordinator.stop import StopSignals
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-import arena.tournament.plan
+import arena.coordinator.plan
 import strange_bots
 from arena.content.store import prune
+from arena.coordinator.config import parse_toml, refusals
+from arena.coordinator.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan, store_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.worker import Control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
-from arena.tournament.config import parse_toml, refusals
-from arena.tournament.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan, store_plan
 from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
     from arena_db.records import BotRecord
 
     Begin = Callable[[TournamentConfig], Sitting]
@@ -95,7 +95,7 @@ def test_a_plan_of_an_older_arena_goes_on_under_its_own_records(
         return older
 
     with monkeypatch.context() as patch:
-        patch.setattr(arena.tournament.plan, "resolve", resolved_before)
+        patch.setattr(arena.coordinator.plan, "resolve", resolved_before)
         sitting = begin(config("td-lambda", "random"))
     was = [entrant.bot for entrant in sitting.store.entrants(sitting.tournament.id)]
     assert [bot.content for bot in was] == ["", ""]

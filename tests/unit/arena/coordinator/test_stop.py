@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from arena.tournament.stop import StopSignals
+from arena.coordinator.stop import StopSignals
 
 HARD = (signal.SIGTERM, signal.SIGHUP)
 

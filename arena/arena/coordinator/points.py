@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.coordinator.events import Notice
 from arena.errors import ArenaError
-from arena.tournament.events import Notice
 from arena_db.errors import LockedError, RefusedError
 from arena_db.points import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.events import Event
+    from arena.coordinator.events import Event
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

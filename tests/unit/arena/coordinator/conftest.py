@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.analysis import ADJUDICATION_NODES, adjudicator
+from arena.coordinator.plan import make_plan
+from arena.coordinator.verify import verify_match
 from arena.errors import ConfigError
 from arena.match import MatchSetup, play_match
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.timecontrol import TimeControl
-from arena.tournament.plan import make_plan
-from arena.tournament.verify import verify_match
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome, PlayResult, load_game
 from tournaments import Sitting, config
@@ -20,8 +20,8 @@ from tournaments import Sitting, config
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.coordinator.config import TournamentConfig
     from arena.match import MatchResult
-    from arena.tournament.config import TournamentConfig
     from arena_plugins import Limit, State
 
     Begin = Callable[[TournamentConfig], Sitting]

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.errors import ConfigError
-from arena.tournament.config import (
+from arena.coordinator.config import (
     Refusal,
     TournamentConfig,
     config_from,
@@ -17,6 +16,7 @@ from arena.tournament.config import (
     read_toml,
     refusals,
 )
+from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from arena.coordinator.verify import verify_match
 from arena.results.addresses import address_of
-from arena.tournament.verify import verify_match
 from arena_db.engine import Settings, open_raw
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
     from arena_db.records import StoredMatch
 
     Begin = Callable[[TournamentConfig], Sitting]

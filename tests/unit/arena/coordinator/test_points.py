@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator.points import PointKeeper
 from arena.errors import ArenaError
-from arena.tournament.points import PointKeeper
 from arena_db.errors import DatabaseError, LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
     from arena_db.points import RatingPoint
     from arena_db.records import TournamentRecord
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from arena.coordinator.events import Notice
+from arena.coordinator.herald import Herald
+from arena.coordinator.lease import Lease
+from arena.coordinator.ledger import Ledger
+from arena.coordinator.orders import Orders
+from arena.coordinator.plan import make_jobs
+from arena.coordinator.run import Rules, Run
+from arena.coordinator.stop import StopSignals
 from arena.executor.pools import make_pool
 from arena.executor.workspace import workspace
-from arena.tournament.events import Notice
-from arena.tournament.herald import Herald
-from arena.tournament.lease import Lease
-from arena.tournament.ledger import Ledger
-from arena.tournament.orders import Orders
-from arena.tournament.plan import make_jobs
-from arena.tournament.run import Rules, Run
-from arena.tournament.stop import StopSignals
 from arena_db.owner import current_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.events import Ended, Event
-    from arena.tournament.plan import Plan
+    from arena.coordinator.events import Ended, Event
+    from arena.coordinator.plan import Plan
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

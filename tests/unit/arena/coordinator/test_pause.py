@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.coordinator.events import MatchFinished
 from arena.executor.pools import InlinePool
 from arena.live.events import unpack
-from arena.tournament.events import MatchFinished
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
 
     Begin = Callable[[TournamentConfig], Sitting]
 
 
 def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tournament.orders._COMMAND_S", 0.0)
+    monkeypatch.setattr("arena.coordinator.orders._COMMAND_S", 0.0)
     sitting = begin(config(*TRIO, rounds=4))
     store, tournament, asked = sitting.store, sitting.tournament.id, list[int]()
 
@@ -50,7 +50,7 @@ def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: 
 
 
 def test_a_stop_ends_a_pause(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tournament.orders._COMMAND_S", 0.0)
+    monkeypatch.setattr("arena.coordinator.orders._COMMAND_S", 0.0)
     sitting = begin(config(*TRIO, rounds=4))
     store, tournament = sitting.store, sitting.tournament.id
 

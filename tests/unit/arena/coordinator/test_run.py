@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arena.coordinator import ledger
+from arena.coordinator.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.lease import Lease
+from arena.coordinator.ledger import Ledger
+from arena.coordinator.orders import Orders
+from arena.coordinator.run import MAX_BATCH, Rules, Run, batch_size, first_size
+from arena.coordinator.stop import StopSignals
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.worker import Began, Control, play_batch
-from arena.tournament import ledger
-from arena.tournament.events import MatchFinished, MatchStarted, Notice
-from arena.tournament.lease import Lease
-from arena.tournament.ledger import Ledger
-from arena.tournament.orders import Orders
-from arena.tournament.run import MAX_BATCH, Rules, Run, batch_size, first_size
-from arena.tournament.stop import StopSignals
 from arena_db import log
 from arena_db.engine import Settings, open_raw
 from arena_db.owner import current_owner
@@ -30,8 +30,8 @@ from tournaments import TRIO, Sitting, config
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
     from arena_db.records import LiveEvent, MatchRecord
 
     Begin = Callable[[TournamentConfig], Sitting]

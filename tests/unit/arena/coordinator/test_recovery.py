@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.coordinator.recovery import Recovery
 from arena.executor.worker import Began
-from arena.tournament.recovery import Recovery
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
-    from arena.tournament.config import TournamentConfig
 
     Begin = Callable[[TournamentConfig], Sitting]
 

@@ -9,21 +9,21 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.events import Notice
+from arena.coordinator.recovery import MAX_LOSSES, Recovery
 from arena.errors import ArenaError
 from arena.executor.record import void_record
-from arena.tournament.events import Notice
-from arena.tournament.recovery import MAX_LOSSES, Recovery
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from arena.coordinator.events import Ended
+    from arena.coordinator.herald import Herald
+    from arena.coordinator.ledger import Ledger
+    from arena.coordinator.orders import Orders
     from arena.executor.job import Job
     from arena.executor.pools import Pool
-    from arena.tournament.events import Ended
-    from arena.tournament.herald import Herald
-    from arena.tournament.ledger import Ledger
-    from arena.tournament.orders import Orders
     from arena_db.records import MatchRecord
 
 MAX_BATCH = 50

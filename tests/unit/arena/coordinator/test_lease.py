@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator.lease import Lease
 from arena.errors import ConfigError
-from arena.tournament.lease import Lease
 from arena_db.errors import DatabaseError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -16,7 +16,7 @@ from tournaments import Sitting, config
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.tournament.config import TournamentConfig
+    from arena.coordinator.config import TournamentConfig
     from arena_db.owner import Owner
 
     Begin = Callable[[TournamentConfig], Sitting]
