@@ -58,6 +58,8 @@ class View:
     """
     basis: Basis = _NOTHING
     """What seats and results cover."""
+    decision: str = ""
+    """What the event has decided; it stands, whatever becomes of the matches it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ class PlannedBatch:
     """Matches of the complete plan, those before this batch included; None where nobody can know."""
     note: str = ""
     """What they are, for a person: `round 4 of 7`."""
+    decision: str = ""
+    """What the event has decided before these matches. The coordinator keeps it with the batch, and drops the
+    matches planned before that have not begun: none of them is needed."""
 
 
 @dataclass(frozen=True, slots=True)
