@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ConfigError, PluginError
 from arena.games.notation import spec_of
-from arena.pairing.drawn import drawn_openings, is_shipped
+from arena.pairing.drawn import SHIPPED_PLIES, drawn_openings, is_shipped
 from arena.pairing.opening_file import read_openings
 from arena.pairing.positions import enumerate_positions, is_enumerable
 from arena.pairing.sampling import draw_number, sample_openings
@@ -23,6 +23,8 @@ _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
 """Default number of actions by spec; after 4, few are left in the one, too many to list in the other."""
 _USUAL_PLIES = 4
 _MAX_PLIES = 100
+_DEEPER = 3
+"""Numbers of plies, from the usual one on, among which the longest list is looked for."""
 
 
 class OpeningPlan(NamedTuple):
@@ -109,6 +111,32 @@ def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> O
     if len(found) < wanted:
         return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are played again"])
     return Openings(found[:wanted], [])
+
+
+def with_most(game: Game, plan: OpeningPlan, *, seed: int, most: int) -> OpeningPlan:
+    """Return the plan with the number of plies after which there are most openings, the fewest such plies.
+
+    Drawn positions that come with the package are preferred to longer lists of others. A plan that says how
+    many plies, or that is no list of the arena's own, stays as it is.
+
+    Args:
+        game: the game.
+        plan: what `--openings` asks for.
+        seed: of the tournament.
+        most: openings that are enough.
+    """
+    if plan.kind != "auto" or plan.plies:
+        return plan
+    usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
+    shipped = [plies for plies in SHIPPED_PLIES if is_shipped(game, plies)]
+    if shipped and plan.balance != "undecided":
+        return plan._replace(plies=max(shipped))
+    sizes: dict[int, int] = {}
+    for plies in range(usual, usual + (1 if plan.balance == "drawn" else _DEEPER)):
+        sizes[plies] = sum(1 for _ in islice(_candidates(game, plan, plies, seed), most))
+        if sizes[plies] == most:
+            break
+    return plan._replace(plies=max(sizes, key=lambda plies: sizes[plies]))
 
 
 def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[int, ...]]:

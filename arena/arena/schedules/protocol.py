@@ -72,9 +72,6 @@ class PlannedBatch:
     """Matches of the complete plan, those before this batch included; None where nobody can know."""
     note: str = ""
     """What they are, for a person: `round 4 of 7`."""
-    decision: str = ""
-    """What the event has decided before these matches. The coordinator keeps it with the batch, and drops the
-    matches planned before that have not begun: none of them is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,18 @@ class Closed:
     """What the event was held to decide; empty where it decides nothing."""
 
 
-Next: TypeAlias = PlannedBatch | Wait | Closed
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The event has decided something and goes on: what was planned and has not begun is not needed.
+
+    The coordinator stores the decision, drops those matches and asks again, with the decision in the view.
+    """
+
+    decision: str
+    """What the event was held to decide."""
+
+
+Next: TypeAlias = PlannedBatch | Wait | Decided | Closed
 
 
 class Schedule(Protocol):

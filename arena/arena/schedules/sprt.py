@@ -14,7 +14,7 @@ from arena.rating.estimate import SprtEnd
 from arena.rating.lengths import expected_pairs
 from arena.rating.pairs import NUM_PAIR_CELLS
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
-from arena.schedules.protocol import Closed, PlannedBatch, Wait
+from arena.schedules.protocol import Closed, Decided, PlannedBatch, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -227,6 +227,8 @@ class SprtSchedule:
         state = self.state(view.results, view.decision)
         begin = len(view.plan)
         num_matches = max(2, wanted - wanted % 2)
+        if state.decision is not None and not view.decision and self.then_rate:
+            return Decided(str(state))
         if state.decision is not None:
             return self._rated(view, str(state), num_matches)
         fixed = self._plan(self.openings, len(self.openings))
@@ -250,7 +252,7 @@ class SprtSchedule:
                 replace(match, number=match.number + num_tested, encounter=RATED_ENCOUNTER)
                 for match in fixed.matches(begin, min(begin + num_matches, total))
             ]
-            return PlannedBatch(matches, num_tested + total, decision=decision)
+            return PlannedBatch(matches, num_tested + total)
         if any((RATED_ENCOUNTER, match_no) not in view.results for match_no in range(total)):
             return Wait("the test is decided; its rated pairs are being played")
         return Closed(decision)

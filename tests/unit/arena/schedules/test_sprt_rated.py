@@ -8,7 +8,7 @@ import pytest
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
-from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
+from arena.schedules.protocol import Closed, Decided, PlannedBatch, View, Wait
 from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
 from schedules import SimulatedEvent, play_all
 
@@ -57,14 +57,16 @@ def test_the_most_matches_are_known_before_the_decision() -> None:
     assert event.total == 50
 
 
-def test_the_decision_comes_with_the_first_pairs_after_it_and_the_plan_closes_with_their_results() -> None:
+def test_the_decision_comes_before_the_pairs_after_it_and_the_plan_closes_with_their_results() -> None:
     schedule = _schedule(20, 3)
     event = SimulatedEvent(schedule, 2)
     for match in event.ask(8):
         event.results[match.encounter, match.match_no] = 1.0
+    decided = schedule.next(event.view(), 4)
+    assert decided == Decided("H1 after 4 pairs: 0 0 0 0 4")
+    event.decided = decided.decision
     first = schedule.next(event.view(), 4)
     assert isinstance(first, PlannedBatch)
-    assert first.decision == "H1 after 4 pairs: 0 0 0 0 4"
     assert [match.number for match in first.matches] == [9, 10, 11, 12]
     event.plan += first.matches
     second = schedule.next(event.view(), 4)
@@ -74,7 +76,7 @@ def test_the_decision_comes_with_the_first_pairs_after_it_and_the_plan_closes_wi
     for match in (*first.matches, *second.matches):
         assert isinstance(schedule.next(event.view(), 4), Wait)
         event.results[match.encounter, match.match_no] = None
-    assert schedule.next(event.view(), 4) == Closed(first.decision)
+    assert schedule.next(event.view(), 4) == Closed(decided.decision)
 
 
 def test_a_decision_that_is_stored_stands_whatever_becomes_of_its_matches() -> None:
