@@ -14,7 +14,7 @@ from arena_db.models import batches, matches, planned, tournaments
 from arena_db.records import BatchRecord, PairedResult, PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -137,11 +137,7 @@ def reopen(connection: Connection, tournament: int, num_total: int | None) -> No
     Raises:
         RefusedError: there is no such tournament.
     """
-    values = {"is_planned": 0, "num_total": num_total}
-    if not connection.execute(
-        update(tournaments).where(tournaments.c.id == tournament).values(values)
-    ).rowcount:
-        raise RefusedError(f"there is no tournament with id {tournament}")
+    _set(connection, tournament, {"is_planned": 0, "num_total": num_total})
 
 
 def close_plan(
@@ -159,12 +155,7 @@ def close_plan(
     Raises:
         RefusedError: there is no such tournament.
     """
-    own = tournaments.c.id == tournament
-    num = 0
-    if drops:
-        left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
-        unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
-        num = connection.execute(unneeded.values(state="dropped")).rowcount
+    num = _drop(connection, tournament, running) if drops else 0
     dropped = tournaments.c.num_dropped + num
     values = {
         "is_planned": 1,
@@ -172,9 +163,43 @@ def close_plan(
         "num_dropped": dropped,
         "num_total": tournaments.c.num_planned - dropped,
     }
+    _set(connection, tournament, values)
+    return num
+
+
+def decide(
+    connection: Connection,
+    tournament: int,
+    decision: str,
+    num_total: int | None,
+    running: Collection[int],
+) -> int:
+    """Note a decision after which the plan goes on, to so many matches; return how many were dropped.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    num = _drop(connection, tournament, running)
+    values = {
+        "decision": decision,
+        "num_dropped": tournaments.c.num_dropped + num,
+        "num_total": num_total,
+    }
+    _set(connection, tournament, values)
+    return num
+
+
+def _drop(connection: Connection, tournament: int, running: Collection[int]) -> int:
+    """Mark matches that are still to be played and are not running as not needed; return how many."""
+    left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
+    unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
+    return connection.execute(unneeded.values(state="dropped")).rowcount
+
+
+def _set(connection: Connection, tournament: int, values: Mapping[str, object]) -> None:
+    own = tournaments.c.id == tournament
     if not connection.execute(update(tournaments).where(own).values(values)).rowcount:
         raise RefusedError(f"there is no tournament with id {tournament}")
-    return num
 
 
 def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
@@ -197,6 +222,21 @@ def last_match(connection: Connection, tournament: int) -> int:
     """Return the highest id of a match of a tournament; 0 where it has none."""
     found = select(func.max(matches.c.id)).where(matches.c.tournament_id == tournament)
     return connection.scalar(found) or 0
+
+
+def play_time(connection: Connection, tournament: int, encounter: int) -> float:
+    """Return what the final matches of an encounter took, added up, in seconds."""
+    here = (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number)
+    query = (
+        select(func.sum(matches.c.duration_ms))
+        .join_from(matches, planned, here)
+        .where(
+            matches.c.tournament_id == tournament,
+            matches.c.is_final == 1,
+            planned.c.encounter == encounter,
+        )
+    )
+    return (connection.scalar(query) or 0) / 1000
 
 
 def list_results(connection: Connection, tournament: int, after: int, last: int) -> list[PairedResult]:

@@ -15,7 +15,7 @@ from arena.pairing.solve import is_decided
 from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arena_plugins.contract import Game
 
@@ -113,30 +113,41 @@ def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> O
     return Openings(found[:wanted], [])
 
 
-def with_most(game: Game, plan: OpeningPlan, *, seed: int, most: int) -> OpeningPlan:
-    """Return the plan with the number of plies after which there are most openings, the fewest such plies.
+def longest_list(
+    game: Game, plan: OpeningPlan, *, seed: int, most: int
+) -> tuple[OpeningPlan, list[tuple[int, ...]]]:
+    """Return the openings after that number of plies which has most of them, and the plan that gives them.
 
-    Drawn positions that come with the package are preferred to longer lists of others. A plan that says how
-    many plies, or that is no list of the arena's own, stays as it is.
+    Drawn positions that come with the package are preferred to longer lists of others; of two lists of a
+    length it is the one of fewer plies. A plan that says how many plies, or that is no list of the arena's
+    own, stays as it is.
 
     Args:
         game: the game.
         plan: what `--openings` asks for.
         seed: of the tournament.
-        most: openings that are enough.
+        most: openings that are enough; no more are returned.
+
+    Raises:
+        ConfigError: as `make_openings`.
     """
-    if plan.kind != "auto" or plan.plies:
-        return plan
-    usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
     shipped = [plies for plies in SHIPPED_PLIES if is_shipped(game, plies)]
-    if shipped and plan.balance != "undecided":
-        return plan._replace(plies=max(shipped))
-    sizes: dict[int, int] = {}
-    for plies in range(usual, usual + (1 if plan.balance == "drawn" else _DEEPER)):
-        sizes[plies] = sum(1 for _ in islice(_candidates(game, plan, plies, seed), most))
-        if sizes[plies] == most:
+    if plan.kind != "auto" or plan.plies:
+        depths: Sequence[int | None] = [plan.plies]
+    elif shipped and plan.balance != "undecided":
+        depths = [max(shipped)]
+    else:
+        usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
+        depths = range(usual, usual + _DEEPER)
+    best: tuple[OpeningPlan, list[tuple[int, ...]]] | None = None
+    for plies in depths:
+        deeper = plan._replace(plies=plies)
+        found = make_openings(game, deeper, seed=seed, wanted=most).openings
+        if best is None or len(found) > len(best[1]):
+            best = deeper, found
+        if len(found) == most:
             break
-    return plan._replace(plies=max(sizes, key=lambda plies: sizes[plies]))
+    return best or (plan, [])
 
 
 def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[int, ...]]:
