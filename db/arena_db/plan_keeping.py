@@ -101,16 +101,24 @@ class PlanKeeping(Access):
             return plan_rows.close_plan(connection, tournament, decision, drops=drops, running=running)
 
     def decide(
-        self, tournament: int, decision: str, num_total: int | None, *, running: Collection[int] = ()
+        self,
+        tournament: int,
+        decision: str,
+        *,
+        num_more: int,
+        encounter: int,
+        running: Collection[int] = (),
     ) -> int:
-        """Note what was decided while the plan goes on; return how many matches were dropped.
+        """Note what an encounter decided while the plan goes on; return how many matches were dropped.
 
-        What is still to be played is not needed any more. It waits for the write lock a second at most.
+        What of the encounter is still to be played is not needed any more. It waits for the write lock a
+        second at most.
 
         Args:
             tournament: its id.
             decision: what the event was held to decide.
-            num_total: matches of the complete plan without dropped ones; None where nobody can know.
+            num_more: matches of the complete plan beyond those of this encounter.
+            encounter: its number.
             running: numbers of matches that are being played, which are not dropped.
 
         Raises:
@@ -118,7 +126,9 @@ class PlanKeeping(Access):
             LockedError: another process keeps the store locked.
         """
         with self._write_run(tournament, self._in_a_hurry()) as connection:
-            return plan_rows.decide(connection, tournament, decision, num_total, running)
+            return plan_rows.decide(
+                connection, tournament, decision, num_more=num_more, encounter=encounter, running=running
+            )
 
     def planned(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
         """Return the plan of a tournament by number, dropped matches included.

@@ -167,31 +167,39 @@ def close_plan(
     return num
 
 
-def decide(
+def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is left of the plan
     connection: Connection,
     tournament: int,
     decision: str,
-    num_total: int | None,
+    *,
+    num_more: int,
+    encounter: int,
     running: Collection[int],
 ) -> int:
-    """Note a decision after which the plan goes on, to so many matches; return how many were dropped.
+    """Note what an encounter decided while the plan goes on; return how many of its matches were dropped.
 
     Raises:
         RefusedError: there is no such tournament.
     """
-    num = _drop(connection, tournament, running)
+    num = _drop(connection, tournament, running, encounter)
+    here = (planned.c.tournament_id == tournament) & (planned.c.encounter == encounter)
+    needed = select(func.count()).select_from(planned).where(here, planned.c.state != "dropped")
     values = {
         "decision": decision,
         "num_dropped": tournaments.c.num_dropped + num,
-        "num_total": num_total,
+        "num_total": needed.scalar_subquery() + num_more,
     }
     _set(connection, tournament, values)
     return num
 
 
-def _drop(connection: Connection, tournament: int, running: Collection[int]) -> int:
+def _drop(
+    connection: Connection, tournament: int, running: Collection[int], encounter: int | None = None
+) -> int:
     """Mark matches that are still to be played and are not running as not needed; return how many."""
     left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
+    if encounter is not None:
+        left &= planned.c.encounter == encounter
     unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
     return connection.execute(unneeded.values(state="dropped")).rowcount
 

@@ -232,7 +232,7 @@ def _try_arena(game: str, only: tuple[str, ...]) -> None:
 def prune(*, days: float, db: str | None) -> None:
     """Remove copies of bots that nobody used for a while.
 
-    Bots start from copies of their files. Those of unfinished tournaments in the store stay, and of kept bots.
+    Bots start from copies of their files. Those of unfinished tournaments and of kept bots stay.
     A bot whose copy is gone is copied again when it is entered again; what was entered before can then be
     resumed and verified only while its files are as they were.
     """
