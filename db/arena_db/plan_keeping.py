@@ -152,6 +152,11 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
 
+    def sequential_tests(self) -> dict[int, str]:
+        """Return the configurations, as TOML, of the matches that are sequential tests, by tournament."""
+        with self._read() as connection:
+            return plan_rows.list_tests(connection)
+
     def batches(self, tournament: int) -> list[BatchRecord]:
         """Return the batches a plan was made of, by number."""
         with self._read() as connection:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
 """Points of the bot that moved first, by outcome; a void match has none."""
+_TEST_KEY: Final = "sprt = "
+"""How the line of a configuration begins that makes a match a sequential test."""
 
 
 def list_planned(
@@ -208,6 +210,14 @@ def _set(connection: Connection, tournament: int, values: Mapping[str, object]) 
     own = tournaments.c.id == tournament
     if not connection.execute(update(tournaments).where(own).values(values)).rowcount:
         raise RefusedError(f"there is no tournament with id {tournament}")
+
+
+def list_tests(connection: Connection) -> dict[int, str]:
+    """Return the configurations of the matches that have the key `sprt`, by tournament."""
+    config = tournaments.c.config
+    has_key = config.like(f"{_TEST_KEY}%") | config.like(f"%\n{_TEST_KEY}%")
+    query = select(tournaments.c.id, config).where(tournaments.c.type == "match", has_key)
+    return {row.id: row.config for row in connection.execute(query)}
 
 
 def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:

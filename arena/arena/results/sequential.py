@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arena.errors import ArenaError
 from arena.rating.sprt import bounds
+from arena.results.tested import is_test
 from arena.schedules.sprt import RATED_ENCOUNTER, TEST_ENCOUNTER, SprtState, SprtTest
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 
@@ -110,8 +111,8 @@ class SprtBook:
         self._num_openings = int(config["pairs"])
         self._then_rate = int(config.get("then-rate", 0))
         self._is_rated = bool(config.get("rated", False))
-        first, second = (entrant.label for entrant in store.entrants(tournament.id))
-        self._labels = (first, second)
+        labels = [entrant.label for entrant in store.entrants(tournament.id)]
+        self._labels = (labels[0], labels[1])
         self._results: dict[MatchKey, float | None] = {}
         self._last = 0
 
@@ -155,11 +156,6 @@ def _rounded(number: float) -> int:
     """Return a number by its first two digits; more would promise too much."""
     size = max(1, 10 ** (len(str(round(number))) - 2))
     return round(number / size) * size
-
-
-def is_test(tournament: TournamentRecord) -> bool:
-    """Say whether a tournament is a sequential test."""
-    return tournament.type == "match" and "sprt" in _config(tournament)
 
 
 def report_test(store: Store, tournament: TournamentRecord) -> SprtReport | None:
