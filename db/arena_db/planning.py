@@ -166,7 +166,8 @@ def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord
 def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
     names = (field.name for field in fields(TournamentRecord) if field.name != "pool")
     values: dict[str, Any] = {name: getattr(row, name) for name in names}
-    return TournamentRecord(**(values | {"is_planned": bool(row.is_planned)}), pool=pool_record(row))
+    values["is_planned"] = bool(row.is_planned)
+    return TournamentRecord(**values, pool=pool_record(row))
 
 
 def _select_tournaments() -> Select[*tuple[Any, ...]]:
