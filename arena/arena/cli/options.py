@@ -205,7 +205,7 @@ def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]
     return _with(command, *_GAME, *_ROUNDS, *_TEST, *_PLAY, *_STOP_WHEN)
 
 
-def test_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that define a sequential test, which settles rounds and its end by itself."""
     return _with(command, *_GAME, *_TEST, *_PLAY)
 

@@ -11,7 +11,7 @@ import msgspec
 from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
 from arena.results.counts import say_evidence
-from arena.results.tested import tested_notes
+from arena.results.tested import notes_on_tests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +176,7 @@ def _print_notes(tables: Sequence[Table]) -> None:
     repeated = sum(table.num_repeated for table in tables)
     if repeated:
         click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")
-    for note in tested_notes(tables):
+    for note in notes_on_tests(tables):
         say(note)
     misfits = tables[0].misfits
     for misfit in misfits[:_NUM_MISFITS]:

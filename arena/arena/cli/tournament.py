@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichOption
 
-from arena.cli.options import encounter_options, sitting_options, test_options, tournament_options
+from arena.cli.options import encounter_options, sitting_options, sprt_options, tournament_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,7 @@ def match(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="NEW [OLD]")
-@test_options
+@sprt_options
 @sitting_options
 def test(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Test whether NEW is stronger than OLD (default: the version of NEW that was kept or tested last).

@@ -69,7 +69,7 @@ def mark_tested(tables: Sequence[Table], tested: Tested) -> list[Table]:
     ]
 
 
-def tested_notes(tables: Sequence[Table]) -> list[str]:
+def notes_on_tests(tables: Sequence[Table]) -> list[str]:
     """Return what a reader of tables must know of sequential tests, in sentences."""
     notes: list[str] = []
     num = tables[0].num_unrated if tables else 0

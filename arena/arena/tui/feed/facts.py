@@ -41,7 +41,7 @@ class Facts:
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
         from arena.results.crosstable import crosstable, matrix_view
-        from arena.results.tested import tested_notes
+        from arena.results.tested import notes_on_tests
         from arena.results.views import standings
 
         self._history.update(store)
@@ -57,7 +57,7 @@ class Facts:
         boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(
-                title=show_name(tournament.name), rows=rows, notes=tuple(tested_notes(tables))
+                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on_tests(tables))
             ),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
@@ -95,7 +95,7 @@ class Facts:
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
-        from arena.results.tested import count_tested, mark_tested, tested_notes
+        from arena.results.tested import count_tested, mark_tested, notes_on_tests
         from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
@@ -117,7 +117,7 @@ class Facts:
                 view = StandingsView(
                     title=f"{game} {pool}",
                     rows=standing_rows(tables, labels, {}),
-                    notes=tuple(tested_notes(tables)),
+                    notes=tuple(notes_on_tests(tables)),
                 )
             views[game, pool, num] = view
         self._boards = views
