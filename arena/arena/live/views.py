@@ -226,7 +226,8 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     goal: str = ""
     """How far it is on the way to what it is held for; empty where that is no question."""
-    planned: int = 0
+    planned: int | None = 0
+    """Matches that are to be played in all; None where nobody can know yet."""
     done: int = 0
     workers: int = 0
     given_rate: float | None = None
@@ -237,7 +238,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """What part is done, 0 to 1."""
+        """What part is done, 0 to 1; 0 where nobody knows of how many."""
         return min(1.0, self.done / self.planned) if self.planned else 0.0
 
     @property
@@ -251,7 +252,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def eta_s(self) -> float | None:
         """Seconds until all are done at this rate; None where nobody knows."""
-        if self.state == "ended" or not self.rate:
+        if self.state == "ended" or not self.rate or self.planned is None:
             return None
         return 60 * max(0, self.planned - self.done) / self.rate
 
