@@ -31,7 +31,7 @@ def with_opponent(config: TournamentConfig) -> TournamentConfig:
         ConfigError: no other bot of that name is kept.
         PluginError: the tested bot cannot be found.
     """
-    if config.sprt is None or len(config.bots) != 1:
+    if len(config.bots) != 1:
         return config
     (bot,) = resolve(config.bots, margin_ms=config.timemargin, keep=False)
     old = last_other(bot.record)
@@ -49,14 +49,12 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
     So it stays what it is when presets or lists of openings change.
 
     Args:
-        config: with its seed; that of no test comes back as it is.
+        config: of a test, with its seed.
         game: its game.
 
     Raises:
         ConfigError: the game has too few openings, or they cannot be read.
     """
-    if config.sprt is None:
-        return config
     asked = OpeningPlan.parse(config.openings)
     most = max(MOST_OPENINGS, config.pairs or 0)
     plan, openings = longest_list(game, asked, seed=config.srand or 0, most=most)
@@ -69,7 +67,7 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
         )
     return msgspec.structs.replace(
         config,
-        sprt=sprt_text(parse_sprt(config.sprt)),
+        sprt=sprt_text(parse_sprt(config.sprt or "")),
         openings=str(plan),
         pairs=min(config.pairs or num, num),
     )

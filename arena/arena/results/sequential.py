@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arena.errors import ArenaError
+from arena.live.plain import duration_text
 from arena.rating.sprt import bounds
-from arena.results.tested import is_test
-from arena.schedules.sprt import RATED_ENCOUNTER, TEST_ENCOUNTER, SprtState, SprtTest
+from arena.schedules.protocol import RATED_ENCOUNTER, TEST_ENCOUNTER
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 
 if TYPE_CHECKING:
     from arena.rating.estimate import SprtEstimate
     from arena.schedules.protocol import MatchKey
+    from arena.schedules.sprt import SprtState, SprtTest
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -59,6 +60,15 @@ class SprtReport:
             return f"not shown{self._said(': ')} after {num} pairs"
         what = "stronger" if self.test.elo0 >= 0 else "not weaker"
         return f"{self.labels[0]} is {what}{self._said(': ')} after {num} pairs"
+
+    def cost_lines(self) -> list[str]:
+        """Return what the test cost, and what became of its matches, in sentences."""
+        num = 2 * self.state.num_pairs
+        lines = [f"{num} matches of the test took {duration_text(self.played_s)} of play"]
+        if not self.is_rated:
+            after = f"; {self.num_rated} after it are" if self.num_rated else ""
+            lines[0] += f"; none of them is rated{after}"
+        return lines
 
     def line(self) -> str:
         """Return the verdict, or how far the test is on its way to one."""
@@ -106,6 +116,7 @@ class SprtBook:
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Take a tournament that `is_test`; nothing is read yet."""
         config = _config(tournament)
+        self._store = store
         self._id = tournament.id
         self._test = parse_sprt(str(config["sprt"]))
         self._num_openings = int(config["pairs"])
@@ -116,17 +127,17 @@ class SprtBook:
         self._results: dict[MatchKey, float | None] = {}
         self._last = 0
 
-    def report(self, store: Store) -> SprtReport:
+    def report(self) -> SprtReport:
         """Return the state of the test by all that is stored now.
 
         Raises:
             ArenaError: the tournament is gone, or its decision cannot be read.
         """
-        record = store.tournament(self._id)
+        record = self._store.tournament(self._id)
         if record is None:
-            raise ArenaError(f"tournament {self._id} is no longer in {store.path}")
-        last = store.last_match(self._id)
-        for result in store.results(self._id, after=self._last, last=last):
+            raise ArenaError(f"tournament {self._id} is no longer in {self._store.path}")
+        last = self._store.last_match(self._id)
+        for result in self._store.results(self._id, after=self._last, last=last):
             self._results[result.encounter, result.match_no] = result.points
         self._last = last
         state = self._test.after(self._results, num_openings=self._num_openings, decision=record.decision)
@@ -138,7 +149,7 @@ class SprtBook:
             then_rate=self._then_rate,
             num_rated=sum(encounter == RATED_ENCOUNTER for encounter, _ in self._results),
             is_rated=self._is_rated,
-            played_s=store.play_time(self._id, TEST_ENCOUNTER),
+            played_s=self._store.play_time(self._id, TEST_ENCOUNTER),
         )
 
 
@@ -156,15 +167,6 @@ def _rounded(number: float) -> int:
     """Return a number by its first two digits; more would promise too much."""
     size = max(1, 10 ** (len(str(round(number))) - 2))
     return round(number / size) * size
-
-
-def report_test(store: Store, tournament: TournamentRecord) -> SprtReport | None:
-    """Return the state of a test by all that is stored now; None of a tournament that is none.
-
-    Raises:
-        ArenaError: its decision cannot be read.
-    """
-    return SprtBook(store, tournament).report(store) if is_test(tournament) else None
 
 
 def _config(tournament: TournamentRecord) -> dict[str, Any]:

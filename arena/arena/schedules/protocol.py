@@ -7,7 +7,7 @@ it again. Chance comes from `arena.pairing.sampling.draw_number` of the event's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 SeatState: TypeAlias = Literal["playing", "left", "out"]
 MatchKey: TypeAlias = tuple[int, int]
 """Number of the encounter, and of the match in it."""
+TEST_ENCOUNTER: Final = 0
+"""In a sequential test, the encounter whose matches are the test."""
+RATED_ENCOUNTER: Final = 1
+"""The one that is played after its decision; its matches are no part of the test, so they are rated."""
 
 
 class Participant(NamedTuple):

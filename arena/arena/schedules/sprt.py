@@ -14,7 +14,14 @@ from arena.rating.estimate import SprtEnd
 from arena.rating.lengths import expected_pairs
 from arena.rating.pairs import NUM_PAIR_CELLS
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
-from arena.schedules.protocol import Closed, Decided, PlannedBatch, Wait
+from arena.schedules.protocol import (
+    RATED_ENCOUNTER,
+    TEST_ENCOUNTER,
+    Closed,
+    Decided,
+    PlannedBatch,
+    Wait,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +37,6 @@ _EVERY = 4
 _EVERY_UNTIL = 200
 _GROWTH = 102
 """After that each look has 2 % more pairs than the one before, in per cent."""
-TEST_ENCOUNTER = 0
-"""The encounter whose matches are the test."""
-RATED_ENCOUNTER = 1
-"""The encounter that is played after the decision; its matches are no part of the test, so they are rated."""
 _DECISION = re.compile(r"(H0|H1|undecided) after [0-9]+ pairs: ([0-9]+(?: [0-9]+){4})")
 
 

@@ -175,7 +175,7 @@ def _goal(store: Store, record: TournamentRecord) -> str:
     # It loads NumPy, which no other tournament needs before the first paint.
     from arena.results.sequential import SprtBook
 
-    return clean_text(SprtBook(store, record).report(store).line(), _MAX_TEXT)
+    return clean_text(SprtBook(store, record).report().line(), _MAX_TEXT)
 
 
 def _boards(

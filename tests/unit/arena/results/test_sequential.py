@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import ArenaError
-from arena.results.sequential import SprtBook, expectation, report_test
-from arena.results.tested import is_test
+from arena.results.sequential import SprtBook, expectation
 from arena.schedules.sprt import SprtSchedule, SprtTest
 from arena.schedules.sprt_words import parse_sprt
 from arena_db.records import NewBatch, OpenPlan
@@ -67,9 +66,7 @@ def _play(store: Store, cup: Cup, outcomes: str, start: int = 1) -> None:
 def _report(store: Store, cup: Cup) -> SprtReport:
     record = store.tournament(cup.record.id)
     assert record is not None
-    found = report_test(store, record)
-    assert found is not None
-    return found
+    return SprtBook(store, record).report()
 
 
 def test_a_test_before_its_first_pair(store: Store) -> None:
@@ -174,12 +171,12 @@ def test_a_stored_decision_stands(store: Store) -> None:
 def test_a_book_reads_what_is_new(store: Store) -> None:
     cup = _add(store)
     book = SprtBook(store, cup.record)
-    assert book.report(store).state.num_pairs == 0
+    assert book.report().state.num_pairs == 0
     _play(store, cup, "wl")
-    assert book.report(store).state.num_pairs == 1
+    assert book.report().state.num_pairs == 1
     _play(store, cup, "wl", 3)
-    assert book.report(store) == _report(store, cup)
-    assert book.report(store).state.num_pairs == 2
+    assert book.report() == _report(store, cup)
+    assert book.report().state.num_pairs == 2
 
 
 def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
@@ -194,16 +191,11 @@ def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
     assert (report.num_rated, report.played_s) == (1, 4.0)
 
 
-def test_other_tournaments_are_no_tests(store: Store) -> None:
-    record = store.add_tournament(replace(new_tournament(), type="match", config=""), entrants("a", "b"), [])
-    assert not is_test(record)
-    assert report_test(store, record) is None
-
-
-def test_a_test_that_is_gone(store: Store, tmp_path: Path) -> None:
+def test_a_test_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     book = SprtBook(store, _add(store).record)
-    with Store.open(tmp_path / "other.db") as other, pytest.raises(ArenaError, match="no longer in"):
-        book.report(other)
+    monkeypatch.setattr(store, "tournament", lambda _: None)
+    with pytest.raises(ArenaError, match="no longer in"):
+        book.report()
 
 
 @pytest.mark.parametrize(
