@@ -22,17 +22,22 @@ FEWEST_OPENINGS: Final = 200
 """With fewer most tests of two bots that are nearly equal would end undecided."""
 MOST_OPENINGS: Final = 2000
 """Unless more pairs are asked for; longer lists take long to make."""
+_BOTS: Final = 2
 
 
 def with_opponent(config: TournamentConfig) -> TournamentConfig:
     """Return the configuration of a test with its second bot: without any, the one of that name kept last.
 
     Raises:
-        ConfigError: no other bot of that name is kept.
+        ConfigError: no other bot of that name is kept, or there are more than two, or none.
         PluginError: the tested bot cannot be found.
     """
-    if len(config.bots) != 1:
+    if len(config.bots) == _BOTS:
         return config
+    if len(config.bots) != 1:
+        raise ConfigError(
+            f"a sequential test is of one bot against one other; {len(config.bots)} given: arena test NEW OLD"
+        )
     (bot,) = resolve(config.bots, margin_ms=config.timemargin, keep=False)
     old = last_other(bot.record)
     if old is None:
