@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,17 +16,18 @@ from arena.content.options import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
 from arena.content.submissions import added_submission
-from arena.errors import ConfigError, OptionError, PluginError
+from arena.errors import ConfigError, PluginError
+from arena.identities import hashed_before, identity_before, identity_of
 from arena.naming import Called, check_name, check_text, cut_label, labels_of
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.launch.calls import ALLOWABLE
+from arena.reserved import NAME, OUR_KEYS, allowed_calls, may_read_proc, own_limit
+from arena.shelf.kept import find_kept
 from arena.shelf.listing import list_bots, read_bot, verify
-from arena.shelf.records import hash_file
 from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
-from arena_plugins.program import CMD, EXEC, is_file, split_command
+from arena_plugins.program import CMD, EXEC
 from arena_plugins.regular import refuse_special
-from arena_plugins.spec import OptionReader, Spec
+from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,12 +40,6 @@ _ADAPTERS = ".adapters."
 """In the entry of every bundled bot that runs foreign code."""
 _WHEEL = ".whl"
 """Among the files of a bot, the wheel it was installed from; no option can be called that."""
-_LIMIT_KEYS = ("tc", "st", "nodes")
-_PROCFS = "procfs"
-_ALLOW = "allow"
-_NAME = "name"
-_OUR_KEYS = (*_LIMIT_KEYS, _PROCFS, _ALLOW, _NAME)
-"""Options of every bot that are the arena's affair, and unknown to the bot."""
 _DIGITS = 8
 """Digits of a hash that people read."""
 
@@ -104,7 +98,7 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
 
     def _for_hook(self, options: Mapping[str, str]) -> dict[str, str]:
         # An adapter is told whole paths, so the folder its program lies in is no affair of its own.
-        hidden = (*_OUR_KEYS, PROGRAM_FOLDER) if _ADAPTERS in self.entry else _OUR_KEYS
+        hidden = (*OUR_KEYS, PROGRAM_FOLDER) if _ADAPTERS in self.entry else OUR_KEYS
         return {key: value for key, value in options.items() if key not in hidden}
 
 
@@ -151,9 +145,12 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
     found: list[Competitor] = []
     called: list[tuple[Called, str]] = []
     listing = list_bots()
+    frozen: set[str] = set()
     for seat, text in enumerate(texts):
         try:
-            competitor, names = _resolve_one(
+            kept = _resolve_kept(text, listing, in_place=in_place)
+            frozen |= set() if kept is None else {kept[0].record.name}
+            competitor, names = kept or _resolve_one(
                 text, listing, margin_ms, keep=keep and not in_place, in_place=in_place
             )
             if not twins:
@@ -165,7 +162,12 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
             continue
         found.append(competitor)
         called.append((names, text))
-    labels = labels_of([names for names, _ in called])
+    # Beside a kept bot its other versions say which they are, too.
+    names_of = [
+        names if names.is_given or bot.record.name not in frozen else names.with_version()
+        for bot, (names, _) in zip(found, called, strict=True)
+    ]
+    labels = labels_of(names_of)
     return [msgspec.structs.replace(bot, label=label) for bot, label in zip(found, labels, strict=True)]
 
 
@@ -194,11 +196,11 @@ def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
         return bot
     if was.content:
         return None
-    spec, files = _hashed_before(Spec.parse(bot.spec))
+    spec, files = hashed_before(Spec.parse(bot.spec))
     files |= {key: sha for key, sha in files_of(bot.record).items() if key.startswith((FOLDER, _WHEEL))}
     named = {key: sha for key, sha in files.items() if not key.startswith(FOLDER)}
     for hashes in (files, named):
-        if _identity_before(spec, bot.record.distribution, bot.record.version, hashes) == was.identity:
+        if identity_before(spec, bot.record.distribution, bot.record.version, hashes) == was.identity:
             return msgspec.structs.replace(bot, record=was)
     return None
 
@@ -233,7 +235,7 @@ def _resolve_one(
 ) -> tuple[Competitor, Called]:
     spec, entry = read_bot(listing, text)
     refuse_special(spec.name, spec.options)
-    options = {key: value for key, value in spec.options.items() if key != _NAME}
+    options = {key: value for key, value in spec.options.items() if key != NAME}
     collection, named, content = _content_of(spec, entry, keep=keep, in_place=in_place)
     hashes = {file.path: file.sha256 for file in content.inventory.files}
     files = {key: hashes[path] for key, path in named.copies.items() if path in hashes}
@@ -242,7 +244,7 @@ def _resolve_one(
     absolute = Spec(spec.name, with_files(spec.options, {key: str(at) for key, at in named.sources.items()}))
     relative = with_files(options, _names(named) | named.copies)
     record = BotRecord(
-        identity=_identity(spec.name, entry.value, relative, content.hash),
+        identity=identity_of(spec.name, entry.value, relative, content.hash),
         name=spec.name,
         spec=check_text(f"the spec of {spec.name}", str(shown)),
         distribution=entry.distribution,
@@ -250,7 +252,7 @@ def _resolve_one(
         files=json.dumps(files | _shipped(entry, spec.options), sort_keys=True),
         content=content.hash,
     )
-    given = check_name(spec.name, spec.options[_NAME]) if _NAME in spec.options else ""
+    given = check_name(spec.name, spec.options[NAME]) if NAME in spec.options else ""
     names = (given,) if given else _names_for(spec, options, named, content.hash, entry.version)
     competitor = Competitor(
         label=cut_label(names[0]),
@@ -258,7 +260,7 @@ def _resolve_one(
         spec=str(absolute._replace(version=spec.version)),
         entry=entry.value,
         folder=entry.folder,
-        options={key: value for key, value in shown.options.items() if key not in _OUR_KEYS},
+        options={key: value for key, value in shown.options.items() if key not in OUR_KEYS},
         copies=named.copies,
         runtime=named.runtime,
         roots=collection.roots,
@@ -266,13 +268,50 @@ def _resolve_one(
         num_files=len(content.inventory.files),
         place=content.folder,
         state=content.state,
-        limit=_own_limit(spec, margin_ms),
-        procfs=_may_read_proc(spec),
-        allow=_allowed_calls(spec),
+        limit=own_limit(spec, margin_ms),
+        procfs=may_read_proc(spec),
+        allow=allowed_calls(spec),
     )
     if keep:
         store.write_entered(record.identity, msgspec.json.encode(competitor))
     return competitor, Called(record.identity, names, is_given=bool(given))
+
+
+def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Competitor, Called] | None:
+    """Return the kept bot that a spec with a version means; None where an installed one is meant, or none.
+
+    Raises:
+        PluginError: several kept bots are meant, its copy is gone, or it is to run in this process.
+    """
+    with suppress(PluginError):
+        read_bot(listing, text)
+        return None
+    try:
+        spec = Spec.parse(text)
+    except PluginError:
+        return None
+    options = {key: value for key, value in spec.options.items() if key != NAME}
+    kept = find_kept(spec.name, spec.version, options) if spec.version else None
+    if kept is None:
+        return None
+    if in_place:
+        raise PluginError(
+            f"{kept.address} is kept as a copy, from which no bot runs in the arena's own process: leave out "
+            "--isolation none"
+        )
+    bot = entered(kept.record, "")
+    if bot is None:
+        raise PluginError(
+            f"the copy of {kept.address} is gone or was changed; arena bots remove {kept.address} forgets it"
+        )
+    given = check_name(spec.name, spec.options[NAME]) if NAME in spec.options else ""
+    address = Spec.parse(kept.address)
+    if given:
+        address = address._replace(options={**address.options, NAME: given})
+    was = kept.record
+    names = (given,) if given else _versioned(Spec.parse(was.spec)._replace(version=was.version), was.content)
+    called = Called(was.identity, names, is_given=bool(given))
+    return msgspec.structs.replace(bot, spec=str(address)), called
 
 
 def _content_of(
@@ -291,7 +330,7 @@ def _content_of(
         collect_package(collection, entry)
     with added_submission(collection, spec.name, spec.options) as (sources, copies):
         may_name_files = {
-            key: value for key, value in spec.options.items() if key not in (*_OUR_KEYS, *sources)
+            key: value for key, value in spec.options.items() if key not in (*OUR_KEYS, *sources)
         }
         named = place_options(
             collection, may_name_files, has_program=_ADAPTERS in entry.value, takes_folders=not in_place
@@ -304,11 +343,6 @@ def _content_of(
 
 def _names(named: NamedFiles) -> dict[str, str]:
     return {key: path.name for key, path in named.sources.items()}
-
-
-def _identity(name: str, entry: str, options: Mapping[str, str], content: str) -> str:
-    canonical = json.dumps([name, entry, dict(options), content], sort_keys=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _shipped(entry: Entry, options: Mapping[str, str]) -> dict[str, str]:
@@ -336,64 +370,12 @@ def _names_for(
     for depth in range(2, max(map(len, own.values()), default=0) + 1):
         tails = {key: "/".join(parts[-depth:]).replace("//", "/") for key, parts in own.items()}
         texts.append(with_files(options, _names(named) | tails))
-    name, colon, rest = str(Spec(spec.name, shortest, spec.version)).partition(":")
-    versioned = name if "@" in name else f"{name}@{version}"
     return (
         *(str(Spec(spec.name, text, spec.version)) for text in texts),
-        f"{versioned}{colon}{rest}",
-        f"{versioned}+{short(content)}{colon}{rest}",
+        *_versioned(Spec(spec.name, shortest, spec.version or version), content),
     )
 
 
-def _hashed_before(spec: Spec) -> tuple[str, dict[str, str]]:
-    """Return the spec and the hashes of the files it names as identities had them before code was hashed."""
-    options = {key: value for key, value in spec.options.items() if key != _NAME}
-    files: dict[str, Path] = {}
-    for key, value in options.items():
-        if key == CMD:
-            words = enumerate(split_command(value))
-            files |= {f"{key} {i}": Path(word) for i, word in words if is_file(word)}
-        elif key not in _OUR_KEYS and not value.replace(".", "", 1).isdecimal() and is_file(value):
-            files[key] = Path(value)
-    shown = Spec(spec.name, with_files(options, {key: path.name for key, path in files.items()}))
-    return str(shown), {key: hash_file(path) for key, path in files.items()}
-
-
-def _identity_before(spec: str, distribution: str, version: str, hashes: Mapping[str, str]) -> str:
-    content = json.dumps([spec, distribution, version, hashes], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _may_read_proc(spec: Spec) -> bool:
-    """Read the option `procfs`.
-
-    Raises:
-        OptionError: it is neither on nor off.
-    """
-    return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
-
-
-def _allowed_calls(spec: Spec) -> tuple[str, ...]:
-    """Read the option `allow`, names joined by plus signs.
-
-    Raises:
-        OptionError: a name is not on the list.
-    """
-    names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
-    for name in names:
-        if name not in ALLOWABLE:
-            raise OptionError(
-                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
-            )
-    return names
-
-
-def _own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
-    if not any(key in spec.options for key in _LIMIT_KEYS):
-        return None
-    try:
-        seconds = float(spec.options["st"]) if "st" in spec.options else None
-        nodes = int(spec.options["nodes"]) if "nodes" in spec.options else None
-    except ValueError as error:
-        raise OptionError(f"{spec}: st is a number of seconds, nodes a whole number") from error
-    return TimeControl.parse(spec.options.get("tc"), seconds, nodes, margin_ms=margin_ms)
+def _versioned(spec: Spec, content: str) -> tuple[str, str]:
+    """Return the names of a bot with its version, then with the first digits of its content as well."""
+    return str(spec), f"{spec.address}+{short(content)}{str(spec).removeprefix(spec.address)}"

@@ -19,6 +19,8 @@ MAX_TEXT = 4096
 _MAX_NAME = 64
 """Characters of a name that a person gives to a bot."""
 _DIGITS = 8
+_NUM_VERSIONED = 2
+"""The last names of a bot: with its version, and with digits of its content as well."""
 
 
 class Called(NamedTuple):
@@ -30,6 +32,10 @@ class Called(NamedTuple):
     """From the shortest on, each more telling than the one before; at least one."""
     is_given: bool
     """Whether a person chose the name."""
+
+    def with_version(self) -> Called:
+        """Return the same competitor, called by its version at least; a given name has none."""
+        return self._replace(names=self.names[-_NUM_VERSIONED:])
 
 
 def labels_of(bots: Sequence[Called]) -> list[str]:

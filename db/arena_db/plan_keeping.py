@@ -103,6 +103,36 @@ class PlanKeeping(Access):
         with self._write_run(tournament, self._in_a_hurry()) as connection:
             return plan_rows.close_plan(connection, tournament, decision, drops=drops, running=running)
 
+    def decide(
+        self,
+        tournament: int,
+        decision: str,
+        *,
+        num_more: int,
+        encounter: int,
+        running: Collection[int] = (),
+    ) -> int:
+        """Note what an encounter decided while the plan goes on; return how many matches were dropped.
+
+        What of the encounter is still to be played is not needed any more. It waits for the write lock a
+        second at most.
+
+        Args:
+            tournament: its id.
+            decision: what the event was held to decide.
+            num_more: matches of the complete plan beyond those of this encounter.
+            encounter: its number.
+            running: numbers of matches that are being played, which are not dropped.
+
+        Raises:
+            RefusedError: no such tournament, a decision of over 4,096 characters.
+            LockedError: another process keeps the store locked.
+        """
+        with self._write_run(tournament, self._in_a_hurry()) as connection:
+            return plan_rows.decide(
+                connection, tournament, decision, num_more=num_more, encounter=encounter, running=running
+            )
+
     def planned(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
         """Return the plan of a tournament by number, dropped matches included.
 
@@ -125,6 +155,11 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
 
+    def sequential_tests(self) -> dict[int, str]:
+        """Return the configurations, as TOML, of the matches that are sequential tests, by tournament."""
+        with self._read() as connection:
+            return plan_rows.list_tests(connection)
+
     def batches(self, tournament: int) -> list[BatchRecord]:
         """Return the batches a plan was made of, by number."""
         with self._read() as connection:
@@ -134,6 +169,11 @@ class PlanKeeping(Access):
         """Return the highest id of a match of a tournament; 0 where it has none."""
         with self._read() as connection:
             return plan_rows.last_match(connection, tournament)
+
+    def play_time(self, tournament: int, encounter: int) -> float:
+        """Return what the final matches of an encounter took, added up, in seconds."""
+        with self._read() as connection:
+            return plan_rows.play_time(connection, tournament, encounter)
 
     def results(self, tournament: int, *, after: int, last: int) -> list[PairedResult]:
         """Return what schedules see of the final matches with ids above `after` and up to `last`, by id.

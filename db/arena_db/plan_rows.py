@@ -14,7 +14,7 @@ from arena_db.models import batches, matches, planned, tournaments
 from arena_db.records import BatchRecord, PairedResult, PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
 """Points of the bot that moved first, by outcome; a void match has none."""
+_TEST_KEY: Final = "sprt = "
+"""How the line of a configuration begins that makes a match a sequential test."""
 
 
 def list_planned(
@@ -137,11 +139,7 @@ def reopen(connection: Connection, tournament: int, num_total: int | None) -> No
     Raises:
         RefusedError: there is no such tournament.
     """
-    values = {"is_planned": 0, "num_total": num_total}
-    if not connection.execute(
-        update(tournaments).where(tournaments.c.id == tournament).values(values)
-    ).rowcount:
-        raise RefusedError(f"there is no tournament with id {tournament}")
+    _set(connection, tournament, {"is_planned": 0, "num_total": num_total})
 
 
 def close_plan(
@@ -159,12 +157,7 @@ def close_plan(
     Raises:
         RefusedError: there is no such tournament.
     """
-    own = tournaments.c.id == tournament
-    num = 0
-    if drops:
-        left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
-        unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
-        num = connection.execute(unneeded.values(state="dropped")).rowcount
+    num = _drop(connection, tournament, running) if drops else 0
     dropped = tournaments.c.num_dropped + num
     values = {
         "is_planned": 1,
@@ -172,9 +165,59 @@ def close_plan(
         "num_dropped": dropped,
         "num_total": tournaments.c.num_planned - dropped,
     }
+    _set(connection, tournament, values)
+    return num
+
+
+def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is left of the plan
+    connection: Connection,
+    tournament: int,
+    decision: str,
+    *,
+    num_more: int,
+    encounter: int,
+    running: Collection[int],
+) -> int:
+    """Note what an encounter decided while the plan goes on; return how many of its matches were dropped.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    num = _drop(connection, tournament, running, encounter)
+    here = (planned.c.tournament_id == tournament) & (planned.c.encounter == encounter)
+    needed = select(func.count()).select_from(planned).where(here, planned.c.state != "dropped")
+    values = {
+        "decision": decision,
+        "num_dropped": tournaments.c.num_dropped + num,
+        "num_total": needed.scalar_subquery() + num_more,
+    }
+    _set(connection, tournament, values)
+    return num
+
+
+def _drop(
+    connection: Connection, tournament: int, running: Collection[int], encounter: int | None = None
+) -> int:
+    """Mark matches that are still to be played and are not running as not needed; return how many."""
+    left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
+    if encounter is not None:
+        left &= planned.c.encounter == encounter
+    unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
+    return connection.execute(unneeded.values(state="dropped")).rowcount
+
+
+def _set(connection: Connection, tournament: int, values: Mapping[str, object]) -> None:
+    own = tournaments.c.id == tournament
     if not connection.execute(update(tournaments).where(own).values(values)).rowcount:
         raise RefusedError(f"there is no tournament with id {tournament}")
-    return num
+
+
+def list_tests(connection: Connection) -> dict[int, str]:
+    """Return the configurations of the matches that have the key `sprt`, by tournament."""
+    config = tournaments.c.config
+    has_key = config.like(f"{_TEST_KEY}%") | config.like(f"%\n{_TEST_KEY}%")
+    query = select(tournaments.c.id, config).where(tournaments.c.type == "match", has_key)
+    return {row.id: row.config for row in connection.execute(query)}
 
 
 def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
@@ -197,6 +240,21 @@ def last_match(connection: Connection, tournament: int) -> int:
     """Return the highest id of a match of a tournament; 0 where it has none."""
     found = select(func.max(matches.c.id)).where(matches.c.tournament_id == tournament)
     return connection.scalar(found) or 0
+
+
+def play_time(connection: Connection, tournament: int, encounter: int) -> float:
+    """Return what the final matches of an encounter took, added up, in seconds."""
+    here = (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number)
+    query = (
+        select(func.sum(matches.c.duration_ms))
+        .join_from(matches, planned, here)
+        .where(
+            matches.c.tournament_id == tournament,
+            matches.c.is_final == 1,
+            planned.c.encounter == encounter,
+        )
+    )
+    return (connection.scalar(query) or 0) / 1000
 
 
 def list_results(connection: Connection, tournament: int, after: int, last: int) -> list[PairedResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
+from arena.schedules.protocol import Closed, Decided, Participant, PlannedBatch, View, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,15 +23,19 @@ class SimulatedEvent:
         self.plan: list[PlannedMatch] = []
         self.results: dict[MatchKey, float | None] = {}
         self.decision: str | None = None
+        self.decided = ""
         self.total: int | None = None
 
     def view(self) -> View:
         """Return what the schedule may see now."""
-        return View(seats=self.seats, plan=self.plan, results=self.results)
+        return View(seats=self.seats, plan=self.plan, results=self.results, decision=self.decided)
 
     def ask(self, wanted: int) -> Sequence[PlannedMatch]:
         """Plan a batch as a coordinator does, which checks it; nothing when the schedule waits or is done."""
         found = self.schedule.next(self.view(), wanted)
+        if isinstance(found, Decided):
+            self.decided = found.decision
+            found = self.schedule.next(self.view(), wanted)
         if isinstance(found, Closed):
             self.decision = found.decision
         if not isinstance(found, PlannedBatch):

@@ -11,7 +11,7 @@ from rich_click import RichCommand, RichGroup
 
 from arena.cli.exits import BotFailedError
 from arena.cli.histories import history
-from arena.cli.installs import install, remove
+from arena.cli.installs import install, keep, remove
 from arena.cli.options import db_option, format_option
 from arena_plugins.entries import NUM_DIGITS
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.changes import Played
     from arena.entrants import Competitor
+    from arena.shelf.kept import KeptBot
     from arena_plugins.conformance import Check
     from arena_plugins.entries import Entry
 
@@ -46,10 +47,11 @@ def list_(*, form: str) -> None:
     """List all versions of all bots; a name without a version means the newest one.
 
     Each is loaded once, in a process of its own, so a broken one hurts nothing. Hash: the first digits of the
-    SHA-256 of its wheel, which may stand in place of a version.
+    SHA-256 of its wheel, or of the content of a kept bot, which may stand in place of a version.
     """
     from arena.cli.output import emit
     from arena.executor.trial import load_status
+    from arena.shelf.kept import kept_bots
     from arena.shelf.listing import list_bots
     from arena_plugins.entries import BOTS
 
@@ -60,6 +62,7 @@ def list_(*, form: str) -> None:
         for entry in listing.versions_of(name)
     ]
     rows += [_row(problem.entry, problem.reason, is_newest=False) for problem in listing.problems]
+    rows += [_kept_row(kept) for kept in kept_bots()]
     emit("bot", rows, form, _COLUMNS, tuple(_COLUMNS))
 
 
@@ -137,7 +140,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.entrants import resolve
-    from arena.executor.checked import keep, summary
+    from arena.executor import checked
     from arena.executor.hardship import run_hardships
     from arena.executor.trial import run_kit
     from arena_plugins import load_game
@@ -165,7 +168,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     if hostile and checks[0].passed:
         for done in run_hardships(bot, game, seconds=seconds, first_number=len(checks) + 1):
             tell(done)
-    keep(summary(bot, competitor.record.identity, game, time.time(), checks))
+    checked.keep(checked.summary(bot, competitor.record.identity, game, time.time(), checks))
     failed = sum(not done.passed for done in checks)
     if failed:
         print_failure(competitor.label, "\n".join(stderr))
@@ -227,27 +230,29 @@ def _try_arena(game: str, only: tuple[str, ...]) -> None:
 )
 @db_option
 def prune(*, days: float, db: str | None) -> None:
-    """Remove kept copies of bots that nobody used for a while.
+    """Remove copies of bots that nobody used for a while.
 
-    Bots start from copies of their files. Those of unfinished tournaments in the store stay. A bot whose copy
-    is gone is copied again when it is entered again; what was entered before can then be resumed and verified
-    only while its files are as they were.
+    Bots start from copies of their files. Those of unfinished tournaments and of kept bots stay.
+    A bot whose copy is gone is copied again when it is entered again; what was entered before can then be
+    resumed and verified only while its files are as they were.
     """
     from arena.cli.output import say
     from arena.content.store import prune as prune_contents
     from arena.coordinator.changes import needed_contents
     from arena.home import has_store, open_store
+    from arena.shelf.kept import kept_bots
 
-    needed: set[str] = set()
+    needed = {kept.record.content for kept in kept_bots()}
     if has_store(db):
         with open_store(db, read_only=True, create=False) as store:
-            needed = needed_contents(store)
+            needed |= needed_contents(store)
     pruned = prune_contents(needed, unused_s=days * 86_400.0)
     say(f"removed {pruned.num_contents} contents, {pruned.num_bytes / (1 << 20):.1f} MiB")
 
 
 bots.add_command(history)
 bots.add_command(install)
+bots.add_command(keep)
 bots.add_command(remove)
 
 
@@ -282,4 +287,18 @@ def _row(entry: Entry, status: str, *, is_newest: bool) -> dict[str, object]:
         "entry": entry.value,
         "place": "folder" if entry.folder else "environment",
         "status": status,
+    }
+
+
+def _kept_row(kept: KeptBot) -> dict[str, object]:
+    record = kept.record
+    return {
+        "name": record.name,
+        "distribution": record.distribution,
+        "version": record.version,
+        "hash": record.content[:NUM_DIGITS],
+        "newest": False,
+        "entry": None,
+        "place": "kept",
+        "status": f"enter it as {kept.address}",
     }

@@ -20,17 +20,20 @@ _EXCLUDED = {"tc": ("st", "bank"), "st": ("tc",), "bank": ("tc",)}
 """What a limit puts out of force where a file has it and an option, or a nearer file, says otherwise."""
 
 
-def configuration(given: Mapping[str, object], file: Path | None) -> TournamentConfig:
+def configuration(
+    given: Mapping[str, object], file: Path | None, defaults: Mapping[str, object]
+) -> TournamentConfig:
     """Lay options over the `--config` file over the user's own file over the defaults.
 
     Args:
         given: values by parameter name; None and no bots are not given.
         file: what `--config` names.
+        defaults: those of the command, by option name, that differ from the usual ones.
 
     Raises:
         ConfigError: a file or a value cannot be used.
     """
-    values: dict[str, object] = {}
+    values: dict[str, object] = dict(defaults)
     for path in (user_config(), file):
         if path is not None:
             layer = read_toml(path)

@@ -30,6 +30,8 @@ class Exit(IntEnum):
     FAULTS = 4
     BOT_FAILED = 5
     STORE = 6
+    NOT_SHOWN = 10
+    UNDECIDED = 11
 
 
 class BotFailedError(ArenaError):

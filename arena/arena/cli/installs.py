@@ -1,4 +1,4 @@
-"""`arena bots install` and `remove`: bots from wheels, each in a folder of its own."""
+"""`arena bots install`, `keep` and `remove`: bots from wheels, and bots that stay as they are now."""
 
 from __future__ import annotations
 
@@ -58,14 +58,37 @@ def install(wheel: str, *, sha256: str | None, index: str | None, name: str | No
 
 
 @click.command(cls=RichCommand)
+@click.argument("bot")
+def keep(bot: str) -> None:
+    """Keep BOT as it is now, so that a later version can be tested against it: arena test BOT.
+
+    Its files are copied, and stay when they change or go. It can be entered by the address that is printed,
+    its version or the first digits of its content, wherever a bot can.
+    """
+    from arena.cli.output import say
+    from arena.entrants import resolve
+    from arena.shelf.kept import keep_bot
+
+    (competitor,) = resolve([bot], margin_ms=0)
+    kept = keep_bot(competitor.record)
+    say(f"kept {kept.record.spec} {kept.record.version} as {kept.address}")
+
+
+@click.command(cls=RichCommand)
 @click.argument("name", metavar="NAME[@VERSION]")
 def remove(name: str) -> None:
-    """Remove the bot or the package called NAME, with all that came with its wheel.
+    """Remove the bot or the package called NAME, with all that came with its wheel; or one that was kept.
 
     Where several versions are installed, name one as in my-bot@0.1.0, or by the digits that arena bots list
-    shows.
+    shows. A kept bot is named by its whole address.
     """
     from arena.cli.output import say
     from arena.shelf import install as shelf
+    from arena.shelf.kept import drop_kept, kept_bots
 
+    kept = next((each for each in kept_bots() if each.address == name), None)
+    if kept is not None:
+        drop_kept(kept)
+        say(f"{name} is kept no more")
+        return
     say(f"removed {', '.join(shelf.remove(name)) or name}")

@@ -15,11 +15,14 @@ from arena.cli.standings import encounter_object, rating_objects
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
     from arena.coordinator.changes import BotChange
-    from arena.coordinator.events import Ended, MatchFinished, MatchStarted
+    from arena.coordinator.events import DecisionFell, Ended, MatchFinished, MatchStarted
 
 
 class JsonReporter(Reporter):
-    """Objects begun, bot_changed, match_started, match_finished, encounter, rating, refused and ended."""
+    """Objects begun, bot_changed, match_started, match_finished, encounter, rating, refused and ended.
+
+    Of a sequential test sprt, again and again and in place of encounter, and decided.
+    """
 
     @override
     def begin(self) -> None:
@@ -72,12 +75,21 @@ class JsonReporter(Reporter):
         )
 
     @override
+    def decided(self, event: DecisionFell) -> None:
+        if self.held.test is not None:
+            self._emit("decided", self.held.test().to_object())
+
+    @override
     def standings(self) -> None:
-        """Show nothing: who reads the stream asks `arena leaderboard` when it wants ratings in between."""
+        """Show how a test stands; who wants ratings in between asks `arena leaderboard`."""
+        if self.held.test is not None:
+            self._emit("sprt", self.held.test().to_object())
 
     @override
     def end(self, ended: Ended, results: Results) -> None:
-        if results.met is not None:
+        if results.report is not None:
+            self._emit("sprt", results.report.to_object())
+        elif results.met is not None:
             a, b = self.held.labels
             self._emit("encounter", encounter_object(a, b, results.met))
         for row in rating_objects(results.tables):

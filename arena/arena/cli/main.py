@@ -38,6 +38,7 @@ def main() -> None:
 for command in (
     tournament.tournament,
     tournament.match,
+    tournament.test,
     resume.resume,
     resume.stop,
     watch.watch,

@@ -46,8 +46,10 @@ _machine = partial(click.option, cls=RichOption, panel="Machine")
 _end = partial(click.option, cls=RichOption, panel="Ends")
 _output = partial(click.option, cls=RichOption, panel="Output")
 
-_TOURNAMENT = (
+_GAME = (
     _field("--game", metavar="SPEC", help="The game, as in gomoku:size=6,k=4.  [default: connect-four]"),
+)
+_ROUNDS = (
     _field(
         "--rounds", type=int, metavar="N", help="Rounds; each pair of bots meets once a round.  [default: 10]"
     ),
@@ -55,6 +57,8 @@ _TOURNAMENT = (
     _field(
         "--no-swap", is_flag=True, default=None, help="Keep sides: the first-named bot always moves first."
     ),
+)
+_PLAY = (
     _field("--reverse", is_flag=True, default=None, help="The second-named bot starts."),
     _field(
         "--openings",
@@ -103,7 +107,6 @@ _TOURNAMENT = (
         help="Who may end a match early.  [default: off]",
     ),
     _end("--max-time", type=float, metavar="S", help="Begin no match after so many seconds."),
-    _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),
     _end("--no-recover", is_flag=True, default=None, help="The first fault of a bot stops the run."),
     _output(
         "--score-interval",
@@ -140,6 +143,32 @@ _TOURNAMENT = (
         help="A TOML file; its keys are these option names.",
     ),
 )
+_STOP_WHEN = (_end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),)
+_TEST = (
+    _field(
+        "--sprt",
+        is_flag=False,
+        flag_value="gain",
+        metavar="TEST",
+        help="Stop when a sequential test decides: gain ([0, 30] nElo), non-regression ([-30, 0]) or "
+        "elo0=,elo1=,alpha=,beta=,model=normalized|logistic.",
+    ),
+    _field(
+        "--pairs", type=int, metavar="N", help="With --sprt: pairs at most.  [default: as many as openings]"
+    ),
+    _field(
+        "--then-rate",
+        type=int,
+        metavar="N",
+        help="With --sprt: play N pairs after the decision, which are rated.  [default: 0; arena test: 32]",
+    ),
+    _field(
+        "--rated",
+        is_flag=True,
+        default=None,
+        help="With --sprt: rate its matches, too, though they stopped when a bot was ahead.",
+    ),
+)
 _SITTING = (
     _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."),
     _machine(
@@ -167,8 +196,24 @@ _SITTING = (
 
 
 def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a tournament or a match."""
-    for option in reversed(_TOURNAMENT):
+    """Add the options that define a tournament."""
+    return _with(command, *_GAME, *_ROUNDS, *_PLAY, *_STOP_WHEN)
+
+
+def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that define a match of two bots, which may be a sequential test."""
+    return _with(command, *_GAME, *_ROUNDS, *_TEST, *_PLAY, *_STOP_WHEN)
+
+
+def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that define a sequential test, which settles rounds and its end by itself."""
+    return _with(command, *_GAME, *_TEST, *_PLAY)
+
+
+def _with(
+    command: Callable[..., _Result], *options: Callable[[Callable[..., _Result]], Callable[..., _Result]]
+) -> Callable[..., _Result]:
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
 from arena.cli.progress import Progress
-from arena.coordinator.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import DecisionFell, MatchFinished, MatchStarted, Notice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.encounter import Scores
+    from arena.results.sequential import SprtReport
     from arena.results.tables import Table
     from arena_db.records import TournamentRecord
 
@@ -39,6 +40,8 @@ class Held(NamedTuple):
     """Whether only what came of it is shown."""
     refused: Sequence[LeftOut] = ()
     """Bots that take no part, though they were to."""
+    test: Callable[[], SprtReport] | None = None
+    """Returns the state of the sequential test that it is; None where it is none."""
 
     @property
     def is_match(self) -> bool:
@@ -52,7 +55,9 @@ class Results(NamedTuple):
     tables: list[Table]
     cross: Crosstable
     met: HeadToHead | None
-    """Of a match of two bots, as the one named first sees it."""
+    """Of a match of two bots, as the one named first sees it; of a test none."""
+    report: SprtReport | None
+    """Of a sequential test."""
 
 
 class Reporter(ABC):
@@ -79,6 +84,10 @@ class Reporter(ABC):
         """Show a finished match, the `num_finished`-th of this run."""
 
     @abstractmethod
+    def decided(self, event: DecisionFell) -> None:
+        """Show what was decided."""
+
+    @abstractmethod
     def standings(self) -> None:
         """Show the standings in between."""
 
@@ -95,6 +104,9 @@ class Reporter(ABC):
                 self.started(event)
         elif isinstance(event, MatchFinished):
             self._finished(event)
+        elif isinstance(event, DecisionFell):
+            with self._progress.aside():
+                self.decided(event)
         else:
             self._progress.end()
 

@@ -15,6 +15,7 @@ from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
+from arena.cli.sequential import book_of, exit_of, keep_tested, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.changes import changes
 from arena.coordinator.enlarge import enlarge
@@ -77,6 +78,10 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     """
     _check_place(sitting)
     plan = make_plan(config)
+    if plan.config.sprt is not None:
+        print_expectation(plan.config, sitting)
+    if dry_run and plan.config.sprt is not None:
+        return Exit.COMPLETE
     if dry_run:
         print_plan(plan, sitting.form)
         for bot in plan.left_out:
@@ -90,7 +95,10 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
         except ConfigError as error:
             raise BotFailedError(str(error)) from error
         changed = changes(store, plan.competitors)
-        return _play(store, store_plan(store, plan), plan, num_workers, sitting, changed)
+        record = store_plan(store, plan)
+        if plan.config.sprt is not None:
+            keep_tested(plan.competitors)
+        return _play(store, record, plan, num_workers, sitting, changed)
 
 
 def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
@@ -105,7 +113,8 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:
-            say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
+            more = "" if plan.config.sprt else "; --rounds N adds rounds to it"
+            say(f"{record.name} is finished{more}", err=True)
         else:
             # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
             plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))
@@ -210,6 +219,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     scores = Scores(labels)
     scores.restore(store, tournament)
     book = RatedMatches(MatchFilter(tournament=tournament.name))
+    test = book_of(store, tournament)
     held = Held(
         tournament,
         plan.config,
@@ -218,6 +228,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         lambda: standings(store, tournament, book=book),
         sitting.quiet,
         plan.left_out,
+        None if test is None else test.report,
     )
     reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
     reporter.begin()
@@ -239,6 +250,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         num_workers=num_workers,
         tell=reporter.tell,
         say=reporter.remark,
+        goal=None if test is None else lambda: test.report().line(),
         goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
     )
     reporter.end(ended, _results(store, held))
@@ -247,14 +259,17 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     if ended.state != "finished":
         return Exit.STOPPED
     is_clean = reporter.num_warnings == 0 and not _has_faults(store, tournament)
-    return Exit.FAULTS if sitting.strict and not is_clean else Exit.COMPLETE
+    if sitting.strict and not is_clean:
+        return Exit.FAULTS
+    return Exit.COMPLETE if test is None else exit_of(test.report())
 
 
 def _results(store: Store, held: Held) -> Results:
     tables = held.rate()
     order = [row.name for table in tables for row in table.rows]
-    met = count_match(store, held.record) if held.is_match else None
-    return Results(tables, crosstable(store, held.record, order), met)
+    report = None if held.test is None else held.test()
+    met = count_match(store, held.record) if held.is_match and report is None else None
+    return Results(tables, crosstable(store, held.record, order), met, report)
 
 
 def _has_faults(store: Store, tournament: TournamentRecord) -> bool:

@@ -12,6 +12,7 @@ from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
+from arena.cli.sequential import report_of
 from arena.cli.standings import print_refused, print_standings
 from arena.coordinator.config import refusals
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
@@ -141,7 +142,9 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
     entrants = store.entrants(record.id)
     if form != "table":
-        emit_one("tournament", tournament_object(record, entrants), form)
+        report = report_of(store, record)
+        found = None if report is None else report.to_object()
+        emit_one("tournament", {**tournament_object(record, entrants), "test": found}, form)
         return
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
@@ -152,6 +155,10 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         bot = entrant.bot
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
+    report = report_of(store, record)
+    if report is not None:
+        for line in (report.llr_line(), *report.cost_lines(), report.verdict() or "not decided yet"):
+            say(line)
     print_standings(standings(store, record), "table")
     print_refused(refusals(record.config))
 

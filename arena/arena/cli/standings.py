@@ -11,6 +11,7 @@ import msgspec
 from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
 from arena.results.counts import say_evidence
+from arena.results.tested import notes_on_tests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +100,7 @@ def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
             "num_bots": table.num_bots,
             "first_advantage": table.first_advantage,
             "first_advantage_error": table.first_advantage_error,
+            "num_unrated": table.num_unrated,
         }
         for number, table in enumerate(tables, 1)
         for row in table.rows
@@ -174,6 +176,8 @@ def _print_notes(tables: Sequence[Table]) -> None:
     repeated = sum(table.num_repeated for table in tables)
     if repeated:
         click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")
+    for note in notes_on_tests(tables):
+        say(note)
     misfits = tables[0].misfits
     for misfit in misfits[:_NUM_MISFITS]:
         say(f"The ratings do not describe this: {misfit}")
@@ -204,7 +208,7 @@ def _for_people(row: Row) -> dict[str, object]:
     low, high = row.bootstrap_low, row.bootstrap_high
     return {
         **values,
-        "elo": f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}",
+        "elo": f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}{'*' if row.tested else ''}",
         "error": None if row.error is None else f"{row.error:.0f}",
         "bootstrap": None if low is None or high is None else f"{low:.0f} to {high:.0f}",
         "points": f"{row.points:.1f}",

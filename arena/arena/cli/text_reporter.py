@@ -17,7 +17,8 @@ from arena.results.lines import encounter_lines, score_line, side_lines
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
-    from arena.coordinator.events import Ended, MatchFinished, MatchStarted
+    from arena.coordinator.events import DecisionFell, Ended, MatchFinished, MatchStarted
+    from arena.results.sequential import SprtReport
 
 
 class TextReporter(Reporter):
@@ -50,13 +51,27 @@ class TextReporter(Reporter):
             say(score_line(*self.held.scores.encounter(event.first, event.second)))
 
     @override
+    def decided(self, event: DecisionFell) -> None:
+        report = None if self.held.test is None else self.held.test()
+        if report is not None and not self.held.quiet and report.then_rate:
+            say(f"{report.llr_line()}")
+            say(report.verdict())
+            say(f"now {report.then_rate} pairs follow that are rated")
+
+    @override
     def standings(self) -> None:
-        if not self.held.quiet and not self.held.is_match:
+        if self.held.test is not None and not self.held.quiet:
+            report = self.held.test()
+            if not report.verdict():
+                say(report.llr_line())
+        elif not self.held.quiet and not self.held.is_match:
             print_standings(self.held.rate(), "table")
 
     @override
     def end(self, ended: Ended, results: Results) -> None:
-        if results.met is not None:
+        if results.report is not None:
+            self._end_test(results.report)
+        elif results.met is not None:
             a, b = self.held.labels
             for line in (*side_lines(a, results.met.counts), *encounter_lines(a, b, results.met)):
                 say(line)
@@ -75,3 +90,11 @@ class TextReporter(Reporter):
             done = count_text(ended.num_done, ended.total, " of ")
             self.remark(f"stopped after {done} matches: {ended.reason}")
             say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")
+
+    def _end_test(self, report: SprtReport) -> None:
+        """Show how a test stands: the matches of it, what it cost, and in one sentence what it decided."""
+        say(report.llr_line())
+        say(f"Ptnml(0-2): {list(report.state.cells)}, {report.state.num_pairs} pairs")
+        for line in report.cost_lines():
+            say(line)
+        say(report.verdict() or "not decided yet")

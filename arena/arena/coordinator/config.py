@@ -72,6 +72,14 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Seconds after which no new match begins."""
     stop_when: str | None = None
     """`error=E`: stop when every rating is within E Elo."""
+    sprt: str | None = None
+    """The hypotheses, as `arena.schedules.sprt_words` writes them, that make a match a sequential test."""
+    pairs: int | None = None
+    """Of a test: the most pairs; None for as many as there are openings."""
+    then_rate: int = 0
+    """Of a test: pairs that are played after the decision, which are rated."""
+    rated: bool = False
+    """Of a test: whether its matches count for ratings, though they ended when somebody was ahead."""
     no_recover: bool = False
     """The first fault of a bot stops the run."""
     score_interval: int = 1
@@ -101,8 +109,11 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             ("timemargin", 0),
             ("score_interval", 0),
             ("rating_interval", 0),
+            ("then_rate", 0),
+            ("pairs", 1),
         ):
-            if getattr(self, key) < low:
+            value = getattr(self, key)
+            if value is not None and value < low:
                 raise ConfigError(
                     f"--{key.replace('_', '-')} {getattr(self, key)} is too small; give {low} or more"
                 )
@@ -117,6 +128,42 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         for key in ("event", "site", "openings"):
             check_text(f"--{key}", getattr(self, key))
         self.error_goal()
+        self._check_test()
+
+    @property
+    def is_rated_by_itself(self) -> bool:
+        """Whether its matches count for ratings; those of a test do not, unless that is asked for."""
+        return self.sprt is None or self.rated
+
+    def _check_test(self) -> None:
+        """Refuse what is no sequential test, and what only a test has.
+
+        Raises:
+            ConfigError: names the option and the way out.
+        """
+        if self.sprt is None:
+            given = [
+                f"--{key.replace('_', '-')}" for key in ("pairs", "then_rate", "rated") if getattr(self, key)
+            ]
+            if given:
+                raise ConfigError(f"{given[0]} belongs to a sequential test; add --sprt gain")
+            return
+        if self.type != "match":
+            raise ConfigError("--sprt tests one bot against one other; write arena match A B --sprt gain")
+        for key in ("no_swap", "stop_when"):
+            if getattr(self, key):
+                raise ConfigError(
+                    f"--{key.replace('_', '-')} does not go with a sequential test, which plays pairs with "
+                    "sides swapped until it is decided; leave it out"
+                )
+        if self.games == 1:
+            raise ConfigError(
+                "--games 1 does not go with a sequential test, which counts pairs; leave it out"
+            )
+        # It loads NumPy, which other tournaments need not wait for.
+        from arena.schedules.sprt_words import parse_sprt
+
+        parse_sprt(self.sprt)
 
     def error_goal(self) -> float | None:
         """Give E of `--stop-when error=E`, in Elo."""

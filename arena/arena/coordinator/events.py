@@ -36,6 +36,13 @@ class Notice(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
+class DecisionFell(msgspec.Struct, frozen=True, tag=True):
+    """The event has decided what it is held for; it may go on after that."""
+
+    decision: str
+    """As it was stored."""
+
+
 class Ended(msgspec.Struct, frozen=True, tag=True):
     """The run is over; the tournament is finished, or can be resumed."""
 
@@ -48,4 +55,4 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     """As in `MatchStarted`."""
 
 
-Event = MatchStarted | MatchFinished | Notice | Ended
+Event = MatchStarted | MatchFinished | Notice | DecisionFell | Ended

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from arena.coordinator.events import Ended, MatchFinished, Notice
+from arena.coordinator.events import DecisionFell, Ended, MatchFinished, Notice
 from arena.errors import ArenaError
 from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
@@ -60,6 +60,7 @@ class Herald:
         *,
         num_workers: int,
         warn: Callable[[str], None],
+        goal: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Tell nothing yet.
@@ -70,6 +71,7 @@ class Herald:
             lease: of the tournament; once it is lost, nothing is told.
             num_workers: matches at once.
             warn: hears that events cannot be told.
+            goal: says how far the tournament is on the way to what it is held for.
             clock: gives seconds that never run back.
         """
         self._store = store
@@ -79,6 +81,7 @@ class Herald:
         self._lease = lease
         self._num_workers = num_workers
         self._warn = warn
+        self._goal = goal
         self._clock = clock
         self._state: State = "running"
         self._reason = ""
@@ -127,6 +130,8 @@ class Herald:
             self._over.append(event)
         elif isinstance(event, Notice):
             self._add(Fault(text=event.text[:_MAX_TEXT]))
+        elif isinstance(event, DecisionFell):
+            self._state_is_due = True
         elif isinstance(event, Ended):
             self._num_done = event.num_done
             self.change("ended", event.reason)
@@ -254,6 +259,7 @@ class Herald:
             workers=self._num_workers,
             rate=self._rate(now),
             reason=self._reason,
+            goal="" if self._goal is None else self._goal(),
         )
 
     def _rate(self, now: float) -> float | None:

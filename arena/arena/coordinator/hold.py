@@ -34,6 +34,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
     num_workers: int,
     tell: Callable[[Event], None],
     say: Callable[[str], None],
+    goal: Callable[[], str] | None = None,
     goal_reached: Callable[[], bool] | None = None,
 ) -> Ended:
     """Play what is left of a stored tournament.
@@ -45,6 +46,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         num_workers: matches at once.
         tell: hears every event.
         say: tells people what their signals do.
+        goal: says how far it is on the way to what it is held for.
         goal_reached: whether the ratings are good enough to stop.
 
     Raises:
@@ -65,6 +67,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             lease,
             num_workers=num_workers,
             warn=lambda text: tell(Notice(text)),
+            goal=goal,
         )
 
         def tell_all(event: Event) -> None:

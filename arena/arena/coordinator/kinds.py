@@ -9,7 +9,7 @@ from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import FixedPlan, count_pairs
 from arena.schedules.fixed import FixedSchedule
-from arena.schedules.protocol import Participant, PlannedBatch, View
+from arena.schedules.protocol import TEST_ENCOUNTER, Participant, PlannedBatch, View
 from arena_db.records import NewBatch, OpenPlan
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
 
 
+class Decides(NamedTuple):
+    """What an event is held for, where it goes on after that is known."""
+
+    encounter: int
+    """Whose matches decide it; those that have not begun by then are not needed."""
+    num_more: int
+    """Matches that are played after the decision."""
+
+
 class PlanSource(NamedTuple):
     """Where the matches of an event come from."""
 
@@ -43,6 +52,7 @@ class PlanSource(NamedTuple):
     """Whether both matches of a MatchPair are planned together."""
     warnings: tuple[str, ...] = ()
     """What the user should know of the plan."""
+    decides: Decides | None = None
 
     def is_last(self, batch: PlannedBatch) -> bool:
         """Return whether a plan is complete with a batch, whatever is played; else the schedule says so."""
@@ -138,8 +148,19 @@ def _fixed(kind: Kind, event: EventFacts) -> PlanSource:
     )
 
 
+def _match(event: EventFacts) -> PlanSource:
+    config = event.config
+    if config.sprt is None:
+        return _fixed("match", event)
+    # It loads NumPy, which the first matches of other events need not wait for.
+    from arena.coordinator.sprt_plan import sprt_schedule
+
+    schedule = sprt_schedule(config, event.game)
+    return PlanSource(schedule, is_adaptive=True, decides=Decides(TEST_ENCOUNTER, 2 * config.then_rate))
+
+
 _KINDS: Final[Mapping[str, Callable[[EventFacts], PlanSource]]] = {
-    "match": partial(_fixed, "match"),
+    "match": _match,
     "round-robin": partial(_fixed, "round-robin"),
     "gauntlet": partial(_fixed, "gauntlet"),
 }

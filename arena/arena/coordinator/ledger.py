@@ -60,6 +60,8 @@ class Ledger:
         self._store = store
         self._tournament = tournament
         self._total = tournament.num_total
+        # Where matches were dropped, numbers go on beyond the number of matches.
+        self._is_numbered = not tournament.num_dropped
         self._jobs: dict[int, Job] = {}
         self._lease = lease
         self._errors: Counter[int] = Counter()
@@ -84,6 +86,7 @@ class Ledger:
         """Forget matches that are not needed any more."""
         for number in numbers:
             del self._jobs[number]
+        self._is_numbered &= not numbers
         self._total = total
 
     def walkover(self, job: Job) -> MatchRecord | None:
@@ -96,7 +99,8 @@ class Ledger:
         # What a worker says of a match may come after its result.
         job = self._jobs.get(number)
         if job is not None:
-            self.tell(MatchStarted(number, self._total, job.first.label, job.second.label))
+            total = self._total if self._is_numbered else None
+            self.tell(MatchStarted(number, total, job.first.label, job.second.label))
 
     def keep(self, played: Sequence[MatchRecord]) -> list[Job]:
         """Store records as one transaction, then tell of them; give the matches that must be played again."""

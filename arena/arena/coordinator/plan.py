@@ -19,6 +19,7 @@ from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
+from arena.schedules.protocol import RATED_ENCOUNTER
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text
@@ -69,12 +70,14 @@ def make_plan(config: TournamentConfig) -> Plan:
         ArenaError: the tier or the limits it requires are not available.
     """
     config.check()
+    config = _with_opponent(config)
     # It may be that of a stored tournament, which refused others.
     config = msgspec.structs.replace(config, refused=())
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
     _check_adjudication(config, game)
+    config = _settled(config, game)
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
     config = _without(config, competitors, left_out)
@@ -95,6 +98,25 @@ def make_plan(config: TournamentConfig) -> Plan:
         _first_openings(planned_beforehand(source, len(competitors)), len(competitors)),
         left_out=tuple(left_out),
     )
+
+
+def _with_opponent(config: TournamentConfig) -> TournamentConfig:
+    """Return the configuration with the second bot of a test, if only one is named."""
+    if config.sprt is None:
+        return config
+    from arena.coordinator.sprt_plan import with_opponent
+
+    return with_opponent(config)
+
+
+def _settled(config: TournamentConfig, game: Game) -> TournamentConfig:
+    """Return the configuration with all that a test follows from written out."""
+    if config.sprt is None:
+        return config
+    # It loads NumPy, which the first matches of other events need not wait for.
+    from arena.coordinator.sprt_plan import settle
+
+    return settle(config, game)
 
 
 def leave_out(plan: Plan, refused: Sequence[LeftOut]) -> Plan:
@@ -345,6 +367,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             require_limits=plan.config.require_limits,
             log=plan.config.log,
             bot_output=plan.config.bot_output or ("all" if is_short else "faults"),
+            rated=plan.config.is_rated_by_itself or match.encounter == RATED_ENCOUNTER,
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches

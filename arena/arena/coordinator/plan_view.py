@@ -117,10 +117,10 @@ class EventView:
         """Return how much there is to see now; it costs next to nothing."""
         return Basis(match=self._store.last_match(self._tournament))
 
-    def look(self, basis: Basis) -> View:
-        """Return the view of a basis, which no later view may go back behind."""
+    def look(self, basis: Basis, decision: str) -> View:
+        """Return the view of a basis, which no later view may go back behind; `decision` as in `View`."""
         self._results.see(basis)
-        return View(seats=self._seats, plan=self.plan, results=self._results, basis=basis)
+        return View(seats=self._seats, plan=self.plan, results=self._results, basis=basis, decision=decision)
 
 
 def seats_of(entrants: Sequence[Entrant]) -> tuple[Participant, ...]:

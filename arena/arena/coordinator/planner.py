@@ -9,7 +9,7 @@ from arena.coordinator.kinds import schedule_of
 from arena.coordinator.plan import make_jobs
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
-from arena.schedules.protocol import Closed, PlannedBatch, Wait
+from arena.schedules.protocol import Closed, Decided, PlannedBatch, Wait
 from arena_db.errors import LockedError
 from arena_db.records import NewBatch
 
@@ -56,6 +56,8 @@ class Planner:
         """Matches that are to be played in all; None where nobody can know yet."""
         self.is_done = tournament.is_planned
         """Whether the plan is complete; what is planned may be still to be handed out."""
+        self.decision = tournament.decision
+        """What the event has decided; empty before."""
         self.is_decided = tournament.is_planned and bool(tournament.decision)
         """Whether what is not being played is not needed any more."""
         self._store = store
@@ -63,6 +65,7 @@ class Planner:
         self._plan = plan
         self._source: PlanSource | None = plan.source
         self._view = EventView(store, tournament)
+        self._num_dropped = tournament.num_dropped
         self._handed_out = 0
         self._has_stored = True
         self._waits_at: Basis | None = None
@@ -70,6 +73,8 @@ class Planner:
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed with matches in flight.
             store.close_plan(tournament.id, tournament.decision, drops=True)
+        elif self.decision and not self.is_done:
+            self._decide(self.decision, ())
 
     @property
     def is_exhausted(self) -> bool:
@@ -127,7 +132,7 @@ class Planner:
         if self._waits_at == basis:
             self._look_for_results(is_idle=not num_queued and not running)
             return []
-        view = self._view.look(basis)
+        view = self._view.look(basis, self.decision)
         found = source.schedule.next(view, wanted)
         if isinstance(found, Wait):
             self._waits_at = basis
@@ -136,10 +141,13 @@ class Planner:
         if isinstance(found, Closed):
             self._close(found, running)
             return []
+        if isinstance(found, Decided):
+            self._decide(found.decision, running)
+            return []
         check_batch(view, found, self._tournament.name, plays_pairs=source.plays_pairs)
         batch = NewBatch(
             matches=found.matches,
-            num_total=found.total,
+            num_total=None if found.total is None else found.total - self._num_dropped,
             is_last=source.is_last(found),
             basis_match=basis.match,
             basis_change=basis.change,
@@ -147,16 +155,32 @@ class Planner:
         )
         self._store.add_batch(self._tournament.id, batch)
         self._view.plan.grow(found.matches)
-        self.total, self.is_done = found.total, batch.is_last
+        self.total, self.is_done = batch.num_total, batch.is_last
         return make_jobs(self._tournament, self._plan, found.matches)
 
     def _close(self, closed: Closed, running: Collection[int]) -> None:
-        num_before = self._tournament.num_dropped
-        num = self._store.close_plan(
+        self._num_dropped += self._store.close_plan(
             self._tournament.id, closed.decision, drops=bool(closed.decision), running=running
         )
+        self.decision = closed.decision
         self.is_done, self.is_decided = True, bool(closed.decision)
-        self.total = len(self._view.plan) - num_before - num
+        self.total = len(self._view.plan) - self._num_dropped
+
+    def _decide(self, decision: str, running: Collection[int]) -> None:
+        """Store a decision after which the event goes on, and drop what it makes needless."""
+        decides = self._known_source().decides
+        if decides is None:
+            raise ArenaError(f"the schedule of {self._tournament.name} decides what it was not held for")
+        self._num_dropped += self._store.decide(
+            self._tournament.id,
+            decision,
+            num_more=decides.num_more,
+            encounter=decides.encounter,
+            running=running,
+        )
+        self.decision = decision
+        record = self._store.tournament(self._tournament.id)
+        self.total = None if record is None else record.num_total
 
     def _known_source(self) -> PlanSource:
         """Return the schedule of the event, which is made when it is first needed.

@@ -9,7 +9,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.coordinator.events import Notice
+from arena.coordinator.events import DecisionFell, Notice
 from arena.coordinator.recovery import MAX_LOSSES, Recovery
 from arena.errors import ArenaError
 from arena.executor.record import void_record
@@ -130,17 +130,18 @@ class Run:
 
     def _plan(self) -> None:
         """Get further matches where few are left; forget those that a decision made needless."""
-        was_decided = self._planner.is_decided
+        before = self._planner.decision
         running = [job.number for jobs in self._flying.values() for job in jobs]
         jobs = self._planner.more(len(self._queue), running)
         if jobs:
             self._ledger.expect(jobs, self._planner.total)
             self._herald.expect(jobs, self._planner.total)
             self._queue += jobs
-        elif self._planner.is_decided and not was_decided:
+        elif self._planner.decision != before:
             for books in (self._ledger, self._herald):
                 books.forget([job.number for job in self._queue], self._planner.total)
             self._queue.clear()
+            self._ledger.tell(DecisionFell(self._planner.decision))
 
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):

@@ -54,6 +54,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what is said in it is written to a file in any case, not only after a fault."""
     bot_output: BotOutput = "faults"
     """Of which matches it is kept what the bots print."""
+    rated: bool = True
+    """Whether the match counts for ratings; those of a sequential test do not."""
     adjudicate: int = 0
     """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
 

@@ -38,7 +38,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
         outcome=result.outcome,
         termination=result.termination,
         reason=result.reason,
-        rated=result.rated,
+        rated=result.rated and job.rated,
         is_final=not result.termination.is_void,
         actions=result.actions,
         num_opening=result.num_opening,

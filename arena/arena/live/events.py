@@ -122,6 +122,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Matches per minute; None: reckoned from the last finished ones."""
     reason: str = ""
     """Why it stops or stopped, in words."""
+    goal: str = ""
+    """How far it is on the way to what it is held for, in words: of a sequential test its state."""
 
 
 Payload: TypeAlias = Started | Move | Info | Finished | Fault | RunState

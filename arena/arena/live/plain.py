@@ -91,6 +91,8 @@ def progress_line(progress: ProgressView) -> str:
         parts.append(f"{duration_text(progress.eta_s)} to go")
     if progress.reason:
         parts.append(progress.reason)
+    if progress.goal:
+        parts.append(progress.goal)
     return ", ".join(parts)
 
 

@@ -178,6 +178,7 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
         tc=clean_text(body.tc, MAX_TEXT) or before.tc,
         state=body.state,
         reason=clean_text(body.reason, MAX_TEXT),
+        goal=clean_text(body.goal, MAX_TEXT) or before.goal,
         planned=body.planned,
         done=body.done,
         workers=body.workers,

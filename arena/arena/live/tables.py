@@ -38,6 +38,8 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     faults: int = 0
     los: float | None = None
     """Likelihood of being stronger than the next."""
+    tested: int = 0
+    """Of its matches, those of sequential tests; shown as `*`."""
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
 
@@ -58,6 +60,8 @@ class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[StandingRow, ...] = ()
     seq: int = 0
     """The newest result that is in it, so that a viewer knows whether it is behind."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know of its rows, in sentences."""
 
 
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):

@@ -224,6 +224,8 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["", "running", "paused", "stopping", "ended"] = ""
     """Empty before the first word of it."""
     reason: str = ""
+    goal: str = ""
+    """How far it is on the way to what it is held for; empty where that is no question."""
     planned: int | None = 0
     """Matches that are to be played in all; None where nobody can know yet."""
     done: int = 0

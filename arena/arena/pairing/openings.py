@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ConfigError, PluginError
 from arena.games.notation import spec_of
-from arena.pairing.drawn import drawn_openings, is_shipped
+from arena.pairing.drawn import SHIPPED_PLIES, drawn_openings, is_shipped
 from arena.pairing.opening_file import read_openings
 from arena.pairing.positions import enumerate_positions, is_enumerable
 from arena.pairing.sampling import draw_number, sample_openings
@@ -15,7 +15,7 @@ from arena.pairing.solve import is_decided
 from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arena_plugins.contract import Game
 
@@ -23,6 +23,8 @@ _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
 """Default number of actions by spec; after 4, few are left in the one, too many to list in the other."""
 _USUAL_PLIES = 4
 _MAX_PLIES = 100
+_DEEPER = 3
+"""Numbers of plies, from the usual one on, among which the longest list is looked for."""
 
 
 class OpeningPlan(NamedTuple):
@@ -109,6 +111,43 @@ def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> O
     if len(found) < wanted:
         return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are played again"])
     return Openings(found[:wanted], [])
+
+
+def longest_list(
+    game: Game, plan: OpeningPlan, *, seed: int, most: int
+) -> tuple[OpeningPlan, list[tuple[int, ...]]]:
+    """Return the openings after that number of plies which has most of them, and the plan that gives them.
+
+    Drawn positions that come with the package are preferred to longer lists of others; of two lists of a
+    length it is the one of fewer plies. A plan that says how many plies, or that is no list of the arena's
+    own, stays as it is.
+
+    Args:
+        game: the game.
+        plan: what `--openings` asks for.
+        seed: of the tournament.
+        most: openings that are enough; no more are returned.
+
+    Raises:
+        ConfigError: as `make_openings`.
+    """
+    shipped = [plies for plies in SHIPPED_PLIES if is_shipped(game, plies)]
+    if plan.kind != "auto" or plan.plies:
+        depths: Sequence[int | None] = [plan.plies]
+    elif shipped and plan.balance != "undecided":
+        depths = [max(shipped)]
+    else:
+        usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
+        depths = range(usual, usual + _DEEPER)
+    best: tuple[OpeningPlan, list[tuple[int, ...]]] | None = None
+    for plies in depths:
+        deeper = plan._replace(plies=plies)
+        found = make_openings(game, deeper, seed=seed, wanted=most).openings
+        if best is None or len(found) > len(best[1]):
+            best = deeper, found
+        if len(found) == most:
+            break
+    return best or (plan, [])
 
 
 def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[int, ...]]:

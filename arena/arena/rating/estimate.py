@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FEWEST = 100
 """Pairs from which on the motion is close; the ends of shorter tests are of bots far apart."""
-_DISCRETE = 0.583
+DISCRETE = 0.583
 """Deviations of a step by which a motion that is seen in steps has left its barriers (Siegmund, X)."""
 _LINEAR = 0.5
 """Excess in deviations beyond which the drift is continued as a line: the formula would turn back."""
@@ -89,8 +89,9 @@ class SprtEnd:
         return SprtEstimate(middle, low, high)
 
     def _motion(self, filled: Moments) -> _Motion:
-        t0, t1 = (_excess(elo, self.model, filled) for elo in (self.elo0, self.elo1))
-        away = _DISCRETE * math.sqrt(self.last_step)
+        deviation = math.sqrt(filled.variance)
+        t0, t1 = (pair_excess(elo, self.model, deviation) for elo in (self.elo0, self.elo1))
+        away = DISCRETE * math.sqrt(self.last_step)
         low, high = (bound / (t1 - t0) for bound in bounds(self.alpha, self.beta))
         low, high = low - away, high + away
         if self.decision is None:
@@ -119,28 +120,41 @@ class _Motion:
         low, high = -10.0, 10.0
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            if chance_beyond(self.time, self.level, self._drift(middle), self.low, self.high) < chance:
+            drift = drift_of(middle, self.t0, self.t1)
+            if chance_beyond(self.time, self.level, drift, self.low, self.high) < chance:
                 low = middle
             else:
                 high = middle
         return (low + high) / 2
 
-    def _drift(self, t: float) -> float:
-        """Return the mean growth of the motion with a pair, at an excess of `t` deviations.
 
-        Van den Bergh, "Normalized Elo for practitioners", 4.2, with the excess of a pair.
-        """
-        near = max(-_LINEAR, min(_LINEAR, t))
-        over0, over1 = near - self.t0, near - self.t1
-        drift = math.log((1 + over0**2) / (1 + over1**2)) / 2
-        slope = over0 / (1 + over0**2) - over1 / (1 + over1**2)
-        return (drift + slope * (t - near)) / (self.t1 - self.t0)
+def drift_of(t: float, t0: float, t1: float) -> float:
+    """Return the mean growth, with a pair, of the log likelihood ratio over t1 - t0.
+
+    Van den Bergh, "Normalized Elo for practitioners", 4.2, with the excess of a pair.
+
+    Args:
+        t: true excess of the mean over one half, in deviations of a pair.
+        t0: the same under H0.
+        t1: the same under H1.
+    """
+    near = max(-_LINEAR, min(_LINEAR, t))
+    over0, over1 = near - t0, near - t1
+    drift = math.log((1 + over0**2) / (1 + over1**2)) / 2
+    slope = over0 / (1 + over0**2) - over1 / (1 + over1**2)
+    return (drift + slope * (t - near)) / (t1 - t0)
 
 
-def _excess(elo: float, model: EloModel, filled: Moments) -> float:
-    """Return a difference as the excess of a pair's mean over one half, in deviations of a pair."""
+def pair_excess(elo: float, model: EloModel, deviation: float) -> float:
+    """Return a difference as the excess of a pair's mean over one half, in deviations of a pair.
+
+    Args:
+        elo: the difference, Elo of `model`.
+        model: logistic or normalized.
+        deviation: of a pair's points per match; only logistic Elo needs it.
+    """
     if model == "logistic":
-        return (expected_score(elo) - 0.5) / math.sqrt(filled.variance)
+        return (expected_score(elo) - 0.5) / deviation
     return elo * math.sqrt(2) / NELO_PER_SIGMA
 
 

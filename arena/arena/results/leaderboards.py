@@ -11,6 +11,7 @@ from arena.errors import ConfigError
 from arena.results.book import RatedMatches
 from arena.results.condition import TABLE_WORDS
 from arena.results.tables import show_only
+from arena.results.tested import count_tested, mark_tested
 from arena.results.views import ALL, Leaderboard, choose_pool, pools
 from arena_db.called import is_called
 from arena_plugins.spec import nearest
@@ -73,11 +74,12 @@ def rate(
     if not found:
         return None
     game, chosen = choose_pool(found, condition.pool or None)
-    book = RatedMatches(dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen))
+    of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)
+    book = RatedMatches(of_pool)
     book.update(store)
     bots = store.bots()
     board = Leaderboard(tallies, bots, game, chosen, book, store.labels())
-    tables = board.tables(anchor, num_samples=num_samples)
+    tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
     others = [each for each in found if each[0] != game or chosen not in {ALL, each[1]}]
     if not condition.bot or refit:
         return Rated(game, chosen, tables, others)

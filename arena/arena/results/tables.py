@@ -77,6 +77,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     expected_score_high: float | None
     tc: str
     """The pool: limit as written, and how bots were run."""
+    tested: int = 0
+    """Of its matches, those of sequential tests, which stop when a bot is ahead; shown as `*`."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +94,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Bots in the table, shown or not."""
     num_repeated: int
     """Pairs of the table that repeat earlier ones."""
+    num_unrated: int = 0
+    """Matches of sequential tests in the field of the table, which no rating counts."""
     first_advantage: float
     """What moving first is worth, Elo."""
     first_advantage_error: float

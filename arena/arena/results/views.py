@@ -11,6 +11,7 @@ from arena.results.book import RatedMatches
 from arena.results.names import long_names
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
+from arena.results.tested import count_tested, mark_tested
 from arena_db.records import MatchFilter
 from arena_db.wild import is_like
 
@@ -53,7 +54,8 @@ def standings(
         book = RatedMatches(where)
     book.update(store)
     sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
-    return make_tables(field, sums, tournament.game, tournament.pool.name, anchor=anchor)
+    tables = make_tables(field, sums, tournament.game, tournament.pool.name, anchor=anchor)
+    return mark_tested(tables, count_tested(store, where))
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:

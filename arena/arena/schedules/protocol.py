@@ -7,7 +7,7 @@ it again. Chance comes from `arena.pairing.sampling.draw_number` of the event's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 SeatState: TypeAlias = Literal["playing", "left", "out"]
 MatchKey: TypeAlias = tuple[int, int]
 """Number of the encounter, and of the match in it."""
+TEST_ENCOUNTER: Final = 0
+"""In a sequential test, the encounter whose matches are the test."""
+RATED_ENCOUNTER: Final = 1
+"""The one that is played after its decision; its matches are no part of the test, so they are rated."""
 
 
 class Participant(NamedTuple):
@@ -58,6 +62,8 @@ class View:
     """
     basis: Basis = _NOTHING
     """What seats and results cover."""
+    decision: str = ""
+    """What the event has decided; it stands, whatever becomes of the matches it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,18 @@ class Closed:
     """What the event was held to decide; empty where it decides nothing."""
 
 
-Next: TypeAlias = PlannedBatch | Wait | Closed
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The event has decided something and goes on: what was planned and has not begun is not needed.
+
+    The coordinator stores the decision, drops those matches and asks again, with the decision in the view.
+    """
+
+    decision: str
+    """What the event was held to decide."""
+
+
+Next: TypeAlias = PlannedBatch | Wait | Decided | Closed
 
 
 class Schedule(Protocol):

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
 from arena.rating.estimate import SprtEnd
+from arena.rating.lengths import expected_pairs
 from arena.rating.pairs import NUM_PAIR_CELLS
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
-from arena.schedules.protocol import Closed, PlannedBatch, Wait
+from arena.schedules.protocol import (
+    RATED_ENCOUNTER,
+    TEST_ENCOUNTER,
+    Closed,
+    Decided,
+    PlannedBatch,
+    Wait,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from arena.rating.estimate import SprtEstimate
     from arena.schedules.protocol import MatchKey, Next, View
+    from arena_db.records import PlannedMatch
 
 SprtDecision: TypeAlias = Literal["H0", "H1", "undecided"]
 
@@ -26,6 +37,7 @@ _EVERY = 4
 _EVERY_UNTIL = 200
 _GROWTH = 102
 """After that each look has 2 % more pairs than the one before, in per cent."""
+_DECISION = re.compile(r"(H0|H1|undecided) after [0-9]+ pairs: ([0-9]+(?: [0-9]+){4})")
 
 
 class SprtState(NamedTuple):
@@ -39,6 +51,10 @@ class SprtState(NamedTuple):
     """Log likelihood ratio of H1 against H0 after these pairs; 0 after none."""
     cells: tuple[int, ...]
     """These pairs by half points of the tested bot: LL, LD, DD + WL, WD, WW."""
+
+    def __str__(self) -> str:
+        """Return the decision as it is stored: `H1 after 340 pairs: 20 40 180 60 40`, the cells last."""
+        return f"{self.decision} after {self.num_pairs} pairs: {' '.join(map(str, self.cells))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +103,59 @@ class SprtTest:
         cells = tuple(counts)
         is_over = len(half_points) >= num_openings
         return SprtState("undecided" if is_over else None, len(half_points), self.ratio(cells), cells)
+
+    def read(self, decision: str) -> SprtState:
+        """Return the state that `str` of it wrote.
+
+        Raises:
+            ConfigError: it is no decision of a test.
+        """
+        found = _DECISION.fullmatch(decision)
+        if found is None:
+            raise ConfigError(f'"{decision}" is no decision of a sequential test; arena db check tells more')
+        cells = tuple(map(int, found[2].split()))
+        kinds: dict[str, SprtDecision] = {"H0": "H0", "H1": "H1", "undecided": "undecided"}
+        return SprtState(kinds[found[1]], sum(cells), self.ratio(cells), cells)
+
+    def after(
+        self, results: Mapping[MatchKey, float | None], *, num_openings: int, decision: str = ""
+    ) -> SprtState:
+        """Return what the test has found; seat 0 is the tested bot.
+
+        Args:
+            results: as in `View`.
+            num_openings: pairs of the whole test.
+            decision: as it was stored; it stands, whatever became of the matches since. Empty before.
+
+        Raises:
+            ConfigError: `decision` cannot be read.
+        """
+        if decision:
+            return self.read(decision)
+        half_points: list[int] = []
+        num_void = 0
+        for pair in range(num_openings):
+            keys = ((TEST_ENCOUNTER, 2 * pair), (TEST_ENCOUNTER, 2 * pair + 1))
+            if not all(key in results for key in keys):
+                break
+            points = [results[key] for key in keys]
+            if None in points:
+                num_void += 1
+            else:
+                half_points.append(round(2 * sum(each for each in points if each is not None)))
+        return self.judge(half_points, num_openings=num_openings - num_void)
+
+    def expected_pairs(self, elo: float, num_openings: int) -> float:
+        """Return the mean number of pairs after which it ends, at a true difference in Elo of `model`."""
+        return expected_pairs(
+            elo,
+            looks(num_openings),
+            elo0=self.elo0,
+            elo1=self.elo1,
+            alpha=self.alpha,
+            beta=self.beta,
+            model=self.model,
+        )
 
     def estimate(self, state: SprtState) -> SprtEstimate:
         """Return the Elo that a test which stopped in this state speaks for; one stopped early is undecided.
@@ -141,6 +210,11 @@ class SprtSchedule:
     test: SprtTest
     openings: Sequence[tuple[int, ...]]
     """All different; their number is the most pairs that are played."""
+    then_rate: int = 0
+    """Pairs that are played after the decision, from openings that the test did not reach while there are
+    such."""
+    reverse: bool = False
+    """Whether seat 1 moves first in the first match of a pair."""
 
     def __post_init__(self) -> None:
         """Refuse openings that come twice.
@@ -153,36 +227,50 @@ class SprtSchedule:
 
     def next(self, view: View, wanted: int) -> Next:
         """Return the next pairs, or the decision."""
-        state = self.state(view.results)
-        if state.decision is not None:
-            return Closed(state.decision)
-        fixed = self._plan()
+        state = self.state(view.results, view.decision)
         begin = len(view.plan)
+        num_matches = max(2, wanted - wanted % 2)
+        if state.decision is not None and not view.decision and self.then_rate:
+            return Decided(str(state))
+        if state.decision is not None:
+            return self._rated(view, str(state), num_matches)
+        fixed = self._plan(self.openings, len(self.openings))
         if begin >= fixed.total:
             return Wait("every opening is planned; the last pairs are being played")
-        return PlannedBatch(list(fixed.matches(begin, begin + max(2, wanted - wanted % 2))), fixed.total)
+        return PlannedBatch(list(fixed.matches(begin, begin + num_matches)), fixed.total + 2 * self.then_rate)
 
-    def state(self, results: Mapping[MatchKey, float | None]) -> SprtState:
-        """Return what the test has found; seat 0 is the tested bot.
+    def state(self, results: Mapping[MatchKey, float | None], decision: str = "") -> SprtState:
+        """Return what the test has found; see `SprtTest.after`."""
+        return self.test.after(results, num_openings=len(self.openings), decision=decision)
 
-        Args:
-            results: as in `View`.
-        """
-        half_points: list[int] = []
-        num_void = 0
-        for pair in range(len(self.openings)):
-            keys = ((0, 2 * pair), (0, 2 * pair + 1))
-            if not all(key in results for key in keys):
-                break
-            points = [results[key] for key in keys]
-            if None in points:
-                num_void += 1
-            else:
-                half_points.append(round(2 * sum(each for each in points if each is not None)))
-        return self.test.judge(half_points, num_openings=len(self.openings) - num_void)
+    def _rated(self, view: View, decision: str, num_matches: int) -> Next:
+        """Return the next pairs that are rated; a plan of which all are played is closed."""
+        # The test's matches come first in the plan, which may lie in the store.
+        num_tested = bisect_left(view.plan, RATED_ENCOUNTER, key=_encounter)
+        begin, total = len(view.plan) - num_tested, 2 * self.then_rate
+        if begin < total:
+            used = num_tested // 2 % len(self.openings)
+            fixed = self._plan([*self.openings[used:], *self.openings[:used]], self.then_rate)
+            matches = [
+                replace(match, number=match.number + num_tested, encounter=RATED_ENCOUNTER)
+                for match in fixed.matches(begin, min(begin + num_matches, total))
+            ]
+            return PlannedBatch(matches, num_tested + total)
+        if any((RATED_ENCOUNTER, match_no) not in view.results for match_no in range(total)):
+            return Wait("the test is decided; its rated pairs are being played")
+        return Closed(decision)
 
-    def _plan(self) -> FixedPlan:
-        """Return the plan of a test that is never decided."""
+    def _plan(self, openings: Sequence[tuple[int, ...]], num_pairs: int) -> FixedPlan:
         return FixedPlan(
-            kind="match", num_bots=2, rounds=len(self.openings), games=2, openings=self.openings, version=2
+            kind="match",
+            num_bots=2,
+            rounds=num_pairs,
+            games=2,
+            openings=openings,
+            reverse=self.reverse,
+            version=2,
         )
+
+
+def _encounter(match: PlannedMatch) -> int:
+    return match.encounter

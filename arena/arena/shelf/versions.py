@@ -61,15 +61,16 @@ def choose(found: Sequence[Entry], wanted: str) -> Entry:
     raise PluginError(f"{title} is not installed; {there}")
 
 
-def _by_digits(found: Sequence[Entry], wanted: str) -> list[Entry]:
-    version, plus, digits = wanted.rpartition("+")
+def has_digits(version: str, digest: str, wanted: str) -> bool:
+    """Say whether `wanted` is the beginning of a content hash, or a version with such: `0.1.0+3f2a91c0`."""
+    before, plus, digits = wanted.rpartition("+")
     if not _DIGITS.match(digits):
-        return []
-    return [
-        entry
-        for entry in found
-        if entry.digest.startswith(digits.lower()) and (not plus or same_version(entry.version, version))
-    ]
+        return False
+    return digest.startswith(digits.lower()) and (not plus or same_version(version, before))
+
+
+def _by_digits(found: Sequence[Entry], wanted: str) -> list[Entry]:
+    return [entry for entry in found if has_digits(entry.version, entry.digest, wanted)]
 
 
 def _shown(entry: Entry, found: Sequence[Entry]) -> str:

@@ -8,6 +8,7 @@ import strange_bots
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.referee.timecontrol import TimeControl
+from arena.shelf.kept import keep_bot
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +175,49 @@ def test_files_in_folders_of_one_name_are_told_apart_by_those_above(tmp_path: Pa
     bots = resolve([f"exec:folder={tmp_path}/{name},cmd=./bot.sh" for name in names], margin_ms=0)
     labels = [f"exec:cmd=bot.sh,folder={name}" for name in ("anna/v1", "bert/v1", "v2")]
     assert [bot.label for bot in bots] == labels
+
+
+def test_a_kept_bot_is_entered_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    old = one("strange:depth=2")
+    address = keep_bot(old.record).address
+    strange_bots.install(monkeypatch, tmp_path / "newer", "1.1")
+    new, kept = resolve(["strange:depth=2", address], margin_ms=50)
+    assert kept.record == old.record != new.record
+    assert kept.place == old.place
+    assert (new.label, kept.label) == ("strange@1.1:depth=2", "strange@1.0:depth=2")
+    assert kept.spec == address == f"strange@{old.content[:8]}:depth=2"
+    # Its version does as well, and digits without the options, of which there are no others.
+    assert one("strange@1.0:depth=2").record == one(f"strange@{old.content[:5]}").record == old.record
+    named, _ = resolve([f"{address},name=Old", "strange"], margin_ms=50)
+    assert (named.label, named.record) == ("Old", old.record)
+    assert one(named.spec) == named
+
+
+def test_two_contents_of_one_version_show_their_digits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    spec = f"strange:folder={tmp_path / 'net.onnx'}"
+    (tmp_path / "net.onnx").write_text("one")
+    old = keep_bot(one(spec).record)
+    (tmp_path / "net.onnx").write_text("two")
+    bots = resolve([spec, old.address], margin_ms=50)
+    assert bots[1].record == old.record
+    assert [bot.label for bot in bots] == [f"strange@1.0+{bot.content[:8]}:folder=net.onnx" for bot in bots]
+
+
+def test_a_kept_bot_that_cannot_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    old = one("strange")
+    address = keep_bot(old.record).address
+    strange_bots.install(monkeypatch, tmp_path / "newer", "1.1")
+    with pytest.raises(PluginError, match="leave out --isolation none"):
+        resolve([address], margin_ms=50, in_place=True)
+    with pytest.raises(PluginError, match=r"strange@9\.9 is not installed"):
+        one("strange@9.9")
+    content = Path(old.place)
+    content.chmod(0o755)
+    content.rename(tmp_path / "away")
+    with pytest.raises(PluginError, match=r"arena bots remove strange@.* forgets it"):
+        one(address)

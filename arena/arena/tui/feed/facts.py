@@ -41,6 +41,7 @@ class Facts:
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
         from arena.results.crosstable import crosstable, matrix_view
+        from arena.results.tested import notes_on_tests
         from arena.results.views import standings
 
         self._history.update(store)
@@ -55,7 +56,9 @@ class Facts:
         rows = standing_rows(tables, naming.seats, trends)
         boards = self._leaderboards(store, tournament, naming)
         return {
-            "standings": StandingsView(title=show_name(tournament.name), rows=rows),
+            "standings": StandingsView(
+                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on_tests(tables))
+            ),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
             "matrix": matrix_view(
@@ -93,6 +96,7 @@ class Facts:
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
+        from arena.results.tested import count_tested, mark_tested, notes_on_tests
         from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
@@ -107,11 +111,16 @@ class Facts:
             # Most pools do not change while a tournament runs.
             view = self._boards.get((game, pool, num))
             if view is None:
-                tables = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
+                fitted = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
+                tables = mark_tested(fitted, count_tested(store, MatchFilter(game=game, pool=pool)))
                 rows = (row for table in tables for row in table.rows)
                 labels = {row.name: naming.label_of(row.identity) for row in rows}
                 view = StandingsView(
-                    title=f"{game} {pool}", game=game, pool=pool, rows=standing_rows(tables, labels, {})
+                    title=f"{game} {pool}",
+                    game=game,
+                    pool=pool,
+                    rows=standing_rows(tables, labels, {}),
+                    notes=tuple(notes_on_tests(tables)),
                 )
             views[game, pool, num] = view
         self._boards = views
@@ -149,5 +158,6 @@ def _standing_row(row: Row, table: int, label: str, trend: tuple[float, ...]) ->
         score_second=row.score_second,
         faults=row.time + row.illegal + row.crash + row.other,
         los=row.los,
+        tested=row.tested,
         trend=trend,
     )

@@ -20,6 +20,7 @@ from arena.live.views import (
     ProgressView,
 )
 from arena.results.forfeits import count_forfeits
+from arena.results.tested import is_test
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             tc=record.pool.short,
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
+            goal=_goal(store, record),
             planned=record.num_total,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
@@ -164,6 +166,16 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             for bot, why in refusals(record.config)
         )[:MAX_NOTICES],
     )
+
+
+def _goal(store: Store, record: TournamentRecord) -> str:
+    """Return how far a sequential test is; empty of anything else."""
+    if not is_test(record):
+        return ""
+    # It loads NumPy, which no other tournament needs before the first paint.
+    from arena.results.sequential import SprtBook
+
+    return clean_text(SprtBook(store, record).report().line(), _MAX_TEXT)
 
 
 def _boards(

@@ -179,8 +179,9 @@ class LiveScreen(ArenaScreen):
         self._focus_panel.tick(self._focused(dashboard_of(self).model.view), now)
 
     def _show_caption(self) -> None:
-        follow = "on" if self._follows else "off"
-        self._caption.say(f" {self._wall.caption()}   follow: {follow}", "dim")
+        goal = dashboard_of(self).model.view.progress.goal
+        wall = f" {self._wall.caption()}   follow: {'on' if self._follows else 'off'}"
+        self._caption.show([((f" {goal}  " if goal else "", "title"), (wall, "dim"))])
 
     @staticmethod
     def _most_active(view: LiveView) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-import msgspec
+from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
@@ -61,6 +61,7 @@ class StandingsScreen(ArenaScreen):
     @override
     def compose_body(self) -> ComposeResult:
         with Vertical():
+            yield BareLines(id="goal")
             yield StandingsTable()
             yield BareLines(id="details")
             yield RatingPlot()
@@ -75,15 +76,22 @@ class StandingsScreen(ArenaScreen):
         if isinstance(view, StandingsView):
             what = "" if self._board is None else "leaderboard "
             rows = tuple(row for row in view.rows if fits_words(self.filter_text, row.name))
-            self._view = msgspec.structs.replace(
-                view, title=f"{what}{view.title}{self.filter_note}", rows=rows
-            )
+            self._view = replace(view, title=f"{what}{view.title}{self.filter_note}", rows=rows)
             self.query_one(StandingsTable).show(self._view)
             self.query_one(RatingPlot).show(rows)
+        self._show_goal(model.view.progress.goal if self._board is None else "")
         trend = model.facts.get("trend")
         if trend is not None:
             self.query_one(LineChart).show(cast("list[Series]", trend) if self._board is None else [])
         self._describe()
+
+    def _show_goal(self, goal: str) -> None:
+        """Show above the table what a sequential test has found, and what the table leaves out."""
+        said: list[Line] = [((f" {goal}", "title"),)] if goal else []
+        said += [((f" {note}", "dim"),) for note in self._view.notes]
+        lines = self.query_one("#goal", BareLines)
+        lines.display, lines.styles.height = bool(said), len(said)
+        lines.show(said)
 
     @override
     def filter_changed(self, text: str) -> None:

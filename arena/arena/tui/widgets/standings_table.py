@@ -30,12 +30,16 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}%"
 
 
+def _marks(row: StandingRow) -> str:
+    return f"{'?' if row.rests_on_prior else ''}{'*' if row.tested else ''}"
+
+
 _COLUMNS: dict[str, _Column] = {
     "rank": _Column("#", 1, lambda row, _: row.place),
     "bot": _Column("bot", 3, lambda row, _: row.label),
     "n": _Column("n", 5, lambda row, _: str(row.games)),
     "points": _Column("pts", 5, lambda row, _: f"{row.points:.1f}"),
-    "elo": _Column("Elo", 5, lambda row, _: f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}"),
+    "elo": _Column("Elo", 5, lambda row, _: f"{row.elo:.0f}{_marks(row)}"),
     "error": _Column("+/-", 3, lambda row, _: "-" if row.error is None else f"{row.error:.0f}"),
     "los": _Column("LOS", 5, lambda row, _: _percent(row.los)),
     "wdl": _Column("W-D-L", 13, lambda row, _: f"{row.wins}-{row.draws}-{row.losses}"),

@@ -56,6 +56,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "force_concurrency": st.booleans(),
     "max_time": optional(SECONDS),
     "stop_when": optional(TEXT),
+    "sprt": optional(TEXT),
+    "pairs": optional(st.integers(0, 10**6)),
+    "then_rate": st.integers(-1, 99),
+    "rated": st.booleans(),
     "no_recover": st.booleans(),
     "bot_output": st.sampled_from([None, "all", "faults", "none"]),
     "score_interval": st.integers(0, 99),
@@ -133,6 +137,16 @@ def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
         ({"stop_when": "elo=3"}, "write error=E"),
         ({"stop_when": "error=x"}, "write error=E"),
         ({"stop_when": "error=0"}, "write error=E"),
+        ({"then_rate": -1}, "--then-rate -1 is too small"),
+        ({"pairs": 0, "sprt": "gain", "type": "match"}, "--pairs 0 is too small; give 1 or more"),
+        ({"pairs": 5}, "--pairs belongs to a sequential test; add --sprt gain"),
+        ({"then_rate": 5}, "--then-rate belongs to a sequential test"),
+        ({"rated": True}, "--rated belongs to a sequential test"),
+        ({"sprt": "gain"}, "write arena match A B --sprt gain"),
+        ({"sprt": "gain", "type": "match", "games": 1}, "--games 1 does not go with a sequential test"),
+        ({"sprt": "gain", "type": "match", "no_swap": True}, "--no-swap does not go with"),
+        ({"sprt": "gain", "type": "match", "stop_when": "error=9"}, "--stop-when does not go with"),
+        ({"sprt": "elo0=9,elo1=9", "type": "match"}, "elo0=9 must be below elo1=9"),
     ],
 )
 def test_no_tournament_can_be_held_with_these(changes: dict[str, Any], message: str) -> None:
@@ -161,3 +175,11 @@ def test_files(tmp_path: Path) -> None:
         read_toml(path)
     path.write_bytes(b"rounds = 3\n")
     assert config_from(read_toml(path), str(path)).rounds == 3
+
+
+def test_matches_of_a_test_are_not_rated_by_themselves() -> None:
+    test = TournamentConfig(type="match", sprt="gain", pairs=300, then_rate=5)
+    test.check()
+    assert not test.is_rated_by_itself
+    assert msgspec.structs.replace(test, rated=True).is_rated_by_itself
+    assert TournamentConfig().is_rated_by_itself

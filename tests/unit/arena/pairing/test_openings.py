@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError
 from arena.games.symmetry import canonical
 from arena.pairing.drawn import drawn_openings
-from arena.pairing.openings import OpeningPlan, make_openings
+from arena.pairing.openings import OpeningPlan, longest_list, make_openings
 from arena.pairing.positions import enumerate_positions
 from arena.pairing.solve import is_decided
 from arena_plugins import State, load_game
@@ -203,3 +203,31 @@ def test_a_file_is_used_in_its_order(tmp_path: Path) -> None:
     assert found == ([(3, 3), (2,)], [])
     found = make_openings(GAMES["connect-four"], plan, seed=1, wanted=4)
     assert found == ([(3, 3), (2,), (3, 3, 4, 2)], ["4 pairs share 3 openings: some are played again"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked", "plan", "size"),
+    [
+        ("connect-four", "auto", "auto:plies=6", 972),
+        ("connect-four", "auto:balance=drawn,start=9", "auto:balance=drawn,plies=6,start=9", 972),
+        ("connect-four", "auto:plies=2", "auto:plies=2", 6),
+        ("tic-tac-toe", "auto", "auto:plies=3", 29),
+        ("tic-tac-toe", "none", "none", 1),
+    ],
+)
+def test_the_longest_list(spec: str, asked: str, plan: str, size: int) -> None:
+    found, openings = longest_list(GAMES[spec], OpeningPlan.parse(asked), seed=3, most=2000)
+    assert (str(found), len(openings)) == (plan, size)
+    assert openings == listed(spec, plan, 3)
+
+
+def test_the_longest_list_is_of_the_fewest_plies_that_are_enough() -> None:
+    found, openings = longest_list(
+        GAMES["connect-four"], OpeningPlan.parse("auto:balance=undecided"), seed=3, most=60
+    )
+    assert (found.plies, len(openings)) == (4, 60)
+    found, openings = longest_list(
+        GAMES["connect-four"], OpeningPlan.parse("auto:balance=undecided"), seed=3, most=800
+    )
+    assert (found.plies, len(openings)) == (5, 800)
+    assert len(set(openings)) == 800

@@ -131,7 +131,7 @@ def test_the_plan_is_the_same_from_every_prefix_of_batches(points: list[float], 
         ):
             results[key] = points[key[1]]
     whole = schedule.state(_results(points))
-    assert found == Closed(str(whole.decision))
+    assert found == Closed(str(whole))
     assert plan == list(_whole_plan(schedule))[: len(plan)]
 
 
@@ -157,7 +157,7 @@ def test_decisions_do_not_depend_on_the_number_of_pairs_in_flight(elo: float) ->
             event = SimulatedEvent(schedule, 2)
             begun = play_in_flight(event, in_flight, by_key, lasts)
             state = schedule.state(event.results)
-            assert event.decision == state.decision
+            assert event.decision == str(state)
             assert begun >= 2 * state.num_pairs
             found.append(state)
         assert found[0] == found[1] == found[2] == schedule.state(dict(by_key))
@@ -166,7 +166,8 @@ def test_decisions_do_not_depend_on_the_number_of_pairs_in_flight(elo: float) ->
 def test_two_bots_that_always_draw_are_not_told_apart() -> None:
     event = SimulatedEvent(SprtSchedule(test=SprtTest(), openings=_openings(400)), 2)
     play_all(event, 64, lambda _match: 0.5)
-    assert event.decision in {"H0", "undecided"}
+    assert event.decision is not None
+    assert event.decision.split()[0] in {"H0", "undecided"}
 
 
 def test_impossible_tests_are_refused() -> None:

@@ -1,0 +1,59 @@
+"""What a session does for a sequential test: what to expect, whom it keeps, how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.cli.exits import Exit
+from arena.cli.output import emit_object, say
+from arena.results.tested import is_test
+from arena.shelf.kept import keep_bot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.cli.options import Sitting
+    from arena.coordinator.config import TournamentConfig
+    from arena.entrants import Competitor
+    from arena.results.sequential import SprtBook, SprtReport
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+
+def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
+    """Print how long a test will be; `config` is that of its plan."""
+    from arena.results.sequential import expectation
+    from arena.schedules.sprt_words import parse_sprt
+
+    told = expectation(parse_sprt(config.sprt or ""), config.pairs or 0)
+    if sitting.form == "ndjson":
+        emit_object("expectation", {"sprt": config.sprt, "max_pairs": config.pairs, "text": told})
+    elif not sitting.quiet:
+        say(told)
+
+
+def keep_tested(competitors: Sequence[Competitor]) -> None:
+    """Keep the bots of a test as they are now, the tested one last; bots in this process have no copy."""
+    for competitor in reversed(competitors):
+        if competitor.place:
+            keep_bot(competitor.record)
+
+
+def book_of(store: Store, tournament: TournamentRecord) -> SprtBook | None:
+    """Return what reads the state of a test; None of a tournament that is none."""
+    if not is_test(tournament):
+        return None
+    from arena.results.sequential import SprtBook
+
+    return SprtBook(store, tournament)
+
+
+def report_of(store: Store, tournament: TournamentRecord) -> SprtReport | None:
+    """Return the state of a test; None of a tournament that is none."""
+    book = book_of(store, tournament)
+    return None if book is None else book.report()
+
+
+def exit_of(report: SprtReport) -> Exit:
+    """Return the exit status of a test that is decided."""
+    return {"H0": Exit.NOT_SHOWN, "undecided": Exit.UNDECIDED}.get(str(report.state.decision), Exit.COMPLETE)

@@ -1,0 +1,99 @@
+"""From a configuration that asks for a sequential test to one that says all about it, and to its schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.entrants import resolve
+from arena.errors import ConfigError
+from arena.pairing.openings import OpeningPlan, longest_list, make_openings
+from arena.schedules.sprt import SprtSchedule
+from arena.schedules.sprt_words import parse_sprt, sprt_text
+from arena.shelf.kept import last_other
+from arena_plugins import game_spec
+
+if TYPE_CHECKING:
+    from arena.coordinator.config import TournamentConfig
+    from arena_plugins import Game
+
+FEWEST_OPENINGS: Final = 200
+"""With fewer most tests of two bots that are nearly equal would end undecided."""
+MOST_OPENINGS: Final = 2000
+"""Unless more pairs are asked for; longer lists take long to make."""
+_BOTS: Final = 2
+
+
+def with_opponent(config: TournamentConfig) -> TournamentConfig:
+    """Return the configuration of a test with its second bot: without any, the one of that name kept last.
+
+    Raises:
+        ConfigError: no other bot of that name is kept, or there are more than two, or none.
+        PluginError: the tested bot cannot be found.
+    """
+    if len(config.bots) == _BOTS:
+        return config
+    if len(config.bots) != 1:
+        raise ConfigError(
+            f"a sequential test is of one bot against one other; {len(config.bots)} given: arena test NEW OLD"
+        )
+    (bot,) = resolve(config.bots, margin_ms=config.timemargin, keep=False)
+    old = last_other(bot.record)
+    if old is None:
+        raise ConfigError(
+            f"no earlier version of {bot.record.name} is kept to test it against; arena bots keep "
+            f"{bot.record.name} before the next change, or name an opponent: arena test {config.bots[0]} BOT"
+        )
+    return msgspec.structs.replace(config, bots=(*config.bots, old.address))
+
+
+def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
+    """Return the configuration of a test with its hypotheses, its openings and its most pairs written out.
+
+    So it stays what it is when presets or lists of openings change.
+
+    Args:
+        config: of a test, with its seed.
+        game: its game.
+
+    Raises:
+        ConfigError: the game has too few openings, or they cannot be read.
+    """
+    asked = OpeningPlan.parse(config.openings)
+    most = max(MOST_OPENINGS, config.pairs or 0)
+    plan, openings = longest_list(game, asked, seed=config.srand or 0, most=most)
+    num = len(set(openings))
+    if num < FEWEST_OPENINGS:
+        raise ConfigError(
+            f"a sequential test needs {FEWEST_OPENINGS} different openings, since it plays none twice, and "
+            f"{game_spec(game)} has {num} here (--openings {plan}); arena match plays a number of pairs that "
+            "is fixed beforehand"
+        )
+    return msgspec.structs.replace(
+        config,
+        sprt=sprt_text(parse_sprt(config.sprt or "")),
+        openings=str(plan),
+        pairs=min(config.pairs or num, num),
+    )
+
+
+def sprt_schedule(config: TournamentConfig, game: Game) -> SprtSchedule:
+    """Return the schedule of a test whose configuration was settled.
+
+    Raises:
+        ConfigError: its openings cannot be read, or they do not all differ.
+    """
+    num_pairs = config.pairs or 0
+    found = make_openings(game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs)
+    if len(found.openings) < num_pairs:
+        raise ConfigError(
+            f"the openings of this test are no longer those it began with (--openings {config.openings}); "
+            "bring them back, or begin a new test"
+        )
+    return SprtSchedule(
+        test=parse_sprt(config.sprt or ""),
+        openings=found.openings,
+        then_rate=config.then_rate,
+        reverse=config.reverse,
+    )

@@ -1,0 +1,61 @@
+"""Options of every bot that are the arena's affair, unknown to the bot: its limit, its rights, its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import OptionError
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.launch.calls import ALLOWABLE
+from arena_plugins.spec import OptionReader
+
+if TYPE_CHECKING:
+    from arena_plugins.spec import Spec
+
+NAME: Final = "name"
+"""What a person calls it."""
+_LIMIT_KEYS = ("tc", "st", "nodes")
+_PROCFS = "procfs"
+_ALLOW = "allow"
+OUR_KEYS: Final = (*_LIMIT_KEYS, _PROCFS, _ALLOW, NAME)
+
+
+def may_read_proc(spec: Spec) -> bool:
+    """Read the option `procfs`.
+
+    Raises:
+        OptionError: it is neither on nor off.
+    """
+    return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
+
+
+def allowed_calls(spec: Spec) -> tuple[str, ...]:
+    """Read the option `allow`, names joined by plus signs.
+
+    Raises:
+        OptionError: a name is not on the list.
+    """
+    names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
+    for name in names:
+        if name not in ALLOWABLE:
+            raise OptionError(
+                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
+            )
+    return names
+
+
+def own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
+    """Return the limit that a spec sets for its bot; None for that of the tournament.
+
+    Raises:
+        OptionError: a value is no number.
+        ConfigError: there is no such limit.
+    """
+    if not any(key in spec.options for key in _LIMIT_KEYS):
+        return None
+    try:
+        seconds = float(spec.options["st"]) if "st" in spec.options else None
+        nodes = int(spec.options["nodes"]) if "nodes" in spec.options else None
+    except ValueError as error:
+        raise OptionError(f"{spec}: st is a number of seconds, nodes a whole number") from error
+    return TimeControl.parse(spec.options.get("tc"), seconds, nodes, margin_ms=margin_ms)

@@ -1,0 +1,85 @@
+"""Which tournaments are sequential tests, and how much of a table comes from them or is left out of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from arena_plugins import Outcome, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.results.tables import Table
+    from arena_db.records import MatchFilter, Tally, TournamentRecord
+    from arena_db.store import Store
+
+
+class Tested(NamedTuple):
+    """Matches of sequential tests among those of a table."""
+
+    num_unrated: int
+    """Those that no rating counts."""
+    rated: Mapping[str, int]
+    """By identity of a bot, how many of its matches belong to tests with `--rated`, and count."""
+
+
+def is_test(tournament: TournamentRecord) -> bool:
+    """Say whether a tournament is a sequential test."""
+    return tournament.type == "match" and "sprt" in tomllib.loads(tournament.config)
+
+
+def count_tested(store: Store, where: MatchFilter) -> Tested:
+    """Count the matches of sequential tests that fit a filter; void ones and walkovers are none.
+
+    Args:
+        store: where they are.
+        where: of the table; whether they are rated does not matter.
+    """
+    tests = {
+        tournament: bool(tomllib.loads(config).get("rated", False))
+        for tournament, config in store.sequential_tests().items()
+    }
+    num_unrated = 0
+    rated: Counter[str] = Counter()
+    for tally in store.tallies(dataclasses.replace(where, rated_only=False)) if tests else ():
+        if tally.tournament not in tests or not _is_played(tally):
+            continue
+        if not tally.rated:
+            num_unrated += tally.num_matches
+        elif tests[tally.tournament]:
+            rated[tally.first] += tally.num_matches
+            rated[tally.second] += tally.num_matches
+    return Tested(num_unrated, rated)
+
+
+def mark_tested(tables: Sequence[Table], tested: Tested) -> list[Table]:
+    """Return tables that say which rows rest on sequential tests, and what was left out."""
+    return [
+        replace(
+            table,
+            rows=tuple(replace(row, tested=tested.rated.get(row.identity, 0)) for row in table.rows),
+            num_unrated=tested.num_unrated,
+        )
+        for table in tables
+    ]
+
+
+def notes_on_tests(tables: Sequence[Table]) -> list[str]:
+    """Return what a reader of tables must know of sequential tests, in sentences."""
+    notes: list[str] = []
+    num = tables[0].num_unrated if tables else 0
+    if num:
+        plural = "match of a sequential test is" if num == 1 else "matches of sequential tests are"
+        notes.append(f"{num} {plural} not rated: a test stops when a bot is ahead, which would bias ratings.")
+    if any(row.tested for table in tables for row in table.rows):
+        notes.append("*: rests on matches of sequential tests (--rated), which stop when a bot is ahead.")
+    return notes
+
+
+def _is_played(tally: Tally) -> bool:
+    return tally.outcome != Outcome.VOID and tally.termination != Termination.WALKOVER
