@@ -60,7 +60,7 @@ def drawn_results(truth: FloatArray, rng: np.random.Generator) -> Callable[[Plan
 
 
 def measure_event(schedule: Schedule, num_bots: int, seed: int) -> tuple[MeasuredEvent, MeasuredEvent]:
-    """Play an event of bots with a standard deviation of 250 Elo; measure its plain and its replayed ratings."""
+    """Play an event of bots with a standard deviation of 250 Elo; measure plain and replayed ratings."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(0, 250, num_bots)
     truth -= truth.mean()
@@ -98,7 +98,7 @@ def swiss(rounds: int, pairs: int, seed: int) -> SwissSchedule:
 
 
 def best_wins_swiss(seed: int, num_bots: int = 16, rounds: int = 5, pairs: int = 3) -> float:
-    """Return whether the best bot wins a Swiss tournament, 1 or 0; a share of 1 where the first place is shared."""
+    """Return whether the best bot wins a Swiss tournament, 1 or 0, or its share of the first place."""
     schedule = swiss(rounds, pairs, seed)
     event, best = _play(schedule, num_bots, seed)
     found = places(tie_breaks(schedule.meetings(event.view()), num_bots))

@@ -1,8 +1,9 @@
 """Ratings of an event that was paired by its own results, corrected by playing it again from the model.
 
-Bots that are ahead by luck meet stronger ones, and those that are behind weaker ones; so errors of the results
-choose the opponents, and a fit shows the field wider than it is, with intervals that are too narrow. Both can be
-computed, since the pairing is a pure function of results: it is replayed with results drawn from the model.
+Bots that are ahead by luck meet stronger ones, and those that are behind weaker ones. So errors of the
+results choose the opponents, and a fit shows the field wider than it is, with intervals that are too narrow.
+Both can be computed, since the pairing is a pure function of results: it is replayed with results drawn from
+the model.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ def correct(
 ) -> Replayed:
     """Correct the ratings of an event by replays of it.
 
-    The mean of the fits of replays is regressed on the model they are drawn from, and the ratings are divided by
-    that slope. The result is a better model, so this is done once more from there.
+    The mean of the fits of replays is regressed on the model they are drawn from, and the ratings are divided
+    by that slope. The result is a better model, so this is done once more from there.
 
     Args:
         fitted: what the fit of the event says, Elo above the mean, `[num_bots]`.
-        replay: returns the fit of the event when it is played again by bots of given strengths, both Elo above
-            the mean, `[num_bots]`; the number of the replay decides its draws.
+        replay: returns the fit of the event when it is played again by bots of given strengths, both Elo
+            above the mean, `[num_bots]`; the number of the replay decides its draws.
         num_replays: of each step, 2 or more.
     """
     model = fitted

@@ -117,7 +117,7 @@ def share_of_draws(ratings: Ratings) -> float:
 
 
 def _law(gap: float, advantage: float) -> tuple[float, float]:
-    """Return the points expected of a pair, 0 … 1 a match, and what moving first adds; both arguments in Elo."""
+    """Return the points expected of each match of a pair, and what moving first adds; arguments in Elo."""
     mean = _sigmoid(gap)
     room = _ROOM * min(mean, 1 - mean)
     away = (_sigmoid(gap + advantage) - _sigmoid(gap - advantage)) / 2

@@ -13,7 +13,6 @@ from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
-
     from arena.schedules.bracket import Bracket, BracketTie
     from arena_db.records import PlannedMatch
 
