@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
+from arena.rating.beta import student_quantile, student_share
 from arena.rating.replayed import correct
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_ratings_are_divided_by_the_slope() -> None:
     assert found.strength == pytest.approx(FITTED / 1.25)
     assert found.away.shape == (40, 4)
     # 20 Elo of the fit are 16 of the corrected ratings.
-    assert found.error == pytest.approx(student.ppf(0.975, 40) * 16)
+    assert found.error == pytest.approx(student_quantile(40, 0.975) * 16)
 
 
 def test_the_second_step_begins_where_the_first_one_ended() -> None:
@@ -63,9 +63,9 @@ def test_gaps_allow_for_errors_that_two_bots_share() -> None:
         assert gap.elo == pytest.approx((FITTED[i] - FITTED[j]) / 1.25)
         away = found.away[:, i] - found.away[:, j]
         assert np.sqrt((away**2).mean()) == pytest.approx(deviation)
-        assert gap.error == pytest.approx(student.ppf(0.975, 40) * deviation)
+        assert gap.error == pytest.approx(student_quantile(40, 0.975) * deviation)
         assert (gap.low, gap.high) == pytest.approx((gap.elo - gap.error, gap.elo + gap.error))
-        assert gap.los == pytest.approx(student.cdf(gap.elo / deviation, 40))
+        assert gap.los == pytest.approx(student_share(40, gap.elo / deviation))
     assert found.gap(0, 1, 0.3).error < found.gap(0, 1).error
 
 
@@ -75,7 +75,7 @@ def test_what_the_slope_leaves_of_the_bias_is_error() -> None:
     shift -= FITTED * float(shift @ FITTED) / float(FITTED @ FITTED)
     found = correct(FITTED, lambda strength, _: strength + shift, 10)
     assert found.slope == pytest.approx(1)
-    assert found.error == pytest.approx(student.ppf(0.975, 10) * np.abs(shift))
+    assert found.error == pytest.approx(student_quantile(10, 0.975) * np.abs(shift))
 
 
 @pytest.mark.parametrize(("times", "slope"), [(9.0, 2.0), (0.1, 0.5), (1.9, 1.9)])

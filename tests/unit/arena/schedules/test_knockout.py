@@ -29,7 +29,8 @@ def _by_key(match: PlannedMatch) -> float:
 
 
 def _event(num: int, **options: Any) -> SimulatedEvent:  # noqa: ANN401 - options of any kind
-    return SimulatedEvent(KnockoutSchedule(num_bots=num, openings=OPENINGS, **{"pairs": 1, **options}), num)
+    fields: dict[str, Any] = {"pairs": 1, **options}
+    return SimulatedEvent(KnockoutSchedule(num_bots=num, openings=OPENINGS, **fields), num)
 
 
 def _bracket(event: SimulatedEvent, **more: Any) -> Bracket:  # noqa: ANN401 - fields of a view

@@ -45,7 +45,7 @@ def test_no_other_way_costs_less(num: int) -> None:
 
 def test_an_earlier_entry_outweighs_any_sum_of_later_ones() -> None:
     # 0-1 and 2-3 cost one more in front, both others the most behind.
-    costs = dict.fromkeys(combinations(range(4), 2), (0, 1000))
+    costs: dict[Edge, tuple[int, ...]] = dict.fromkeys(combinations(range(4), 2), (0, 1000))
     costs[0, 1] = (1, 0)
     costs[2, 3] = (0, 0)
     assert pair_off(costs) in ({(0, 2), (1, 3)}, {(0, 3), (1, 2)})

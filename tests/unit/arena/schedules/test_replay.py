@@ -79,14 +79,20 @@ def test_an_event_is_paired_again_by_the_drawn_results() -> None:
 
 def test_who_left_leaves_again_and_who_joined_joins_again() -> None:
     seats = [who._replace(state="left", left_at=6) if seat == 0 else who for seat, who in enumerate(SEATS)]
-    seats[7] = seats[7]._replace(joined_at=6)
+    seats[1] = seats[1]._replace(joined_at=6)
     view = play_again(SWISS, seats, FieldModel(TRUTH, 40.0, 0.3), "a")
     first = {seat for match in view.plan[:6] for seat in (match.first, match.second)}
     later = {seat for match in view.plan[6:] for seat in (match.first, match.second)}
     assert 0 in first
-    assert 7 not in first
+    assert 1 not in first
     assert 0 not in later
-    assert 7 in later
+    assert 1 in later
+
+
+def test_each_match_is_drawn_by_itself() -> None:
+    final = KnockoutSchedule(num_bots=2, pairs=20, openings=OPENINGS)
+    view = play_again(final, SEATS[:2], FieldModel(np.zeros(2), 0.0, 0.0), "a")
+    assert 10 <= sum(points or 0 for points in view.results.values()) <= 30
 
 
 def test_a_knockout_can_be_replayed_and_a_ladder_that_waits_cannot() -> None:

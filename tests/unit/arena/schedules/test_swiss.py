@@ -211,6 +211,16 @@ def test_the_seed_decides_what_is_left_open() -> None:
     assert len(set(second_rounds())) > 1
 
 
+def test_each_round_is_drawn_anew() -> None:
+    """Of four equal bots two ways cost the same in rounds 2 and 5."""
+    picks: list[tuple[object, object]] = []
+    for seed in range(10):
+        event = _event(4, rounds=5, seed=seed)
+        play_all(event, 256, lambda _: 0.5)
+        picks.append((_pairings(event)[1], _pairings(event)[4]))
+    assert {first == second for first, second in picks} == {True, False}
+
+
 def test_a_bye_is_a_won_encounter_in_points() -> None:
     event = _event(3, rounds=1, pairs=2)
     play_all(event, 256, lambda _: 0.5)
