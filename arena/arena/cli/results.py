@@ -89,6 +89,7 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
     from arena.cli.output import say
     from arena.cli.standings import print_crosstable, print_places
     from arena.home import open_store
+    from arena.naming import count_text
     from arena.results import crosstable as cross
     from arena.results import views
     from arena.results.addresses import find_event
@@ -98,7 +99,8 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
         record = find_event(store, tournament, unfinished=False)
         places = place_table(store, record) if tie_breaks else []
         if form == "table":
-            say(f"{record.name}  {record.game}  {record.num_done}/{record.num_planned} matches")
+            done = count_text(record.num_done, record.num_total)
+            say(f"{record.name}  {record.game}  {done} matches")
         if form == "table" or not tie_breaks:
             rated = (row.name for table in views.standings(store, record) for row in table.rows)
             order = [row.name for row in places] if tie_breaks else [*rated]
