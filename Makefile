@@ -60,11 +60,13 @@ store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/power_loss.py
 
 # How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
-# Then lengths, errors and estimates of sequential tests, 2,000 a row, and the ratings of 200 ladders.
+# Then lengths, errors and estimates of sequential tests, 2,000 a row, the ratings of 200 ladders, and who wins Swiss
+# tournaments and knockouts, with the ratings of 200 Swiss tournaments a row, each replayed 80 times.
 simulate: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/rating_coverage.py
 	$(BIN)/python benchmarks/sequential_tests.py
 	$(BIN)/python benchmarks/ladders.py
+	$(BIN)/python benchmarks/paired_events.py
 
 # An hour: bots with 0.1 s a move on a quiet machine, then beside eight busy processes on two cores.
 time-trials: $(VENV)/.installed-test

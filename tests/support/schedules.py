@@ -63,7 +63,9 @@ def play_all(
 ) -> None:
     """Ask and play until the plan is closed, each batch to its end."""
     while event.decision is None and len(event.plan) < limit:
-        for match in event.ask(wanted):
+        batch = event.ask(wanted)
+        assert batch or event.decision is not None, "it waits, and nothing is being played"
+        for match in batch:
             event.results[match.encounter, match.match_no] = result(match)
 
 

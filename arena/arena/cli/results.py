@@ -72,25 +72,41 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 
 @click.command(cls=RichCommand)
 @click.argument("tournament", required=False, metavar="[ADDRESS]")
+@click.option(
+    "--tie-breaks",
+    is_flag=True,
+    help="Order by place: points, then tie-breaks; JSON and CSV have the table by place alone.",
+)
 @format_option
 @db_option
-def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
-    """Show how every bot of a tournament did against every other (default: the last tournament)."""
+def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str | None) -> None:
+    """Show how every bot of a tournament did against every other (default: the last tournament).
+
+    Bots are ordered by rating. With --tie-breaks they are ordered by points, then by Buchholz, Buchholz
+    without the lowest opponent (cut 1), without lowest and highest (median), Sonneborn-Berger, direct
+    encounter and wins, and a second table shows these.
+    """
     from arena.cli.output import say
-    from arena.cli.standings import print_crosstable
+    from arena.cli.standings import print_crosstable, print_places
     from arena.home import open_store
     from arena.naming import count_text
     from arena.results import crosstable as cross
     from arena.results import views
     from arena.results.addresses import find_event
+    from arena.results.place_table import place_table
 
     with open_store(db, read_only=True) as store:
         record = find_event(store, tournament, unfinished=False)
-        order = [row.name for table in views.standings(store, record) for row in table.rows]
+        places = place_table(store, record) if tie_breaks else []
         if form == "table":
             done = count_text(record.num_done, record.num_total)
             say(f"{record.name}  {record.game}  {done} matches")
-        print_crosstable(cross.crosstable(store, record, order), form)
+        if form == "table" or not tie_breaks:
+            rated = (row.name for table in views.standings(store, record) for row in table.rows)
+            order = [row.name for row in places] if tie_breaks else [*rated]
+            print_crosstable(cross.crosstable(store, record, order), form)
+        if tie_breaks:
+            print_places(places, form)
 
 
 def parse_anchor(text: str | None) -> tuple[str, float] | None:

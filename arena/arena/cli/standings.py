@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arena.coordinator.config import Refusal
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
+    from arena.results.place_table import PlaceRow
     from arena.results.tables import Row, Table
 
 COLUMNS = {
@@ -44,6 +45,17 @@ COLUMNS = {
     "tc": "TC",
     "los": "LOS",
     "against_next": "Score v next",
+}
+PLACE_COLUMNS = {
+    "place": "Place",
+    "name": "Name",
+    "points": "Points",
+    "buchholz": "Buchholz",
+    "cut_one": "Cut 1",
+    "median": "Median",
+    "sonneborn_berger": "S-B",
+    "direct": "Direct",
+    "wins": "W",
 }
 _SPARE = ("tc", "draw_ratio", "evidence", "score_first", "score_second", "points", "los", "against_next")
 """What a narrow terminal does without, in this order; fault columns that are there always stay."""
@@ -201,6 +213,19 @@ def print_crosstable(cross: Crosstable, form: str) -> None:
         rows.append(row)
     print_table(rows, columns)
     click.echo("Score of the row against the column, and its wins-draws-losses.")
+
+
+def print_places(rows: Sequence[PlaceRow], form: str) -> None:
+    """Print a table by place."""
+    if form != "table":
+        emit("place", map(msgspec.structs.asdict, rows), form, {})
+        return
+    click.echo()
+    print_table([msgspec.structs.asdict(row) for row in rows], PLACE_COLUMNS)
+    click.echo(
+        "Equal points: Buchholz (points of all opponents), without the lowest, without lowest and highest, "
+        "Sonneborn-Berger (points taken times those of the opponent), direct encounter, wins."
+    )
 
 
 def _for_people(row: Row) -> dict[str, object]:

@@ -6,7 +6,7 @@ it again. Chance comes from `arena.pairing.sampling.draw_number` of the event's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Participant(NamedTuple):
     """playing, left (withdrawn) or out (disqualified)."""
     anchor: float | None = None
     """Elo it is given, for an entrant whose rating is known."""
+    joined_at: int = 0
+    """Matches that had been planned before it took part."""
+    left_at: int | None = None
+    """Matches that had been planned when it left or was disqualified; None while it plays."""
 
 
 class Basis(NamedTuple):
@@ -64,6 +68,8 @@ class View:
     """What seats and results cover."""
     decision: str = ""
     """What the event has decided; it stands, whatever becomes of the matches it rests on."""
+    forfeits: Mapping[MatchKey, int] = field(default_factory=dict[MatchKey, int])
+    """Seat that forfeited, for each final match that ended by a forfeit."""
 
 
 @dataclass(frozen=True, slots=True)

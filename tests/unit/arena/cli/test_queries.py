@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ QUERIES = {
     "games": ("games",),
     "leaderboard": ("leaderboard",),
     "crosstable": ("crosstable", "spring"),
+    "places": ("crosstable", "spring", "--tie-breaks"),
     "show match": ("show", "1"),
     "show tournament": ("show", "spring"),
     "bots info": ("bots", "info", "minimax:depth=2,nodes=50"),
@@ -199,3 +200,27 @@ def test_the_crosstable_is_of_the_last_tournament(played: CommandLine) -> None:
     for (bot, opponent), cell in by_pair.items():
         back = by_pair[opponent, bot]
         assert (cell["wins"], cell["draws"], cell["losses"]) == (back["losses"], back["draws"], back["wins"])
+
+
+def test_tie_breaks_agree_with_the_cells(played: CommandLine) -> None:
+    cells = cast("list[dict[str, Any]]", played.objects("crosstable", "spring"))
+    found = cast("list[dict[str, Any]]", played.objects("crosstable", "spring", "--tie-breaks"))
+    rows = {str(row["name"]): row for row in found}
+    points = dict.fromkeys(rows, 0.0)
+    for cell in cells:
+        points[cell["bot"]] += cell["wins"] + cell["draws"] / 2
+    assert [row["place"] for row in found] == sorted(row["place"] for row in found)
+    assert list(points.values()) == sorted(points.values(), reverse=True)
+    for name, row in rows.items():
+        own = [cell for cell in cells if cell["bot"] == name]
+        assert row["points"] == points[name]
+        assert row["buchholz"] == sum(points[cell["opponent"]] for cell in own)
+        assert row["wins"] == sum(cell["wins"] for cell in own)
+    lines = played.lines("crosstable", "spring", "--tie-breaks")
+    assert lines[0].startswith("spring")
+    # The crosstable is in the same order as the table by place below it.
+    best = next(iter(rows))
+    assert [line.split()[1] for line in lines if line.split()[:1] == ["1"] and line.split()[1] in rows] == [
+        best,
+        best,
+    ]

@@ -1,0 +1,76 @@
+"""What events that pair by results have in common: points with walkovers, and the matches of an encounter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from arena.pairing.schedule import stable_encounter
+from arena_db.records import PlannedMatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.schedules.protocol import View
+
+
+def is_playing(view: View, seat: int) -> bool:
+    """Return whether a seat still takes part."""
+    return view.seats[seat].state == "playing"
+
+
+def points_of(view: View, match: PlannedMatch) -> tuple[float, float] | None:
+    """Return the points of the lower and of the higher seat; None while the match is to be played.
+
+    A stored result counts. A match that is open or void gives the point to the seat that still takes part if
+    the other has left or is out (a walkover); a void match of two that take part gives nobody a point.
+    """
+    key = (match.encounter, match.match_no)
+    points = view.results.get(key)
+    if points is not None:
+        return points, 1 - points
+    low, high = sorted((match.first, match.second))
+    is_here = is_playing(view, low), is_playing(view, high)
+    if all(is_here):
+        return (0.0, 0.0) if key in view.results else None
+    return float(is_here[0]), float(is_here[1])
+
+
+def plan_encounters(
+    plan: Sequence[PlannedMatch],
+    wanted: Iterable[tuple[int, int, int]],
+    openings: Sequence[tuple[int, ...]],
+    limit: int,
+) -> list[PlannedMatch]:
+    """Return the next matches of encounters, whole pairs.
+
+    Numbers go on where the plan ends and match numbers where each encounter ends, so bots that meet again get
+    the next openings. The lower seat moves first in the first match of a pair.
+
+    Args:
+        plan: all matches planned so far.
+        wanted: lower seat, higher seat and how many more matches, an even number.
+        openings: pair k of an encounter starts from opening k, counted around the list.
+        limit: the most matches, at least 2.
+    """
+    played = Counter(match.encounter for match in plan)
+    found: list[PlannedMatch] = []
+    for low, high, num_matches in wanted:
+        encounter = stable_encounter(low, high)
+        for _ in range(num_matches // 2):
+            if len(found) + 2 > limit:
+                return found
+            for first, second in ((low, high), (high, low)):
+                match_no = played[encounter]
+                played[encounter] += 1
+                found.append(
+                    PlannedMatch(
+                        number=len(plan) + len(found) + 1,
+                        encounter=encounter,
+                        match_no=match_no,
+                        first=first,
+                        second=second,
+                        opening=openings[match_no // 2 % len(openings)],
+                    )
+                )
+    return found

@@ -1,0 +1,271 @@
+"""A Swiss tournament: in each round everybody meets somebody new who has about as many points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from math import fsum
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import ConfigError
+from arena.pairing.sampling import draw_number
+from arena.rating.tiebreaks import Meeting
+from arena.schedules.encounters import is_playing, plan_encounters, points_of
+from arena.schedules.matching import pair_off
+from arena.schedules.protocol import Closed, PlannedBatch, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from arena.schedules.protocol import Next, View
+    from arena_db.records import PlannedMatch
+
+_DRAWN_BITS = 32
+"""Of a hash that are compared; two ways to pair off that are else equal agree in them once in 4e9."""
+
+
+class SwissEncounter(NamedTuple):
+    """Two bots that meet in a round."""
+
+    low: int
+    """Lower seat."""
+    high: int
+    matches: tuple[PlannedMatch, ...]
+    """Planned so far, of 2 · `pairs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwissRound:
+    """Who meets whom in a round."""
+
+    number: int
+    """From 1."""
+    encounters: tuple[SwissEncounter, ...]
+    """In the order of the plan."""
+    end: int
+    """Matches planned up to its end."""
+
+    @property
+    def seats(self) -> frozenset[int]:
+        """Everybody who has an opponent."""
+        return frozenset(seat for each in self.encounters for seat in (each.low, each.high))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwissSchedule:
+    """Pairs each round by the complete results of the rounds before.
+
+    Of all ways to pair everybody off it takes the one with, in this order, the fewest earlier byes and the
+    fewest earlier meetings, the least sum of squared differences of points, and of bots with equal points the
+    upper half against the lower half, by seat; what is left is drawn by the seed. There are no rules for
+    colours, since the pairs of an encounter hold both sides. Where the number of bots is odd, a bye counts as
+    an opponent with the fewest points.
+    """
+
+    rounds: int
+    """How many; with more than the number of bots less one, bots meet again."""
+    pairs: int
+    """MatchPairs of each encounter."""
+    seed: int
+    """Of the event; it decides all draws."""
+    openings: Sequence[tuple[int, ...]]
+    """Pair k of an encounter starts from opening k, counted around the list."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible numbers.
+
+        Raises:
+            ConfigError: no rounds, no pairs or no openings.
+        """
+        for name, value in (("rounds", self.rounds), ("pairs", self.pairs)):
+            if value < 1:
+                raise ConfigError(f"{name}={value} is not a positive number")
+        if not self.openings:
+            raise ConfigError("no opening is given; matches from the initial state need the empty one")
+
+    def next(self, view: View, wanted: int) -> Next:
+        """Return the next encounters of a round, whole pairs.
+
+        A bot that joins is paired from the next pairing on, one that has left is not. Who is left over when
+        the others of a round are planned meets a newcomer, if one joins in time.
+        """
+        played = self.rounds_of(view)
+        last = played[-1] if played else SwissRound(0, (), 0)
+        missing = [*self._rest(view, last)]
+        waiting = self._waiting(view, last)
+        if last.number and (len(waiting) > 1 or missing):
+            number = last.number
+        else:
+            num_open = sum(
+                points_of(view, match) is None for each in last.encounters for match in each.matches
+            )
+            if num_open:
+                are_open = "1 match is" if num_open == 1 else f"{num_open} matches are"
+                return Wait(f"{self._name(last.number)}: {are_open} still to be played")
+            number = last.number + 1
+            waiting = self._waiting(view, SwissRound(number, (), 0))
+            if number > self.rounds or len(waiting) < 2:  # noqa: PLR2004 # two meet
+                return Closed()
+        before = played[: number - 1]
+        pairings = self._pair(view, before, waiting, last.seats if number == last.number else frozenset())
+        wishes = [*missing, *((low, high, 2 * self.pairs) for low, high in pairings)]
+        num_playing = sum(who.state == "playing" for who in view.seats)
+        later = (self.rounds - number) * (num_playing // 2) * 2 * self.pairs
+        return PlannedBatch(
+            plan_encounters(view.plan, wishes, self.openings, max(2, wanted)),
+            len(view.plan) + sum(num for _, _, num in wishes) + later,
+            self._name(number),
+        )
+
+    def rounds_of(self, view: View) -> list[SwissRound]:
+        """Return the rounds that the plan holds, the last one perhaps in part.
+
+        Nobody has two opponents in a round, and at most one bot that takes part is missing in a complete
+        round. So an encounter begins a new round exactly where one of its bots has an opponent already.
+        """
+        found: list[SwissRound] = []
+        now: list[SwissEncounter] = []
+        taken: set[int] = set()
+        end = 0
+        for each in self._encounters(view.plan):
+            if taken & {each.low, each.high}:
+                found.append(SwissRound(len(found) + 1, tuple(now), end))
+                now, taken = [], set()
+            now.append(each)
+            taken |= {each.low, each.high}
+            end += len(each.matches)
+        if now:
+            found.append(SwissRound(len(found) + 1, tuple(now), end))
+        return found
+
+    def scores(self, view: View, rounds: Iterable[SwissRound]) -> Counter[int]:
+        """Return half points by seat after these rounds; a bye counts as an encounter won in every match."""
+        found: Counter[int] = Counter()
+        for each in rounds:
+            for encounter in each.encounters:
+                low, high = self.points(view, encounter)
+                found[encounter.low] += round(2 * low)
+                found[encounter.high] += round(2 * high)
+            for seat in self.byes(view, each):
+                found[seat] += 4 * self.pairs
+        return found
+
+    def points(self, view: View, encounter: SwissEncounter) -> tuple[float, float]:
+        """Return the points of both bots so far; matches that a leaver prevented go to the other one."""
+        found = [points_of(view, match) or (0.0, 0.0) for match in encounter.matches]
+        low, high = fsum(points for points, _ in found), fsum(points for _, points in found)
+        missing = 2 * self.pairs - len(encounter.matches)
+        is_here = is_playing(view, encounter.low), is_playing(view, encounter.high)
+        if missing and not all(is_here):
+            low, high = low + missing * is_here[0], high + missing * is_here[1]
+        return low, high
+
+    def meetings(self, view: View) -> list[Meeting]:
+        """Return what everybody has done so far, for tie-breaks; bots are numbered by seat."""
+        rounds = self.rounds_of(view)
+        found: list[Meeting] = []
+        for each in rounds:
+            for encounter in each.encounters:
+                low, high = self.points(view, encounter)
+                told = [points_of(view, match) for match in encounter.matches]
+                wins, losses = told.count((1.0, 0.0)), told.count((0.0, 1.0))
+                found.append(Meeting(encounter.low, encounter.high, low, high, wins, losses))
+            is_planned = each is not rounds[-1] or len(self._waiting(view, each)) < 2  # noqa: PLR2004 # two would meet
+            byes = self.byes(view, each) if is_planned else ()
+            found += [Meeting(seat, None, 2.0 * self.pairs, 0.0, 0, 0) for seat in byes]
+        return found
+
+    @staticmethod
+    def byes(view: View, played: SwissRound) -> list[int]:
+        """Return who took part in a complete round and had no opponent; one bot at most, unless some left."""
+        found: list[int] = []
+        for seat, who in enumerate(view.seats):
+            gone = who.left_at if who.left_at is not None else (0 if who.state != "playing" else played.end)
+            if seat not in played.seats and who.joined_at < played.end <= gone:
+                found.append(seat)
+        return found
+
+    @staticmethod
+    def _waiting(view: View, now: SwissRound) -> list[int]:
+        """Return who takes part and has no opponent in a round."""
+        taken = now.seats
+        return [seat for seat, who in enumerate(view.seats) if who.state == "playing" and seat not in taken]
+
+    def _name(self, number: int) -> str:
+        return f"round {number} of {self.rounds}"
+
+    def _encounters(self, plan: Sequence[PlannedMatch]) -> Iterator[SwissEncounter]:
+        """Yield the encounters of the plan, 2 · pairs matches in a row; a leaver may cut one short."""
+        for _, group in groupby(plan, key=lambda match: match.encounter):
+            matches = tuple(group)
+            for begin in range(0, len(matches), 2 * self.pairs):
+                low, high = sorted((matches[0].first, matches[0].second))
+                yield SwissEncounter(low, high, matches[begin : begin + 2 * self.pairs])
+
+    def _rest(self, view: View, last: SwissRound) -> Iterator[tuple[int, int, int]]:
+        """Yield the encounter whose matches did not all fit into the last batch."""
+        for low, high, matches in last.encounters[-1:]:
+            missing = 2 * self.pairs - len(matches)
+            if missing and is_playing(view, low) and is_playing(view, high):
+                yield low, high, missing
+
+    def _pair(
+        self, view: View, before: Sequence[SwissRound], waiting: Sequence[int], paired: frozenset[int]
+    ) -> list[tuple[int, int]]:
+        """Return who meets whom, the highest scores first.
+
+        Args:
+            view: what was played.
+            before: the rounds before this one.
+            waiting: seats that have no opponent yet.
+            paired: seats that have one in this round; they keep the places of the others as they were.
+        """
+        scores = self.scores(view, before)
+        ranking = sorted({*waiting, *paired}, key=lambda seat: (-scores[seat], seat))
+        costs = dict(_costs(self, view, before, ranking, scores))
+        is_waiting = {*waiting, len(view.seats)}
+        left = {edge: cost for edge, cost in costs.items() if is_waiting.issuperset(edge)}
+        found = pair_off(left)
+        places = {seat: place for place, seat in enumerate(ranking)}
+        return sorted(
+            (edge for edge in found if len(view.seats) not in edge),
+            key=lambda edge: sorted((places[edge[0]], places[edge[1]])),
+        )
+
+
+def _costs(
+    schedule: SwissSchedule,
+    view: View,
+    before: Sequence[SwissRound],
+    ranking: Sequence[int],
+    scores: Mapping[int, int],
+) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
+    """Yield each two bots that may meet, with its cost; in an odd field the seat after the last is a bye."""
+    number = len(before) + 1
+    byes = Counter(seat for each in before for seat in schedule.byes(view, each))
+    met = Counter((each.low, each.high) for past in before for each in past.encounters)
+    points = [scores[seat] for seat in ranking]
+    sizes = Counter(points)
+    seats = list(ranking)
+    if len(seats) % 2:
+        seats.append(len(view.seats))
+        points.append(points[-1])
+    for place, seat in enumerate(seats):
+        for other_place in range(place + 1, len(seats)):
+            other = seats[other_place]
+            low, high = min(seat, other), max(seat, other)
+            is_bye = other == len(view.seats)
+            # Of bots with different points the last of those above should meet the first of those below.
+            is_level = points[place] == points[other_place] and not is_bye
+            distance = sizes[points[place]] // 2 if is_level else 1
+            yield (
+                (low, high),
+                (
+                    byes[seat] if is_bye else 0,
+                    met[low, high],
+                    (points[place] - points[other_place]) ** 2,
+                    (other_place - place - distance) ** 2,
+                    draw_number(f"{schedule.seed}/swiss/{number}/{low}/{high}") >> (64 - _DRAWN_BITS),
+                ),
+            )

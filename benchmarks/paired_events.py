@@ -1,0 +1,59 @@
+"""Measures events that are paired by their own results: what their ratings are worth, and who wins them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from event_worlds import best_wins_knockout, best_wins_round_robin, best_wins_swiss, measure_event, swiss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WINNERS: dict[str, Callable[[int], float]] = {
+    "Swiss, 5 rounds of 3 pairs": best_wins_swiss,
+    "knockout, 8 pairs": partial(best_wins_knockout, pairs=8),
+    "double elimination, 4 pairs": partial(best_wins_knockout, pairs=4, is_double=True),
+    "round robin, 1 pair": best_wins_round_robin,
+}
+"""Events of 16 bots and about 120 pairs."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=200, help="simulated Swiss tournaments a row")
+    parser.add_argument(
+        "--seeds", type=int, default=200, help="events of each kind whose winner is looked at"
+    )
+    parser.add_argument("--bots", type=int, default=24, help="bots of a Swiss tournament")
+    options = parser.parse_args()
+    start = time.process_time()
+    print("| best of 16 bots wins | share |\n| --- | --- |", flush=True)
+    for name, best_wins in WINNERS.items():
+        share = float(np.mean([best_wins(seed) for seed in range(options.seeds)]))
+        print(f"| {name} | {share:.2f} |", flush=True)
+    print(
+        "\n| Swiss | ratings | adjacent gaps | ends | bias of ends | rmse |\n"
+        "| --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    for pairs in (1, 3):
+        found = [measure_event(swiss(7, pairs, seed), options.bots, seed) for seed in range(options.events)]
+        for kind, rows in zip(("plain", "replayed"), zip(*found, strict=True), strict=True):
+            ratings, adjacent, ends, bias, square = np.array(rows).mean(axis=0).tolist()
+            covered = " | ".join(f"{100 * share:.1f}" for share in (ratings, adjacent, ends))
+            name = f"7 rounds, {pairs} pair{'s' * (pairs > 1)}, {kind}"
+            print(f"| {name} | {covered} | {bias:+.0f} | {square**0.5:.0f} |", flush=True)
+    print(f"\n{time.process_time() - start:.0f} s of CPU.", flush=True)
+
+
+if __name__ == "__main__":
+    main()

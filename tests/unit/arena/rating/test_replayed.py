@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from arena.rating.beta import student_quantile, student_share
+from arena.rating.replayed import correct
+
+if TYPE_CHECKING:
+    from arena.rating.sums import FloatArray
+
+FITTED = np.array([300.0, 100.0, -50.0, -350.0])
+FALSE = np.array(
+    [[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, -1.0, 1.0], [1.0, 1.0, -1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]]
+)
+"""Errors of replays in turn; over four of them they cancel."""
+
+
+def _stretched(strength: FloatArray, number: int) -> FloatArray:
+    """An event that shows its field 1.25 times as wide as it is, up to 20 Elo."""
+    return 1.25 * strength + 20 * FALSE[number % 4]
+
+
+def test_ratings_are_divided_by_the_slope() -> None:
+    found = correct(FITTED, _stretched, 40)
+    assert found.slope == pytest.approx(1.25)
+    assert found.strength == pytest.approx(FITTED / 1.25)
+    assert found.away.shape == (40, 4)
+    # 20 Elo of the fit are 16 of the corrected ratings.
+    assert found.error == pytest.approx(student_quantile(40, 0.975) * 16)
+
+
+def test_the_second_step_begins_where_the_first_one_ended() -> None:
+    """The field is shown the wider, the wider it is: replays of the fit itself would say 1.5."""
+
+    def replay(strength: FloatArray, number: int) -> FloatArray:
+        assert 0 <= number < 20
+        return strength * (1 + strength[0] / 600)
+
+    found = correct(FITTED, replay, 10)
+    # Once: 300 is shown as 450, slope 1.5, so 200; then 200 is shown as 267, slope 4/3.
+    assert found.slope == pytest.approx(4 / 3)
+    assert found.strength[0] == pytest.approx(225)
+
+
+def test_replays_have_numbers_of_their_own() -> None:
+    seen: list[int] = []
+
+    def replay(strength: FloatArray, number: int) -> FloatArray:
+        seen.append(number)
+        return strength
+
+    correct(FITTED, replay, 7)
+    assert seen == list(range(14))
+
+
+def test_gaps_allow_for_errors_that_two_bots_share() -> None:
+    found = correct(FITTED, _stretched, 40)
+    for i, j, deviation in ((0, 2, 16 * np.sqrt(2)), (0, 3, 32.0), (0, 1, 16 * np.sqrt(2))):
+        gap = found.gap(i, j)
+        assert gap.elo == pytest.approx((FITTED[i] - FITTED[j]) / 1.25)
+        away = found.away[:, i] - found.away[:, j]
+        assert np.sqrt((away**2).mean()) == pytest.approx(deviation)
+        assert gap.error == pytest.approx(student_quantile(40, 0.975) * deviation)
+        assert (gap.low, gap.high) == pytest.approx((gap.elo - gap.error, gap.elo + gap.error))
+        assert gap.los == pytest.approx(student_share(40, gap.elo / deviation))
+    assert found.gap(0, 1, 0.3).error < found.gap(0, 1).error
+
+
+def test_what_the_slope_leaves_of_the_bias_is_error() -> None:
+    """One bot is always shown 40 Elo too high, another as much too low."""
+    shift = np.array([0.0, 40.0, 0.0, -40.0])
+    shift -= FITTED * float(shift @ FITTED) / float(FITTED @ FITTED)
+    found = correct(FITTED, lambda strength, _: strength + shift, 10)
+    assert found.slope == pytest.approx(1)
+    assert found.error == pytest.approx(student_quantile(10, 0.975) * np.abs(shift))
+
+
+@pytest.mark.parametrize(("times", "slope"), [(9.0, 2.0), (0.1, 0.5), (1.9, 1.9)])
+def test_a_slope_has_bounds(times: float, slope: float) -> None:
+    assert correct(FITTED, lambda strength, _: times * strength, 4).slope == pytest.approx(slope)
+
+
+def test_a_field_of_equals_stays_as_it_is() -> None:
+    found = correct(np.zeros(3), lambda strength, _: strength, 4)
+    assert found.slope == 1
+    assert not found.strength.any()
+    assert found.gap(0, 1).los == 0.5
