@@ -59,9 +59,8 @@ def test_what_is_not_shown_and_what_stays_undecided(arena: CommandLine) -> None:
 
 
 def test_objects_for_programs(arena: CommandLine) -> None:
-    objects = arena.objects(
-        "test", "minimax:depth=2", "random", *FAST, *WIDE, "--then-rate", 1, "--name", "x"
-    )
+    longer = ("--sprt", "elo0=0,elo1=60", "--then-rate", 1, "--rating-interval", 2, "--name", "x")
+    objects = arena.objects("test", "minimax:depth=2", "random", *FAST, *longer)
     kinds = [str(each["type"]) for each in objects]
     assert kinds[0] == "expectation"
     assert kinds.count("decided") == 1
