@@ -33,7 +33,7 @@ def test_a_test_says_what_to_expect_and_ends_with_one_sentence(arena: CommandLin
     assert re.fullmatch(r"SPRT: llr [\d.]+ \(1\d\d\.\d%\), lbound -2\.20, ubound 2\.20", llr)
     assert ptnml.endswith(f", {found[1]} pairs")
     assert re.fullmatch(
-        rf"{2 * int(found[1])} matches of the test took \d+ s of play; none of them is rated; 2 after it are",
+        r"\d+ matches of the test took \d+ s of play; none of them is rated; 2 after it are",
         cost,
     )
     # A finished test only says how it ended.
