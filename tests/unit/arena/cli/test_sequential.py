@@ -90,6 +90,16 @@ def test_with_rated_the_rows_are_marked(arena: CommandLine) -> None:
 def test_a_dry_run_plays_nothing(arena: CommandLine) -> None:
     assert arena.lines("test", "minimax", "random", "--dry-run") == [EXPECTED]
     assert arena.lines("match", "minimax", "random", "--dry-run", "--sprt") == [EXPECTED]
+    for words, then_rate in ((("test",), 32), (("test", "--rated"), 0), (("match", "--sprt", "gain"), 0)):
+        (told,) = arena.objects(*words, "minimax", "random", "--dry-run")
+        assert told == {
+            "schema": "arena/1",
+            "type": "expectation",
+            "sprt": "elo0=0,elo1=30,alpha=0.05,beta=0.05,model=normalized",
+            "max_pairs": 972,
+            "then_rate": then_rate,
+            "text": EXPECTED,
+        }
     assert not arena.db.exists()
 
 
