@@ -102,6 +102,7 @@ class Sitting:
         *,
         on_event: Callable[[Event], None] = lambda _: None,
         on_words: Callable[[str], None] = lambda _: None,
+        goal: Callable[[], str] | None = None,
         goal_reached: Callable[[], bool] | None = None,
     ) -> Ended:
         """Play what is left, as `arena resume` does."""
@@ -122,6 +123,7 @@ class Sitting:
             num_workers=num_workers,
             tell=tell,
             say=say,
+            goal=goal,
             goal_reached=goal_reached,
         )
 

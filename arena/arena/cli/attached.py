@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from arena.cli.exits import Exit
 from arena.cli.output import say
 from arena.cli.screen import check_toolkit, has_screen, run_app
+from arena.cli.sequential import report_of
 from arena.coordinator.launch import start_tournament
 from arena.errors import ArenaError, ConfigError
 from arena.home import open_store
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from arena.coordinator.launch import Launched
 
 _LOOK_S = 0.05
+_ENDS = frozenset({Exit.COMPLETE, Exit.NOT_SHOWN, Exit.UNDECIDED})
+"""Exit statuses of runs that came to their end."""
 _HERE = frozenset({"tui", "db", "form", "quiet"})
 """Options that are about this terminal, or given in another way."""
 
@@ -59,8 +62,12 @@ def hold_and_watch(db: str | None) -> int:
     if status < 0:
         say(f"{name} was ended by signal {-status}; arena resume {name} goes on with it", err=True)
         return Exit.STOPPED
-    if status and (said := started.complaint()):
+    with open_store(db, read_only=True, create=False) as store:
+        report = report_of(store, record)
+    if status not in _ENDS and (said := started.complaint()):
         say(said, err=True)
+    if report is not None:
+        say(report.line())
     return status
 
 

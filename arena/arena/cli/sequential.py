@@ -27,7 +27,8 @@ def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
 
     told = expectation(parse_sprt(config.sprt or ""), config.pairs or 0)
     if sitting.form == "ndjson":
-        emit_object("expectation", {"sprt": config.sprt, "max_pairs": config.pairs, "text": told})
+        values = {"sprt": config.sprt, "max_pairs": config.pairs, "then_rate": config.then_rate}
+        emit_object("expectation", {**values, "text": told})
     elif not sitting.quiet:
         say(told)
 

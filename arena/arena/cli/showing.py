@@ -157,7 +157,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     report = report_of(store, record)
     if report is not None:
-        for line in (report.llr_line(), *report.cost_lines(), report.verdict() or "not decided yet"):
+        for line in (report.llr_line(), report.cost_line(), report.verdict() or "not decided yet"):
             say(line)
     print_standings(standings(store, record), "table")
     print_refused(refusals(record.config))

@@ -95,6 +95,5 @@ class TextReporter(Reporter):
         """Show how a test stands: the matches of it, what it cost, and in one sentence what it decided."""
         say(report.llr_line())
         say(f"Ptnml(0-2): {list(report.state.cells)}, {report.state.num_pairs} pairs")
-        for line in report.cost_lines():
-            say(line)
+        say(report.cost_line())
         say(report.verdict() or "not decided yet")

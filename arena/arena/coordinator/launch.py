@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-_WITH_FORMAT = frozenset({"tournament", "match", "resume"})
+WITH_FORMAT = frozenset({"tournament", "match", "test", "resume"})
 """Commands that tell their events as objects when they are asked to."""
 _MAX_HEAD = 1 << 16
 """Bytes of a log in which the beginning of a tournament stands."""
@@ -95,8 +95,8 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
     """Run a command of the arena that plays, in the background and in a session of its own.
 
     It has no terminal, so neither Ctrl-C nor the end of the one who started it reaches it; `arena stop`, or a
-    command left in the store, stops it. Where it can, it tells its events as JSON objects, the first of which
-    has the type `begun` and names the `tournament`.
+    command left in the store, stops it. Where it can, it tells its events as JSON objects, of which
+    that of the type `begun` names the `tournament`.
 
     Args:
         argv: what would stand behind `arena` on a command line, as `["tournament", "mcts", "minimax"]`.
@@ -106,7 +106,7 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
         ArenaError: the log cannot be written, or the process cannot be started.
     """
     extra = ["--db", str(store_path(db))] if db is not None else []
-    if argv and argv[0] in _WITH_FORMAT and "--format" not in argv:
+    if argv and argv[0] in WITH_FORMAT and "--format" not in argv:
         extra += ["--format", "ndjson"]
     # Options go before the bots, which may end with `--`.
     command = own_python("-m", "arena", *argv[:1], *extra, *argv[1:])

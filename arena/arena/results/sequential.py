@@ -34,10 +34,12 @@ class SprtReport:
     """Pairs that are played after the decision."""
     num_rated: int
     """Matches of these that are played."""
+    num_matches: int
+    """Matches of the test that are played, those included that were being played when it was decided."""
     is_rated: bool
     """Whether the matches of the test count for ratings."""
     played_s: float
-    """What the matches of the test took, added up, seconds."""
+    """What these took, added up, seconds."""
 
     def llr_line(self) -> str:
         """Return `SPRT: llr 1.21 (41.2%), lbound -2.94, ubound 2.94`, as other programs write it.
@@ -61,14 +63,12 @@ class SprtReport:
         what = "stronger" if self.test.elo0 >= 0 else "not weaker"
         return f"{self.labels[0]} is {what}{self._said(': ')} after {num} pairs"
 
-    def cost_lines(self) -> list[str]:
-        """Return what the test cost, and what became of its matches, in sentences."""
-        num = 2 * self.state.num_pairs
-        lines = [f"{num} matches of the test took {duration_text(self.played_s)} of play"]
-        if not self.is_rated:
-            after = f"; {self.num_rated} after it are" if self.num_rated else ""
-            lines[0] += f"; none of them is rated{after}"
-        return lines
+    def cost_line(self) -> str:
+        """Return what the test cost, and what became of its matches."""
+        rated = "all of them are rated" if self.is_rated else "none of them is rated"
+        after = f"; {self.num_rated} after it are" if self.num_rated and not self.is_rated else ""
+        took = f"took {duration_text(self.played_s)} of play"
+        return f"{self.num_matches} matches of the test {took}; {rated}{after}"
 
     def line(self) -> str:
         """Return the verdict, or how far the test is on its way to one."""
@@ -97,6 +97,7 @@ class SprtReport:
             "elo": None if found is None else found.elo,
             "elo_low": None if found is None else found.low,
             "elo_high": None if found is None else found.high,
+            "num_matches": self.num_matches,
             "played_s": self.played_s,
             "then_rate": self.then_rate,
             "num_rated": self.num_rated,
@@ -148,6 +149,7 @@ class SprtBook:
             labels=self._labels,
             then_rate=self._then_rate,
             num_rated=sum(encounter == RATED_ENCOUNTER for encounter, _ in self._results),
+            num_matches=sum(encounter == TEST_ENCOUNTER for encounter, _ in self._results),
             is_rated=self._is_rated,
             played_s=self._store.play_time(self._id, TEST_ENCOUNTER),
         )

@@ -10,6 +10,7 @@ import pytest
 from arena.cli import attached
 from arena.cli.attached import command_words
 from arena.cli.main import main
+from arena.coordinator import launch
 from arena.coordinator.launch import start_tournament
 from arena.errors import ConfigError
 
@@ -49,6 +50,22 @@ def test_the_command_is_the_one_that_was_typed() -> None:
         "random",
     ]
     assert words_of(*typed) == expected
+
+
+def test_a_test_keeps_its_hypotheses() -> None:
+    assert words_of("match", "a", "b", "--sprt", "--tui") == ["match", "--sprt", "gain", "--", "a", "b"]
+    words = words_of("test", "a", "--sprt", "elo1=9", "--then-rate", "3", "--rated", "--tui")
+    assert words == ["test", "--sprt", "elo1=9", "--then-rate", "3", "--rated", "--", "a"]
+
+
+def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
+    shown = {
+        name
+        for name, command in main.commands.items()
+        if {"tui", "form"} <= {parameter.name for parameter in command.params}
+    }
+    assert shown == {"tournament", "match", "test"}
+    assert shown <= launch.WITH_FORMAT
 
 
 def test_what_is_about_this_terminal_or_the_store_stays_here() -> None:

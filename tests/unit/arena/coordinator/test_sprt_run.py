@@ -17,6 +17,7 @@ from arena.errors import ConfigError
 from arena.results.sequential import SprtBook
 from arena.shelf.kept import keep_bot
 from arena_plugins import load_game
+from stores import tamper
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def test_the_better_bot_is_found_and_rated_after_that(tmp_path: Path) -> None:
     begun = [event.total for event in sitting.events if isinstance(event, MatchStarted)]
     assert set(begun) <= {1948, None}
     assert begun[-1] is None or not record.num_dropped
+    totals = [event.total for event in sitting.events if isinstance(event, MatchFinished)]
+    assert (totals[0], totals[-1]) == (1948, len(matches))
 
 
 def test_the_worse_bot_is_not_shown_and_its_openings_are_those_of_the_list(tmp_path: Path) -> None:
@@ -124,20 +127,24 @@ def test_a_run_killed_after_the_decision_only_plays_the_rated_pairs(tmp_path: Pa
     sitting = Sitting(tmp_path / "arena.db", _test("minimax:depth=2", "random"))
     sitting.play()
     num_before = len(sitting.matches())
-    # As after a kill with matches of the test in flight and one rated match to play.
+    # As after a kill with a match of the test in flight, and none of the rated ones begun.
+    decided, store = _now(sitting), sitting.store
+    rated = {match.number for match in sitting.matches() if match.rated}
     dropped = {match.number for match in sitting.matches_planned()} - {m.number for m in sitting.matches()}
-    decided = _now(sitting).decision
-    store = sitting.store
-    store.reopen_plan(sitting.tournament.id, None, _now(sitting).config)
-    planned = store.planned(sitting.tournament.id)
-    assert store.unplayed(sitting.tournament.id) == []
+    assert dropped
+    store.reopen_plan(sitting.tournament.id, decided.num_total, decided.config)
+    tamper(
+        tmp_path / "arena.db",
+        f"UPDATE planned SET state = 'planned' WHERE number = {min(dropped)}",  # noqa: S608 - a number
+        "UPDATE tournaments SET num_dropped = num_dropped - 1",
+    )
+    assert [match.number for match in store.unplayed(sitting.tournament.id)] == [min(dropped)]
+    sitting.events.clear()
     ended = sitting.play()
-    assert ended.state == "finished"
-    assert (len(sitting.matches()), _now(sitting).decision) == (num_before, decided)
-    assert store.planned(sitting.tournament.id) == planned
-    assert {match.number for match in sitting.matches_planned()} - {
-        m.number for m in sitting.matches()
-    } == dropped
+    assert (ended.state, sitting.started()) == ("finished", [])
+    assert (len(sitting.matches()), _now(sitting).decision) == (num_before, decided.decision)
+    assert {match.number for match in sitting.matches() if match.rated} == rated
+    assert store.check() == []
 
 
 def test_a_test_without_a_second_bot_meets_the_one_kept_last(

@@ -254,3 +254,14 @@ def test_a_tournament_that_nobody_plays_has_no_running_boards() -> None:
     still = stalled(view)
     assert [match.is_played for match in still.matches.values()] == [False]
     assert stalled(still) is still
+
+
+def test_how_far_it_is_on_the_way_to_its_goal_stays_until_it_is_told_anew() -> None:
+    view = reduce(
+        LiveView(), make_event(1, RunState(state="running", planned=9, done=3, goal="llr 1"), t=0.0)
+    )
+    view = reduce(view, make_event(2, RunState(state="paused", planned=9, done=3), t=1.0))
+    assert view.progress.goal == "llr 1"
+    view = reduce(view, make_event(3, RunState(state="ended", planned=9, done=9, goal="H1\x1b[2J"), t=2.0))
+    assert view.progress.goal.startswith("H1")
+    assert "\x1b" not in view.progress.goal

@@ -129,6 +129,7 @@ def test_verdicts(store: Store, outcomes: str, decision: str, sentence: str) -> 
         "elo": found.elo,
         "elo_low": found.low,
         "elo_high": found.high,
+        "num_matches": 8,
         "played_s": 4.0,
         "then_rate": 0,
         "num_rated": 0,
@@ -166,6 +167,7 @@ def test_a_stored_decision_stands(store: Store) -> None:
     report = _report(store, cup)
     assert report.state == decided
     assert (report.then_rate, report.num_rated, report.is_rated) == (3, 0, True)
+    assert report.cost_line() == "16 matches of the test took 8 s of play; all of them are rated"
 
 
 def test_a_book_reads_what_is_new(store: Store) -> None:
@@ -188,7 +190,10 @@ def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
     whole = Cup(cup.record, cup.entrants, [*cup.plan, *after])
     store.save([whole.match(41)])
     report = _report(store, cup)
-    assert (report.num_rated, report.played_s) == (1, 4.0)
+    assert (report.num_rated, report.num_matches, report.played_s) == (1, 8, 4.0)
+    assert (
+        report.cost_line() == "8 matches of the test took 4 s of play; none of them is rated; 1 after it are"
+    )
 
 
 def test_a_test_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
