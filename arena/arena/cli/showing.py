@@ -12,8 +12,9 @@ from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
-from arena.cli.standings import print_refused, print_standings
+from arena.cli.standings import event_objects, print_event, print_refused, print_standings
 from arena.coordinator.config import refusals
+from arena.coordinator.event_tables import event_tables
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.naming import count_text
 from arena.results.addresses import address_of
@@ -141,7 +142,12 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
     entrants = store.entrants(record.id)
     if form != "table":
-        emit_one("tournament", tournament_object(record, entrants), form)
+        more = event_objects(event_tables(store, record))
+        tables = {
+            key: [row for kind, row in more if kind == of]
+            for key, of in (("places", "place"), ("bracket", "bracket"))
+        }
+        emit_one("tournament", tournament_object(record, entrants) | tables, form)
         return
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
@@ -153,6 +159,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record), "table")
+    print_event(event_tables(store, record))
     print_refused(refusals(record.config))
 
 
