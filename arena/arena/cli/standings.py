@@ -244,11 +244,9 @@ def event_objects(tables: EventTables | None) -> list[tuple[str, dict[str, objec
     """Return the rows of the tables of an event, each as `place` or `bracket` and its values."""
     if tables is None:
         return []
-    places = [
-        row._asdict() if isinstance(row, tuple) else msgspec.structs.asdict(row) for row in tables.places
-    ]
     return [
-        *(("place", row) for row in places),
+        *(("place", msgspec.structs.asdict(row)) for row in tables.places),
+        *(("place", row._asdict()) for row in tables.bracket_places),
         *(("bracket", msgspec.structs.asdict(row)) for row in tables.bracket),
     ]
 

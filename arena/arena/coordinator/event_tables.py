@@ -8,7 +8,7 @@ from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import knockout_of, swiss_of
 from arena.coordinator.plan_view import EventView
 from arena.results.brackets import bracket_rows
-from arena.results.place_table import place_rows
+from arena.results.place_table import place_rows, place_table
 
 if TYPE_CHECKING:
     from arena.results.brackets import BracketRow
@@ -28,8 +28,10 @@ class BracketPlace(NamedTuple):
 class EventTables(NamedTuple):
     """The tables of a Swiss tournament or a knockout."""
 
-    places: list[PlaceRow] | list[BracketPlace]
-    """Best first; of a Swiss tournament with tie-breaks."""
+    places: list[PlaceRow]
+    """Of a Swiss tournament, with tie-breaks, best first; else empty."""
+    bracket_places: list[BracketPlace]
+    """Of a knockout, best first; else empty."""
     bracket: list[BracketRow]
     """Encounters of a knockout, in the order in which they can be decided; empty of a Swiss tournament."""
 
@@ -47,10 +49,19 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
     view = event.look(event.basis())
     labels = [who.label for who in view.seats]
     if record.type == "swiss":
-        return EventTables(place_rows(swiss_of(config).meetings(view), labels), [])
+        return EventTables(place_rows(swiss_of(config).meetings(view), labels), [], [])
     bracket = knockout_of(config, len(labels)).bracket(view)
     found = [
         BracketPlace(place, label) for place, label in zip(bracket.places(len(labels)), labels, strict=True)
     ]
     # Who is still in stands on top.
-    return EventTables(sorted(found, key=lambda row: row.place or 0), bracket_rows(bracket, labels))
+    return EventTables([], sorted(found, key=lambda row: row.place or 0), bracket_rows(bracket, labels))
+
+
+def place_rows_of(store: Store, record: TournamentRecord) -> list[PlaceRow]:
+    """Return the table by place of any event; of a Swiss tournament with its rounds and byes.
+
+    Of other events all rated matches of two bots are one encounter.
+    """
+    tables = event_tables(store, record) if record.type == "swiss" else None
+    return place_table(store, record) if tables is None else tables.places
