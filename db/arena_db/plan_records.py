@@ -80,3 +80,10 @@ class PairedResult(NamedTuple):
     match_no: int
     points: float | None
     """Of the lower seat: 1, 0.5 or 0; None of a void match."""
+    first: int
+    """Seat of the bot that moved first."""
+    second: int
+    outcome: str
+    """first, second, draw or void."""
+    termination: str
+    """Why it ended."""

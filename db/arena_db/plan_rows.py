@@ -268,6 +268,10 @@ def list_results(connection: Connection, tournament: int, after: int, last: int)
             planned.c.encounter,
             planned.c.match_no,
             case((is_low, points), else_=1.0 - points).label("points"),
+            planned.c.first_seat,
+            planned.c.second_seat,
+            matches.c.outcome,
+            matches.c.termination,
         )
         .join_from(
             matches, planned, (planned.c.tournament_id == here) & (planned.c.number == matches.c.number)

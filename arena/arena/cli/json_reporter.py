@@ -10,7 +10,7 @@ from typing_extensions import override
 from arena.cli.objects import match_object
 from arena.cli.output import emit_object
 from arena.cli.reporter import Reporter
-from arena.cli.standings import encounter_object, rating_objects
+from arena.cli.standings import encounter_object, event_objects, rating_objects
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class JsonReporter(Reporter):
     """Objects begun, bot_changed, match_started, match_finished, encounter, rating, refused and ended.
 
+    Of a Swiss tournament or a knockout place and bracket, too.
     Of a sequential test sprt, again and again and in place of encounter, and decided.
     """
 
@@ -94,6 +95,8 @@ class JsonReporter(Reporter):
             self._emit("encounter", encounter_object(a, b, results.met))
         for row in rating_objects(results.tables):
             self._emit("rating", row)
+        for kind, row in event_objects(results.event):
+            self._emit(kind, row)
         for bot in self.held.refused:
             self._emit("refused", {"bot": bot.bot, "cause": bot.why})
         resume = None if ended.state == "finished" else f"arena resume {self.held.record.name}"

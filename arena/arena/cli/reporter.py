@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.changes import BotChange
     from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.event_tables import EventTables
     from arena.coordinator.events import Ended, Event
     from arena.entrants import LeftOut
     from arena.results.counts import HeadToHead
@@ -56,8 +57,10 @@ class Results(NamedTuple):
     cross: Crosstable
     met: HeadToHead | None
     """Of a match of two bots, as the one named first sees it; of a test none."""
-    report: SprtReport | None
+    report: SprtReport | None = None
     """Of a sequential test."""
+    event: EventTables | None = None
+    """Of a Swiss tournament or a knockout."""
 
 
 class Reporter(ABC):

@@ -88,16 +88,16 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
     """
     from arena.cli.output import say
     from arena.cli.standings import print_crosstable, print_places
+    from arena.coordinator.event_tables import place_rows_of
     from arena.home import open_store
     from arena.naming import count_text
     from arena.results import crosstable as cross
     from arena.results import views
     from arena.results.addresses import find_event
-    from arena.results.place_table import place_table
 
     with open_store(db, read_only=True) as store:
         record = find_event(store, tournament, unfinished=False)
-        places = place_table(store, record) if tie_breaks else []
+        places = place_rows_of(store, record) if tie_breaks else []
         if form == "table":
             done = count_text(record.num_done, record.num_total)
             say(f"{record.name}  {record.game}  {done} matches")

@@ -19,8 +19,10 @@ from arena.cli.sequential import book_of, exit_of, keep_tested, print_expectatio
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.changes import changes
 from arena.coordinator.enlarge import enlarge
+from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
 from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
+from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, refusal
@@ -83,6 +85,9 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
     if dry_run and plan.config.sprt is not None:
         return Exit.COMPLETE
     if dry_run:
+        if plan.config.seeding == "leaderboard":
+            with open_store(sitting.db, read_only=True) as store:
+                plan = seat_by_rating(plan, store)
         print_plan(plan, sitting.form)
         for bot in plan.left_out:
             say(f"warning: {bot.bot} is refused: {bot.why}", err=True)
@@ -94,6 +99,8 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
             plan = leave_out(plan, check_bots(plan, num_workers))
         except ConfigError as error:
             raise BotFailedError(str(error)) from error
+        if plan.config.seeding == "leaderboard":
+            plan = seat_by_rating(plan, store)
         changed = changes(store, plan.competitors)
         record = store_plan(store, plan)
         if plan.config.sprt is not None:
@@ -269,7 +276,8 @@ def _results(store: Store, held: Held) -> Results:
     order = [row.name for table in tables for row in table.rows]
     report = None if held.test is None else held.test()
     met = count_match(store, held.record) if held.is_match and report is None else None
-    return Results(tables, crosstable(store, held.record, order), met, report)
+    event = event_tables(store, find_event(store, held.record.name, unfinished=False))
+    return Results(tables, crosstable(store, held.record, order), met, report, event)
 
 
 def _has_faults(store: Store, tournament: TournamentRecord) -> bool:

@@ -13,8 +13,9 @@ from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.sequential import report_of
-from arena.cli.standings import print_refused, print_standings
+from arena.cli.standings import event_objects, print_event, print_refused, print_standings
 from arena.coordinator.config import refusals
+from arena.coordinator.event_tables import event_tables
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.naming import count_text
 from arena.results.addresses import address_of
@@ -143,8 +144,11 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     entrants = store.entrants(record.id)
     if form != "table":
         report = report_of(store, record)
-        found = None if report is None else report.to_object()
-        emit_one("tournament", {**tournament_object(record, entrants), "test": found}, form)
+        more = event_objects(event_tables(store, record))
+        found: dict[str, object] = {"test": None if report is None else report.to_object()}
+        for key, of in (("places", "place"), ("bracket", "bracket")):
+            found[key] = [row for kind, row in more if kind == of]
+        emit_one("tournament", tournament_object(record, entrants) | found, form)
         return
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
@@ -160,6 +164,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         for line in (report.llr_line(), report.cost_line(), report.verdict() or "not decided yet"):
             say(line)
     print_standings(standings(store, record), "table")
+    print_event(event_tables(store, record))
     print_refused(refusals(record.config))
 
 

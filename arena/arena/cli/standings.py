@@ -10,6 +10,7 @@ import msgspec
 
 from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
+from arena.results.brackets import bracket_lines
 from arena.results.counts import say_evidence
 from arena.results.tested import notes_on_tests
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.coordinator.config import Refusal
+    from arena.coordinator.event_tables import EventTables
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.place_table import PlaceRow
@@ -226,6 +228,31 @@ def print_places(rows: Sequence[PlaceRow], form: str) -> None:
         "Equal points: Buchholz (points of all opponents), without the lowest, without lowest and highest, "
         "Sonneborn-Berger (points taken times those of the opponent), direct encounter, wins."
     )
+
+
+def print_event(tables: EventTables | None) -> None:
+    """Print the bracket and the table by place of an event that has them, each after an empty line."""
+    if tables is None:
+        return
+    if tables.bracket:
+        click.echo()
+        for line in bracket_lines(tables.bracket):
+            say(line)
+        say("*: goes on")
+    click.echo()
+    rows = [row for kind, row in event_objects(tables) if kind == "place"]
+    print_table(rows, {key: PLACE_COLUMNS[key] for key in rows[0]})
+
+
+def event_objects(tables: EventTables | None) -> list[tuple[str, dict[str, object]]]:
+    """Return the rows of the tables of an event, each as `place` or `bracket` and its values."""
+    if tables is None:
+        return []
+    return [
+        *(("place", msgspec.structs.asdict(row)) for row in tables.places),
+        *(("place", row._asdict()) for row in tables.bracket_places),
+        *(("bracket", msgspec.structs.asdict(row)) for row in tables.bracket),
+    ]
 
 
 def _for_people(row: Row) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
-from arena.cli.standings import print_crosstable, print_refused, print_standings
+from arena.cli.standings import print_crosstable, print_event, print_refused, print_standings
 from arena.coordinator.config import Refusal
 from arena.naming import count_text
 from arena.results.lines import encounter_lines, score_line, side_lines
@@ -85,6 +85,7 @@ class TextReporter(Reporter):
             print_crosstable(results.cross, "table")
             click.echo()
             print_standings(results.tables, "table")
+        print_event(results.event)
         print_refused([Refusal(bot.bot, bot.why) for bot in self.held.refused])
         if ended.state != "finished":
             done = count_text(ended.num_done, ended.total, " of ")

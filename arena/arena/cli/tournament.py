@@ -25,8 +25,47 @@ THEN_RATE = 32
     "--type",
     cls=RichOption,
     panel="Matches",
-    type=click.Choice(["round-robin", "gauntlet"]),
+    type=click.Choice(["round-robin", "gauntlet", "swiss", "knockout"]),
     help="Who meets whom.  [default: round-robin]",
+)
+@click.option(
+    "--pairs",
+    cls=RichOption,
+    panel="Matches",
+    type=int,
+    metavar="N",
+    help="Pairs of each encounter of a swiss or knockout.  [default: 1]",
+)
+@click.option(
+    "--tie-pairs",
+    cls=RichOption,
+    panel="Matches",
+    type=int,
+    metavar="N",
+    help="More pairs where an encounter of a knockout is level.  [default: 2]",
+)
+@click.option(
+    "--double",
+    cls=RichOption,
+    panel="Matches",
+    is_flag=True,
+    default=None,
+    help="In a knockout, two defeats put a bot out.",
+)
+@click.option(
+    "--third-place",
+    cls=RichOption,
+    panel="Matches",
+    is_flag=True,
+    default=None,
+    help="In a knockout, those who lose a semifinal meet.",
+)
+@click.option(
+    "--seeding",
+    cls=RichOption,
+    panel="Matches",
+    type=click.Choice(["given", "leaderboard"]),
+    help="Seats of a swiss or knockout: as named, or by rating.  [default: given]",
 )
 @click.option(
     "--seeds",

@@ -34,9 +34,20 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Specs in seat order."""
     game: str = "connect-four"
     """Spec of the game."""
-    type: Literal["round-robin", "gauntlet", "match"] = "round-robin"
+    type: Literal["round-robin", "gauntlet", "match", "swiss", "knockout"] = "round-robin"
     rounds: int = 10
-    """Pairs (or single matches, see `games`) per encounter."""
+    """Pairs (or single matches, see `games`) per encounter; of a Swiss tournament its rounds."""
+    pairs: int | None = None
+    """Of a Swiss tournament or a knockout: pairs of each encounter, None for one. Of a test: the most pairs,
+    None for as many as there are openings."""
+    tie_pairs: int = 2
+    """More pairs of an encounter of a knockout that is level."""
+    double: bool = False
+    """Whether it takes two defeats to be out of a knockout."""
+    third_place: bool = False
+    """Whether those who lose in the semifinals of a knockout meet."""
+    seeding: Literal["given", "leaderboard"] = "given"
+    """Whether the bots of a Swiss tournament or a knockout are seated as they are named, or by rating."""
     games: Literal[1, 2] = 2
     """Matches per encounter and round."""
     seeds: int = 1
@@ -74,8 +85,6 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """`error=E`: stop when every rating is within E Elo."""
     sprt: str | None = None
     """The hypotheses, as `arena.schedules.sprt_words` writes them, that make a match a sequential test."""
-    pairs: int | None = None
-    """Of a test: the most pairs; None for as many as there are openings."""
     then_rate: int = 0
     """Of a test: pairs that are played after the decision, which are rated."""
     rated: bool = False
@@ -106,11 +115,12 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         for key, low in (
             ("rounds", 1),
             ("seeds", 1),
+            ("pairs", 1),
+            ("tie_pairs", 0),
             ("timemargin", 0),
             ("score_interval", 0),
             ("rating_interval", 0),
             ("then_rate", 0),
-            ("pairs", 1),
         ):
             value = getattr(self, key)
             if value is not None and value < low:
@@ -127,8 +137,14 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             raise ConfigError(f"--srand {self.srand} is not a whole number from 0 to 2^63 - 1")
         for key in ("event", "site", "openings"):
             check_text(f"--{key}", getattr(self, key))
+        self._check_type()
         self.error_goal()
         self._check_test()
+
+    @property
+    def encounter_pairs(self) -> int:
+        """Pairs of each encounter of a Swiss tournament or a knockout."""
+        return 1 if self.pairs is None else self.pairs
 
     @property
     def is_rated_by_itself(self) -> bool:
@@ -142,9 +158,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             ConfigError: names the option and the way out.
         """
         if self.sprt is None:
-            given = [
-                f"--{key.replace('_', '-')}" for key in ("pairs", "then_rate", "rated") if getattr(self, key)
-            ]
+            own = ("pairs", "then_rate", "rated") if self.type == "match" else ("then_rate", "rated")
+            given = [f"--{key.replace('_', '-')}" for key in own if getattr(self, key)]
             if given:
                 raise ConfigError(f"{given[0]} belongs to a sequential test; add --sprt gain")
             return
@@ -164,6 +179,40 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         from arena.schedules.sprt_words import parse_sprt
 
         parse_sprt(self.sprt)
+
+    def _check_type(self) -> None:
+        """Refuse options that mean nothing in this type of event.
+
+        Raises:
+            ConfigError: names the option and the type that it belongs to.
+        """
+        default = TournamentConfig()
+        is_paired = self.type in {"swiss", "knockout"}
+        for key, fits, why in (
+            (
+                "pairs",
+                is_paired or self.type == "match",
+                "is for --type swiss and knockout; give --rounds",
+            ),
+            ("seeding", is_paired, "is for --type swiss and knockout; name the bots in the order you want"),
+            ("tie_pairs", self.type == "knockout", "is for --type knockout"),
+            ("double", self.type == "knockout", "is for --type knockout"),
+            ("third_place", self.type == "knockout", "is for --type knockout"),
+            (
+                "rounds",
+                self.type != "knockout",
+                "is not for a knockout, which ends with its final; give --pairs",
+            ),
+            ("games", not is_paired, f"is not for --type {self.type}, which plays whole pairs; give --pairs"),
+            ("no_swap", not is_paired, f"is not for --type {self.type}, which plays both sides of each pair"),
+            ("reverse", not is_paired, f"is not for --type {self.type}, which plays both sides of each pair"),
+        ):
+            if not fits and getattr(self, key) != getattr(default, key):
+                raise ConfigError(f"--{key.replace('_', '-')} {why}")
+        if self.double and self.third_place:
+            raise ConfigError(
+                "--third-place is not for --double, where who loses last in the losers' bracket is third"
+            )
 
     def error_goal(self) -> float | None:
         """Give E of `--stop-when error=E`, in Elo."""

@@ -9,13 +9,16 @@ from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import FixedPlan, count_pairs
 from arena.schedules.fixed import FixedSchedule
+from arena.schedules.knockout import KnockoutSchedule
 from arena.schedules.protocol import TEST_ENCOUNTER, Participant, PlannedBatch, View
+from arena.schedules.swiss import SwissSchedule
 from arena_db.records import NewBatch, OpenPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.coordinator.config import TournamentConfig
+    from arena.pairing.openings import Openings
     from arena.pairing.schedule import Kind, PlanVersion
     from arena.schedules.protocol import Schedule
     from arena_db.records import PlannedMatch
@@ -27,6 +30,8 @@ _VERSIONS: Final[Mapping[int, PlanVersion]] = {1: 1, 2: 2}
 _FIRST: Final = 256
 """Matches of a new plan that are stored with it; fewer where the schedule depends on results."""
 _FIRST_ADAPTIVE: Final = 16
+NO_OPENINGS: Final[Sequence[tuple[int, ...]]] = ((),)
+"""The initial state alone."""
 _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
 
@@ -126,9 +131,7 @@ def first_batch(source: PlanSource, labels: Sequence[str]) -> NewBatch | OpenPla
 def _fixed(kind: Kind, event: EventFacts) -> PlanSource:
     config = event.config
     num_pairs = count_pairs(config.rounds, config.games)
-    openings = make_openings(
-        event.game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs
-    )
+    openings = _openings(event, num_pairs)
     plan = FixedPlan(
         kind=kind,
         num_bots=event.num_bots,
@@ -159,8 +162,52 @@ def _match(event: EventFacts) -> PlanSource:
     return PlanSource(schedule, is_adaptive=True, decides=Decides(TEST_ENCOUNTER, 2 * config.then_rate))
 
 
+def _swiss(event: EventFacts) -> PlanSource:
+    config = event.config
+    num_meetings = -(-config.rounds // max(event.num_bots - 1, 1))
+    openings = _openings(event, config.encounter_pairs * num_meetings)
+    return PlanSource(swiss_of(config, openings.openings), warnings=tuple(openings.warnings))
+
+
+def _knockout(event: EventFacts) -> PlanSource:
+    config = event.config
+    # With two defeats two bots can meet three times: on the way, in the final and in the second final.
+    num_meetings = 3 if config.double else 1
+    openings = _openings(event, (config.encounter_pairs + config.tie_pairs) * num_meetings)
+    schedule = knockout_of(config, event.num_bots, openings.openings)
+    return PlanSource(schedule, warnings=tuple(openings.warnings))
+
+
+def swiss_of(config: TournamentConfig, openings: Sequence[tuple[int, ...]] = NO_OPENINGS) -> SwissSchedule:
+    """Return the schedule of a Swiss tournament; who only reads its rounds needs no openings."""
+    return SwissSchedule(
+        rounds=config.rounds, pairs=config.encounter_pairs, seed=config.srand or 0, openings=openings
+    )
+
+
+def knockout_of(
+    config: TournamentConfig, num_bots: int, openings: Sequence[tuple[int, ...]] = NO_OPENINGS
+) -> KnockoutSchedule:
+    """Return the schedule of a knockout; who only reads its bracket needs no openings."""
+    return KnockoutSchedule(
+        num_bots=num_bots,
+        pairs=config.encounter_pairs,
+        openings=openings,
+        tie_pairs=config.tie_pairs,
+        third_place=config.third_place,
+        is_double=config.double,
+    )
+
+
+def _openings(event: EventFacts, num_pairs: int) -> Openings:
+    plan = OpeningPlan.parse(event.config.openings)
+    return make_openings(event.game, plan, seed=event.config.srand or 0, wanted=num_pairs)
+
+
 _KINDS: Final[Mapping[str, Callable[[EventFacts], PlanSource]]] = {
     "match": _match,
     "round-robin": partial(_fixed, "round-robin"),
     "gauntlet": partial(_fixed, "gauntlet"),
+    "swiss": _swiss,
+    "knockout": _knockout,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, overload
 
 from typing_extensions import override
 
+from arena.results.forfeits import loser
 from arena.schedules.protocol import Basis, Participant, View
 from arena_db.records import PlannedMatch
 
@@ -73,12 +74,13 @@ class StoredResults(Mapping["MatchKey", float | None]):
         self._basis = Basis()
         self._num_seen = 0
         self._found: dict[MatchKey, float | None] = {}
+        self._forfeits: dict[MatchKey, int] = {}
 
     def see(self, basis: Basis) -> None:
         """Let all matches up to a basis be seen."""
         if basis.change != self._basis.change:
             # A change may be about any match of before.
-            self._num_seen, self._found = 0, {}
+            self._num_seen, self._found, self._forfeits = 0, {}, {}
         self._basis = basis
 
     @override
@@ -96,9 +98,39 @@ class StoredResults(Mapping["MatchKey", float | None]):
     def _read(self) -> dict[MatchKey, float | None]:
         if self._num_seen < self._basis.match:
             news = self._store.results(self._tournament, after=self._num_seen, last=self._basis.match)
-            self._found.update(((each.encounter, each.match_no), each.points) for each in news)
+            for each in news:
+                key = each.encounter, each.match_no
+                self._found[key] = each.points
+                player = loser(each)
+                if player is not None:
+                    self._forfeits[key] = (each.first, each.second)[player]
             self._num_seen = self._basis.match
         return self._found
+
+    def forfeits(self) -> dict[MatchKey, int]:
+        """Return the seat that forfeited, for each match that ended so."""
+        self._read()
+        return self._forfeits
+
+
+class StoredForfeits(Mapping["MatchKey", int]):
+    """Seats that forfeited, by encounter and number of the match; nothing is read before it is asked for."""
+
+    def __init__(self, results: StoredResults) -> None:
+        """Take the results they are read with."""
+        self._results = results
+
+    @override
+    def __getitem__(self, key: MatchKey) -> int:
+        return self._results.forfeits()[key]
+
+    @override
+    def __iter__(self) -> Iterator[MatchKey]:
+        return iter(self._results.forfeits())
+
+    @override
+    def __len__(self) -> int:
+        return len(self._results.forfeits())
 
 
 class EventView:
@@ -120,7 +152,14 @@ class EventView:
     def look(self, basis: Basis, decision: str) -> View:
         """Return the view of a basis, which no later view may go back behind; `decision` as in `View`."""
         self._results.see(basis)
-        return View(seats=self._seats, plan=self.plan, results=self._results, basis=basis, decision=decision)
+        return View(
+            seats=self._seats,
+            plan=self.plan,
+            results=self._results,
+            basis=basis,
+            decision=decision,
+            forfeits=StoredForfeits(self._results),
+        )
 
 
 def seats_of(entrants: Sequence[Entrant]) -> tuple[Participant, ...]:

@@ -13,7 +13,7 @@ from alembic.config import Config
 from arena_db import migrate
 from arena_db.engine import Settings, make_migration_engine, writing
 from arena_db.errors import RefusedError
-from arena_db.records import BatchRecord, NewBatch, OpenPlan, PairedResult
+from arena_db.records import BatchRecord, NewBatch, OpenPlan
 from arena_db.store import Store
 from stores import Cup, add_cup, entrants, new_tournament, plan, tamper
 
@@ -149,12 +149,23 @@ def test_results_are_those_of_the_lower_seat(store: Store) -> None:
     )
     assert store.last_match(cup.record.id) == 6
     found = store.results(cup.record.id, after=0, last=6)
-    assert found == [
-        PairedResult(1, 0, 0, 0.0),
-        PairedResult(2, 0, 1, 1.0),
-        PairedResult(3, 1, 0, 0.5),
-        PairedResult(5, 0, 2, 1.0),
-        PairedResult(6, 1, 1, None),
+    assert [each[:4] for each in found] == [
+        (1, 0, 0, 0.0),
+        (2, 0, 1, 1.0),
+        (3, 1, 0, 0.5),
+        (5, 0, 2, 1.0),
+        (6, 1, 1, None),
+    ]
+    # Numbers 1, 4, 2, 7 and 5 of the plan, with the seats that moved first and second.
+    assert [each[4:] for each in found] == [
+        (cup.plan[number - 1].first, cup.plan[number - 1].second, outcome, termination)
+        for number, outcome, termination in (
+            (1, "second", "rules"),
+            (4, "second", "rules"),
+            (2, "draw", "rules"),
+            (7, "first", "rules"),
+            (5, "void", "init_crash"),
+        )
     ]
     assert store.results(cup.record.id, after=2, last=5) == found[2:4]
     assert store.last_match(9) == 0

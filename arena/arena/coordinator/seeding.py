@@ -1,0 +1,44 @@
+"""Seats the bots of a new event by their ratings, for events in which the seat is the seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.coordinator.plan import tournament_limit
+from arena.results.book import RatedMatches
+from arena.results.views import Leaderboard
+from arena.sandbox.tier import Tier
+from arena_db.records import MatchFilter
+from arena_plugins import game_spec
+
+if TYPE_CHECKING:
+    from arena.coordinator.plan import Plan
+    from arena_db.store import Store
+
+
+def seat_by_rating(plan: Plan, store: Store) -> Plan:
+    """Return a plan with its bots in the order of the leaderboard of its game and pool, the best first.
+
+    Bots without a rating there come last, as they were named; a note says so.
+    """
+    game = game_spec(plan.game)
+    pool = tournament_limit(plan.config).pool(is_hosted=plan.tier is not Tier.T0).name
+    where = MatchFilter(game=game, pool=pool)
+    book = RatedMatches(where)
+    book.update(store)
+    board = Leaderboard(store.tallies(where), store.bots(), game, pool, book)
+    elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
+    order = sorted(
+        range(len(plan.competitors)),
+        key=lambda seat: -elo.get(plan.competitors[seat].record.identity, float("-inf")),
+    )
+    competitors = [plan.competitors[seat] for seat in order]
+    unrated = [bot.label for bot in competitors if bot.record.identity not in elo]
+    note = f"not rated in {pool}, so seeded last: {', '.join(unrated)}"
+    return plan._replace(
+        config=msgspec.structs.replace(plan.config, bots=tuple(bot.spec for bot in competitors)),
+        competitors=competitors,
+        notes=(*plan.notes, note) if unrated else plan.notes,
+    )
