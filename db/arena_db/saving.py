@@ -119,12 +119,13 @@ def _void_text(dialect: str) -> str:
 def _count(connection: Connection, tournament: int, news: News) -> None:
     rows = [(*kind.tally, kind.num_matches) for kind in news.kinds.values()]
     dialect = connection.dialect.name
-    connection.exec_driver_sql(_count_text(dialect), rows)
+    connection.exec_driver_sql(count_text(dialect), rows)
     connection.exec_driver_sql(_num_done_text(dialect), (len(news.done), tournament))
 
 
 @cache
-def _count_text(dialect: str) -> str:
+def count_text(dialect: str) -> str:
+    """Return the statement that adds a number of matches to a tally, given by its key and that number."""
     keys = [column.name for column in tallies.primary_key]
     statement = upsert(tallies, dialect)
     sums = {"num_matches": tallies.c.num_matches + statement.excluded["num_matches"]}
