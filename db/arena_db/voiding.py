@@ -193,7 +193,7 @@ def _counts(row: Row[*tuple[Any, ...]]) -> bool:
 
 def _counted(row: Row[*tuple[Any, ...]]) -> Counted:
     # Which encounter of the plan it belongs to matters only to its pair, which is read with all others.
-    values = {"encounter": 0, "match_no": 0} | {name: getattr(row, name) for name in _COUNTED}
+    values: dict[str, Any] = {"encounter": 0, "match_no": 0} | {name: getattr(row, name) for name in _COUNTED}
     return Counted(tournament=values.pop("tournament_id"), **values)
 
 
