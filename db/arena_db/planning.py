@@ -80,17 +80,25 @@ def find_tournament(connection: Connection, key: int | str) -> TournamentRecord 
 
 
 def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
-    """Return the newest, or the newest unfinished tournament; only a person can go on with a play."""
+    """Return the newest, or the newest unfinished tournament, of those that are not archived.
+
+    Only a person can go on with a play.
+    """
     query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(1)
+    query = query.where(tournaments.c.archived_at.is_(None))
     if unfinished:
         query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play")
     row = connection.execute(query).first()
     return None if row is None else _tournament_record(row)
 
 
-def list_tournaments(connection: Connection, before: int | None, limit: int) -> list[TournamentRecord]:
-    """Return a page of tournaments, newest first."""
+def list_tournaments(
+    connection: Connection, before: int | None, limit: int, *, archived: bool
+) -> list[TournamentRecord]:
+    """Return a page of tournaments, newest first; archived ones only where wanted."""
     query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(limit)
+    if not archived:
+        query = query.where(tournaments.c.archived_at.is_(None))
     if before is not None:
         query = query.where(tournaments.c.id < before)
     return [_tournament_record(row) for row in connection.execute(query)]

@@ -104,14 +104,16 @@ class Store(BulkReading, Correcting, NamesReading, PlanKeeping, PointsKeeping, S
             return planning.find_tournament(connection, key)
 
     def last_tournament(self, *, unfinished: bool) -> TournamentRecord | None:
-        """Return the newest tournament, or the newest that is not finished."""
+        """Return the newest tournament, or the newest that is not finished; archived ones are passed over."""
         with self._read() as connection:
             return planning.last_tournament(connection, unfinished=unfinished)
 
-    def tournaments(self, *, before: int | None = None, limit: int = 100) -> list[TournamentRecord]:
-        """Return tournaments, newest first, those with an id below `before`."""
+    def tournaments(
+        self, *, before: int | None = None, limit: int = 100, archived: bool = True
+    ) -> list[TournamentRecord]:
+        """Return tournaments, newest first, those with an id below `before`; archived ones unless refused."""
         with self._read() as connection:
-            return planning.list_tournaments(connection, before, limit)
+            return planning.list_tournaments(connection, before, limit, archived=archived)
 
     def entrants(self, tournament: int) -> list[Entrant]:
         """Return the entrants of a tournament by seat."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, or_, select, update
 
+from arena_db import coordination
 from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, Counted, parts
 from arena_db.errors import RefusedError
 from arena_db.kept import rating_points
-from arena_db.models import matches, tallies
+from arena_db.models import matches, tallies, tournaments
 from arena_db.partial_sums import recompute
 from arena_db.queries import count_matches
 from arena_db.saving import count_text
@@ -77,6 +78,23 @@ class Correcting(Access):
         with self._write() as connection:
             return _judge(connection, numbers, reason, who, make_void=False)
 
+    def archive(self, tournament: int, *, who: str, undo: bool = False) -> bool:
+        """Hide a tournament from lists, or show it again; return whether that changed anything.
+
+        Its matches count as before.
+
+        Raises:
+            RefusedError: no such tournament, or it is being run.
+        """
+        with self._write() as connection:
+            return _archive(connection, tournament, who, undo=undo)
+
+    def num_archived(self) -> int:
+        """Return how many tournaments are archived."""
+        own = tournaments.c.archived_at.is_not(None)
+        with self._read() as connection:
+            return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
+
     def changes(self, tournament: int) -> list[Change]:
         """Return what was decided about a tournament, oldest first."""
         own = select(changes).where(changes.c.tournament_id == tournament).order_by(changes.c.id)
@@ -120,10 +138,8 @@ def add_change(  # noqa: PLR0913 - the columns of the table
     """Write down a decision; return its number.
 
     Raises:
-        RefusedError: no reason, or a longer one than the table takes.
+        RefusedError: a longer reason than the table takes.
     """
-    if not reason.strip():
-        raise RefusedError("there is no reason; say why, for everybody who looks at it later")
     if len(reason) > MOST_REASON:
         raise RefusedError(f"the reason has {len(reason)} characters; say it in at most {MOST_REASON}")
     values = {"tournament_id": tournament, "kind": kind, "subject": subject, "reason": reason, "who": who}
@@ -135,6 +151,8 @@ def _judge(
     connection: Connection, numbers: Collection[int], reason: str, who: str, *, make_void: bool
 ) -> int:
     """Make matches void, or let them count again, with all that follows from them."""
+    if not reason.strip():
+        raise RefusedError("there is no reason; say why, for everybody who looks at it later")
     found = _find(connection, sorted(set(numbers)))
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"
@@ -153,6 +171,32 @@ def _judge(
         _drop_points(connection, tournament, own)
     recompute(connection, map(_counted, filter(_counts, changed)))
     return len(changed)
+
+
+def refuse_running(connection: Connection, tournament: int) -> None:
+    """Refuse to change a tournament as a whole while somebody runs it.
+
+    Raises:
+        RefusedError: says who to stop; or there is no such tournament.
+    """
+    name = connection.scalar(select(tournaments.c.name).where(tournaments.c.id == tournament))
+    if name is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    lease = coordination.find(connection, tournament)
+    if lease is not None and lease.is_alive:
+        raise RefusedError(f"{name} is being run; arena stop {name} stops it")
+
+
+def _archive(connection: Connection, tournament: int, who: str, *, undo: bool) -> bool:
+    refuse_running(connection, tournament)
+    at = tournaments.c.archived_at
+    own = (tournaments.c.id == tournament, at.is_not(None) if undo else at.is_(None))
+    changed = update(tournaments).where(*own).values(archived_at=None if undo else now())
+    if not connection.execute(changed).rowcount:
+        return False
+    kind = "unarchive" if undo else "archive"
+    add_change(connection, tournament, kind, subject="", reason="", who=who)
+    return True
 
 
 def _place(row: Row[*tuple[Any, ...]]) -> tuple[int, int]:

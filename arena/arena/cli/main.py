@@ -18,6 +18,7 @@ from arena.cli import (
     results,
     resume,
     tournament,
+    tournaments,
     train,
     watch,
 )
@@ -57,6 +58,9 @@ for command in (
     play.play,
     results.leaderboard,
     results.crosstable,
+    tournaments.tournaments,
+    tournaments.archive,
+    tournaments.unarchive,
     matches.matches,
     matches.games,
     matches.show,

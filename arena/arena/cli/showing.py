@@ -157,9 +157,8 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record), "table")
     for change in store.changes(record.id):
-        say(
-            f"{utc(change.made_at, 'seconds')} {change.who}: {change.kind} {change.subject} ({change.reason})"
-        )
+        why = f" ({change.reason})" if change.reason else ""
+        say(f"{utc(change.made_at, 'seconds')} {change.who}: {change.kind} {change.subject}".rstrip() + why)
     print_refused(refusals(record.config))
 
 
