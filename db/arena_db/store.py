@@ -18,7 +18,7 @@ from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
-from arena_db.summed import SumsReading
+from arena_db.transfers import Transferring
 from arena_db.voiding import Correcting
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, Correcting, NamesReading, PlanKeeping, PointsKeeping, SumsReading):
+class Store(BulkReading, Correcting, NamesReading, PlanKeeping, PointsKeeping, Transferring):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used

@@ -61,6 +61,7 @@ for command in (
     tournaments.tournaments,
     tournaments.archive,
     tournaments.unarchive,
+    tournaments.remove,
     matches.matches,
     matches.games,
     matches.show,
