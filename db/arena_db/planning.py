@@ -17,7 +17,7 @@ from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, tournaments
 from arena_db.numbering import next_tournament
 from arena_db.pools import PoolRecord
-from arena_db.records import BotRecord, Entered, Entrant, OpenPlan, TournamentRecord
+from arena_db.records import BotRecord, Entered, Entrant, NewBatch, OpenPlan, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def add_tournament(
     connection: Connection,
     new: NewTournament,
     listed: Sequence[Entrant],
-    plan: Sequence[PlannedMatch] | OpenPlan,
+    plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
     """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
     if new.name and find_tournament(connection, new.name) is not None:
@@ -65,7 +65,9 @@ def add_tournament(
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
     _add_entrants(connection, tournament, listed)
-    if not isinstance(plan, OpenPlan):
+    if isinstance(plan, NewBatch):
+        plan_rows.add_batch(connection, tournament, plan)
+    elif not isinstance(plan, OpenPlan):
         plan_rows.append(connection, tournament, plan)
     return _one_tournament(connection, tournament)
 
