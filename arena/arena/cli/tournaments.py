@@ -147,8 +147,8 @@ def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
 
 def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
     """Return a row of a table; some of its cells are worded for people."""
-    from arena.naming import count_text
     from arena.live.tournaments import STATES
+    from arena.naming import count_text
     from arena.results.tournaments import state_of
 
     row = _object(store, record)
