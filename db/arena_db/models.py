@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from arena_db import columns
+from arena_db.corrections import changes
 from arena_db.kept import pools, summing
 from arena_db.naming import metadata
 
@@ -32,7 +33,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0009"
+REVISION: Final = "0011"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -40,6 +41,7 @@ APPLICATION_ID: Final = 0x61726E61
 
 TOURNAMENT_TYPES: Final = ("round-robin", "gauntlet", "match", "play", "ladder", "swiss", "knockout")
 TOURNAMENT_STATES: Final = ("running", "stopped", "finished", "preparing", "refused")
+ENTRANT_STATES: Final = ("playing", "left", "out")
 OUTCOMES: Final = ("first", "second", "draw", "void")
 TERMINATIONS: Final = (
     "rules",
@@ -146,11 +148,19 @@ entrants = Table(
     columns.text("label"),
     Column("bot_id", columns.big(), ForeignKey("bots.id"), nullable=False),
     columns.text("time_limit"),
+    Column("state", Text, nullable=False, server_default=text("'playing'")),
+    # NULL: it is shown by its label; no Elo is fixed; it was there from the beginning; it has not left.
+    Column("name", Text),
+    Column("anchor", columns.seconds()),
+    Column("joined_change", columns.big(), ForeignKey(changes.c.id)),
+    Column("left_change", columns.big(), ForeignKey(changes.c.id)),
     UniqueConstraint("tournament_id", "label"),
     Index(None, "bot_id"),
     columns.at_least("seat", 0),
     columns.length("label", 1, 256),
     columns.length("time_limit", 0, 256),
+    columns.one_of("state", ENTRANT_STATES),
+    columns.length("name", 1, 256),
     sqlite_strict=True,
 )
 

@@ -79,7 +79,7 @@ class PairedResult(NamedTuple):
     encounter: int
     match_no: int
     points: float | None
-    """Of the lower seat: 1, 0.5 or 0; None of a void match."""
+    """Of the lower seat: 1, 0.5 or 0; None of a match without a result, or that somebody declared void."""
     first: int
     """Seat of the bot that moved first."""
     second: int

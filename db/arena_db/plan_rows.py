@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import case, exists, func, insert, select, update
 
 from arena_db.codec import pack_actions, unpack_actions
+from arena_db.corrections import voids
 from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError
 from arena_db.models import batches, matches, planned, tournaments
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from arena_db.records import NewBatch
 
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
-"""Points of the bot that moved first, by outcome; a void match has none."""
+"""Points of the bot that moved first, by outcome; others have none."""
 _TEST_KEY: Final = "sprt = "
 """How the line of a configuration begins that makes a match a sequential test."""
 
@@ -260,7 +261,8 @@ def play_time(connection: Connection, tournament: int, encounter: int) -> float:
 def list_results(connection: Connection, tournament: int, after: int, last: int) -> list[PairedResult]:
     """Return the final matches of a tournament with ids in `(after, last]`, by id."""
     here = matches.c.tournament_id
-    points = case(_POINTS, value=matches.c.outcome)
+    is_void = exists().where(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None))
+    points = case((is_void, None), else_=case(_POINTS, value=matches.c.outcome))
     is_low = planned.c.first_seat < planned.c.second_seat
     query = (
         select(

@@ -230,6 +230,8 @@ class StoredMatch(MatchRecord):
     second_seat: int
     first_label: str
     second_label: str
+    void_reason: str = ""
+    """Why it is out of all tables; empty where it is not."""
 
 
 class Tally(NamedTuple):

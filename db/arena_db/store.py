@@ -18,7 +18,8 @@ from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
-from arena_db.summed import SumsReading
+from arena_db.transfers import Transferring
+from arena_db.voiding import Correcting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, NamesReading, PlanKeeping, PointsKeeping, SumsReading):
+class Store(BulkReading, Correcting, NamesReading, PlanKeeping, PointsKeeping, Transferring):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
@@ -103,14 +104,16 @@ class Store(BulkReading, NamesReading, PlanKeeping, PointsKeeping, SumsReading):
             return planning.find_tournament(connection, key)
 
     def last_tournament(self, *, unfinished: bool) -> TournamentRecord | None:
-        """Return the newest tournament, or the newest that is not finished."""
+        """Return the newest tournament, or the newest that is not finished; archived ones are passed over."""
         with self._read() as connection:
             return planning.last_tournament(connection, unfinished=unfinished)
 
-    def tournaments(self, *, before: int | None = None, limit: int = 100) -> list[TournamentRecord]:
-        """Return tournaments, newest first, those with an id below `before`."""
+    def tournaments(
+        self, *, before: int | None = None, limit: int = 100, archived: bool = True
+    ) -> list[TournamentRecord]:
+        """Return tournaments, newest first, those with an id below `before`; archived ones unless refused."""
         with self._read() as connection:
-            return planning.list_tournaments(connection, before, limit)
+            return planning.list_tournaments(connection, before, limit, archived=archived)
 
     def entrants(self, tournament: int) -> list[Entrant]:
         """Return the entrants of a tournament by seat."""
