@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena.schedules.counts import SeatCounts
     from arena_db.records import PlannedMatch
 
 SeatState: TypeAlias = Literal["playing", "left", "out"]
@@ -28,6 +29,8 @@ class Participant(NamedTuple):
     """playing, left (withdrawn) or out (disqualified)."""
     anchor: float | None = None
     """Elo it is given, for an entrant whose rating is known."""
+    joined: int = 0
+    """Id of the change it joined by; 0 for an entrant of the beginning."""
 
 
 class Basis(NamedTuple):
@@ -58,6 +61,13 @@ class View:
     """
     basis: Basis = _NOTHING
     """What seats and results cover."""
+    counts: SeatCounts | None = None
+    """Sums of plan and results by pair of seats, kept by the coordinator; None lets the schedule add up."""
+    errors: Sequence[float] = ()
+    """Half of the 95 % interval of each seat's rating as tables show it, Elo; infinite without matches.
+
+    Empty where nobody has asked for ratings.
+    """
 
 
 @dataclass(frozen=True, slots=True)
