@@ -204,7 +204,7 @@ class Trial:
                 self._call("arena", *words, folder=folder)
             except RuntimeError as error:
                 yield f"{folder.name}: {error}"
-        listed = self._call("arena", "games", "--tournament", "trial", "--format", "json", folder=folder)
+        listed = self._call("arena", "matches", "--tournament", "trial", "--format", "json", folder=folder)
         ends = {row["termination"] for row in json.loads(listed)}
         yield from (f"{folder.name}: ended by {ends}",) if ends != {"rules"} else ()
         (self.folder / "arena.db").unlink()

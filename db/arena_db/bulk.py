@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import exists, func, or_, select
 
 from arena_db import analyses, remarks
 from arena_db.access import Access
+from arena_db.corrections import voids
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions, tournament_conditions
 from arena_db.models import matches, tournaments
@@ -110,6 +111,8 @@ class BulkReading(Access):
 
 def _conditions(connection: Connection, chosen: MatchSelection) -> list[ColumnElement[bool]]:
     conditions = [*match_conditions(chosen.where), matches.c.outcome != "void"]
+    if not chosen.include_void:
+        conditions.append(~exists().where(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None)))
     if chosen.terminations:
         conditions.append(or_(*(matches.c.termination == kind for kind in chosen.terminations)))
     if chosen.where.tournament is not None and not is_wild(chosen.where.tournament):

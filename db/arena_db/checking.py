@@ -94,8 +94,14 @@ def _plans(connection: Connection) -> Iterator[str]:
     size = select(func.count()).where(own).scalar_subquery()
     done = select(func.count()).where(own, planned.c.state == "done").scalar_subquery()
     final = select(func.count()).where(of_own, matches.c.is_final == 1).scalar_subquery()
+    dropped = select(func.count()).where(own, planned.c.state == "dropped").scalar_subquery()
     counts = select(tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, size, done, final)
-    for name, num_planned, num_done, num_rows, num_marked, num_final in connection.execute(counts):
+    counts = counts.add_columns(tournaments.c.num_dropped, dropped)
+    for name, num_planned, num_done, num_rows, num_marked, num_final, *of_dropped in connection.execute(
+        counts
+    ):
+        if of_dropped[0] != of_dropped[1]:
+            yield "tournament {} counts {} planned matches as dropped, and marks {}".format(name, *of_dropped)
         if num_planned != num_rows:
             yield f"tournament {name} has {num_rows} planned matches, not {num_planned}"
         if not num_done == num_marked == num_final:

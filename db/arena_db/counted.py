@@ -48,7 +48,11 @@ class Counted(NamedTuple):
 
 
 def read_counted(
-    connection: Connection, first: int, last: int, tournament: int | None = None
+    connection: Connection,
+    first: int,
+    last: int,
+    tournament: int | None = None,
+    bots: tuple[int, int] | None = None,
 ) -> list[tuple[Counted, Counted | None]]:
     """Return the matches that count among those with ids in `[first, last]`, by id.
 
@@ -57,15 +61,21 @@ def read_counted(
         first: lowest id.
         last: highest id.
         tournament: id of the only tournament; None for all.
+        bots: ids of the two bots that met; None for any.
 
     Returns:
         Each match with the other one of its pair, or None where that is not counted or has a higher id.
     """
-    by_tournament = tournament is not None
-    values = (first, last, tournament) if by_tournament else (first, last)
-    query = _range_text(connection.dialect.name, by_tournament=by_tournament)
+    own, values = "", [first, last]
+    if tournament is not None:
+        own += " AND matches.tournament_id = :tournament"
+        values.append(tournament)
+    if bots is not None:
+        own += _BETWEEN
+        values += [*bots, first, last, *reversed(bots), first, last]
+    query = _range_text(connection.dialect.name, own)
     # All at once: one row after another costs SQLAlchemy three times as much.
-    rows = [Counted(*row) for row in connection.exec_driver_sql(query, values).all()]
+    rows = [Counted(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
     here = {(row[0], row[8], row[9]): row for row in rows}
     wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
     earlier = _read_earlier(connection, wanted, first)
@@ -116,8 +126,20 @@ def _read_earlier(connection: Connection, places: Sequence[_Place], before: int)
 
 
 _OUTCOMES: Final = ", ".join(f"'{outcome}'" for outcome in HALF_POINTS)
-COUNTS: Final = f"matches.rated = 1 AND matches.is_final = 1 AND matches.outcome IN ({_OUTCOMES})"
+IS_VOID: Final = (
+    "EXISTS (SELECT 1 FROM voids WHERE voids.match_id = matches.id AND voids.undone_change IS NULL)"
+)
+"""The condition for a match to be void: somebody took it out of all tables."""
+COUNTS: Final = (
+    f"matches.rated = 1 AND matches.is_final = 1 AND matches.outcome IN ({_OUTCOMES}) AND NOT {IS_VOID}"
+)
 """The condition for a match to count in ratings."""
+_SIDE: Final = (
+    "SELECT met.id FROM matches AS met WHERE met.first_bot = :{0}_first AND met.second_bot = :{0}_second "
+    "AND met.id BETWEEN :{0}_from AND :{0}_to"
+)
+_BETWEEN: Final = f" AND matches.id IN ({_SIDE.format('one')} UNION ALL {_SIDE.format('other')})"
+"""Two searches in the index of the first bot: an OR would read every match of the range."""
 _COLUMNS: Final = ", ".join(
     f"{'planned' if name in {'encounter', 'match_no'} else 'matches'}.{name}"
     for name in ("tournament_id", *Counted._fields[1:])
@@ -125,8 +147,7 @@ _COLUMNS: Final = ", ".join(
 
 
 @cache
-def _range_text(dialect: str, *, by_tournament: bool) -> str:
-    own = " AND matches.tournament_id = :tournament" if by_tournament else ""
+def _range_text(dialect: str, own: str) -> str:
     query = (
         f"SELECT {_COLUMNS} FROM matches JOIN planned "  # noqa: S608 - our own names
         "ON planned.tournament_id = matches.tournament_id AND planned.number = matches.number "

@@ -60,10 +60,12 @@ class MatchFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchSelection:
-    """Matches to read in bulk, all of them with a result: void ones are left out."""
+    """Matches to read in bulk, all of them with a result."""
 
     where: MatchFilter
     terminations: tuple[str, ...] = ()
     """Only matches that ended so; empty for all."""
     limit: int | None = None
     """The newest of them, at most so many; None for all."""
+    include_void: bool = False
+    """Whether those that somebody took out of all tables are read, too."""

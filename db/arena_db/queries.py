@@ -5,10 +5,18 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import and_, func, select, text, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
-from arena_db.filters import common_conditions, is_named, match_conditions, tournament_conditions
+from arena_db.corrections import changes, voids
+from arena_db.counted import COUNTS
+from arena_db.filters import (
+    common_conditions,
+    is_named,
+    match_conditions,
+    needs_matches,
+    tournament_conditions,
+)
 from arena_db.models import bots, entrants, matches, planned, tallies, tournaments, versions
 from arena_db.records import PlayedMatch, StoredMatch
 
@@ -35,11 +43,8 @@ def list_matches(
     connection: Connection, where: MatchFilter, before: int | None, limit: int
 ) -> list[StoredMatch]:
     """Return a page of matches, newest first, at the cost of the page and not of the table."""
-    total = select(func.coalesce(func.sum(tallies.c.num_matches), 0)).where(
-        *common_conditions(tallies, where)
-    )
     # The kept counts end the search for the last match there is.
-    limit = min(limit, connection.execute(total).scalar_one())
+    limit = min(limit, _most(connection, where))
     ids: list[int] = []
     if limit > 0:
         page = select(matches.c.id).where(*match_conditions(where)).order_by(matches.c.id.desc()).limit(limit)
@@ -51,6 +56,25 @@ def list_matches(
             ids += connection.scalars(page if walk is None else page.where(walk))
     rows = connection.execute(_select_matches().where(matches.c.id.in_(nlargest(limit, set(ids)))))
     return sorted(map(_stored_match, rows), key=lambda match: -match.id)
+
+
+def count_matches(connection: Connection, where: MatchFilter) -> int:
+    """Return how many matches a filter is about, void ones among them."""
+    if not needs_matches(where):
+        return _most(connection, where)
+    return connection.scalar(select(func.count()).select_from(matches).where(*match_conditions(where))) or 0
+
+
+def _most(connection: Connection, where: MatchFilter) -> int:
+    """Return how many matches fit, but for the conditions that the kept counts know nothing of."""
+    kept = select(func.sum(tallies.c.num_matches)).where(*common_conditions(tallies, where))
+    # Few matches are void, and the tallies have forgotten them.
+    are_void = select(func.count()).select_from(matches)
+    are_void = are_void.where(
+        matches.c.id.in_(select(voids.c.match_id).where(voids.c.undone_change.is_(None))),
+        *common_conditions(matches, where),
+    )
+    return (connection.scalar(kept) or 0) + (connection.scalar(are_void) or 0)
 
 
 def find_match(connection: Connection, number: int) -> StoredMatch | None:
@@ -89,8 +113,7 @@ def list_chosen(
 def list_played(connection: Connection, where: MatchFilter, after: int) -> list[PlayedMatch]:
     """Return the rated matches with a higher id that fit, by id."""
     # Conditions look up tournaments, which a query that joins them would take for its own.
-    counted = (matches.c.rated == 1, matches.c.is_final == 1, matches.c.outcome != "void")
-    fits = select(matches.c.id).where(matches.c.id > after, *counted, *match_conditions(where))
+    fits = select(matches.c.id).where(matches.c.id > after, text(COUNTS), *match_conditions(where))
     query = (
         select(
             *(matches.c.id, matches.c.tournament_id, planned.c.encounter, planned.c.match_no),
@@ -157,6 +180,7 @@ def _select_matches() -> Select[*tuple[Any, ...]]:
             second.c.label.label("second_label"),
             first_bot.c.identity.label("first"),
             second_bot.c.identity.label("second"),
+            changes.c.reason.label("void_reason"),
         )
         .join_from(matches, tournaments, tournaments.c.id == here)
         .join(versions, versions.c.id == matches.c.versions_id)
@@ -165,6 +189,8 @@ def _select_matches() -> Select[*tuple[Any, ...]]:
         .join(second, (second.c.tournament_id == here) & (second.c.seat == matches.c.second_seat))
         .join(first_bot, first_bot.c.id == matches.c.first_bot)
         .join(second_bot, second_bot.c.id == matches.c.second_bot)
+        .outerjoin(voids, and_(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None)))
+        .outerjoin(changes, changes.c.id == voids.c.change_id)
     )
 
 
@@ -207,4 +233,5 @@ def _stored_match(row: Row[*tuple[Any, ...]]) -> StoredMatch:
         second_seat=row.second_seat,
         first_label=row.first_label,
         second_label=row.second_label,
+        void_reason=row.void_reason or "",
     )

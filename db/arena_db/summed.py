@@ -136,11 +136,16 @@ def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) ->
         sums[pool, tournament, low, high] = tuple(values)
     start, newest = resumming.first_unsummed(connection), resumming.last_match(connection)
     if start > newest:
-        return sums
+        return _played(sums)
     since = Summing()
     resumming.fill(connection, since, start, newest, tournament or None)
     wanted = [key for key in since.encounters() if key[0] in pool_ids and key[1] == tournament]
     for changed, new in since.totals(connection, ids, wanted).sums.items():
         before = sums.get(changed)
         sums[changed] = new if before is None else tuple(map(add, before, new))
-    return sums
+    return _played(sums)
+
+
+def _played(sums: dict[Key, tuple[int, ...]]) -> dict[Key, tuple[int, ...]]:
+    """Leave out the encounters of which all matches are void, as if they had never been played."""
+    return {key: row for key, row in sums.items() if any(row[:FIRST_PAIR])}

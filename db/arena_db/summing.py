@@ -170,16 +170,20 @@ class Summing:
         """Return the encounters that the added matches change."""
         return self._by_encounter().keys()
 
-    def apply(self, connection: Connection, known_ids: dict[Key, int]) -> None:
+    def apply(
+        self, connection: Connection, known_ids: dict[Key, int], *, only: Collection[Key] | None = None
+    ) -> None:
         """Add all of it to the store.
 
         Args:
             connection: holds the write lock.
             known_ids: ids of encounters that earlier transactions found; it is added to.
+            only: these encounters alone; None for all.
         """
-        if not self._changes:
+        changed = [key for key in self.encounters() if only is None or key in only]
+        if not changed:
             return
-        ids = _encounter_ids(connection, self.encounters(), known_ids)
+        ids = encounter_ids(connection, changed, known_ids)
         totals = self.totals(connection, ids, ids)
         dialect = connection.dialect.name
         connection.exec_driver_sql(_store_text(clusters, dialect), totals.clusters)
@@ -319,7 +323,7 @@ def _strays_text(dialect: str, num: int) -> str:
     return driver_text(text(query), dialect)
 
 
-def _encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, int]) -> dict[Key, int]:
+def encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, int]) -> dict[Key, int]:
     """Return the ids of encounters; those that are missing are made with sums of 0."""
     ids: dict[Key, int] = {}
     dialect = connection.dialect.name

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
+from arena_db.counted import IS_VOID
 from arena_db.filters import common_conditions, match_conditions, needs_matches
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, matches, tallies, tournaments
@@ -64,6 +65,7 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
 
 
 def recount(conditions: Sequence[ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """Return the query that counts matches one by one."""
+    """Return the query that counts matches one by one, but for void ones."""
     keys = [matches.c[name] for name in KEYS]
-    return select(*keys, func.count().label("num_matches")).where(*conditions).group_by(*keys)
+    counted = select(*keys, func.count().label("num_matches")).where(*conditions, text(f"NOT {IS_VOID}"))
+    return counted.group_by(*keys)

@@ -52,7 +52,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def _num_matches(folder: Path) -> int:
-    games = [*ARENA, "games", "--limit", "5000", "--format", "json"]
+    games = [*ARENA, "matches", "--limit", "5000", "--format", "json"]
     return len(json.loads(run_child(games, cwd=folder, env=arena_environment(folder)).stdout))
 
 
@@ -107,7 +107,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_failure_of_ours(played: Path) -> None:
-    call = shlex.join([*ARENA, "games", "--limit", "400", "--format", "ndjson"])
+    call = shlex.join([*ARENA, "matches", "--limit", "400", "--format", "ndjson"])
     done = run_child(["sh", "-c", f"{call} | head -n 1"], cwd=played, env=arena_environment(played))
     assert json.loads(done.stdout)["id"] == 400
     assert done.stderr == ""
@@ -117,7 +117,7 @@ def test_a_reader_that_goes_away_is_no_failure_of_ours(played: Path) -> None:
 def test_a_full_output_is_one_line(played: Path, form: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(  # noqa: S603 - our own command
-            [*ARENA, "games", "--limit", "400", "--format", form],
+            [*ARENA, "matches", "--limit", "400", "--format", form],
             cwd=played,
             env=arena_environment(played),
             stdout=full,
@@ -141,7 +141,7 @@ def test_a_name_the_terminal_cannot_write_is_written_as_escape(tmp_path: Path) -
 
 def test_without_colours_nothing_is_coloured(played: Path) -> None:
     env = {**arena_environment(played), "FORCE_COLOR": "1"}
-    assert "\x1b[" not in run_child([*ARENA, "games"], cwd=played, env=arena_environment(played)).stdout
+    assert "\x1b[" not in run_child([*ARENA, "matches"], cwd=played, env=arena_environment(played)).stdout
     coloured = {key: value for key, value in env.items() if key != "NO_COLOR"}
     board = run_child([*ARENA, "show", "1"], cwd=played, env=coloured).stdout
     assert "\x1b[1;31m" in board

@@ -41,7 +41,7 @@ def test_the_template_plays_a_tournament(tmp_path: Path) -> None:
     lines = arena(tmp_path, "bots", "check", "template").stdout.splitlines()
     assert lines[-1] == "template keeps the contract in connect-four"
     arena(tmp_path, "tournament", "template", "random", *PLAY, "--require-tier", "T1", "--name", "cup")
-    games = arena(tmp_path, "games", "--format", "json").stdout
+    games = arena(tmp_path, "matches", "--format", "json").stdout
     assert [game["termination"] for game in json.loads(games)] == ["rules", "rules"]
     arena(tmp_path, "bots", "remove", "template")
     refused = arena(tmp_path, "tournament", "template", "random", *PLAY, status=2).stderr

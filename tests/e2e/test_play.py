@@ -90,7 +90,7 @@ def sit(tmp_path: Path) -> Iterator[Callable[..., Person]]:
 
 def rows(folder: Path) -> list[dict[str, object]]:
     """Give the stored matches, oldest first."""
-    return CommandLine(folder).objects("games", "--unrated", "--db", folder / "arena.db")[::-1]
+    return CommandLine(folder).objects("matches", "--unrated", "--db", folder / "arena.db")[::-1]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def digest(path: Path) -> str:
 
 def test_a_run_ends_with_weights_that_play_and_say_where_they_come_from(arena: CommandLine) -> None:
     arena(*SMALL, "--out", "small.onnx", "--store")
-    assert len(arena.objects("games", "--unrated", "--limit", 100)) == 40
+    assert len(arena.objects("matches", "--unrated", "--limit", 100)) == 40
     told = tomllib.loads((arena.folder / "small.provenance.toml").read_text())
     assert told["sha256"] == digest(arena.folder / "small.onnx")
     assert told["data"]["matches"] == 200

@@ -46,6 +46,7 @@ _INTERVAL = 1.0
 @match_options
 @click.option("--unrated", is_flag=True, help="Unrated matches, too.")
 @click.option("--include-forfeits", is_flag=True, help="Matches that a bot forfeited, too.")
+@click.option("--include-void", is_flag=True, help="Matches that arena void took out, too.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")
 @click.option(
     "--split",
@@ -66,6 +67,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     form: str,
     unrated: bool,
     include_forfeits: bool,
+    include_void: bool,
     limit: int | None,
     split: float | None,
     salt: str | None,
@@ -77,8 +79,8 @@ def export(  # noqa: PLR0913 - one parameter an option
 ) -> Exit:
     """Write stored matches to OUT as training data or as text.
 
-    Matches that bots forfeited stay out unless asked for, void ones always. OUT is new, and whole or not
-    there at all.
+    Matches that bots forfeited or that arena void took out stay out unless asked for, those without a
+    result always. OUT is new, and whole or not there at all.
     """
     from arena.export.query import ExportQuery, count
     from arena.home import open_store
@@ -87,7 +89,9 @@ def export(  # noqa: PLR0913 - one parameter an option
         raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")
     with open_store(db, read_only=True) as store:
         where = condition.to_filter(store, rated_only=not unrated)
-        query = ExportQuery(where=where, include_forfeits=include_forfeits, limit=limit)
+        query = ExportQuery(
+            where=where, include_forfeits=include_forfeits, include_void=include_void, limit=limit
+        )
         found = count(store, query)
         if not found.num_matches:
             check_names(store, condition)

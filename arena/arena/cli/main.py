@@ -7,7 +7,21 @@ import os
 import click
 from rich_click import rich_click as look
 
-from arena.cli import bots, db, doctor, export, matches, play, results, resume, tournament, train, watch
+from arena.cli import (
+    bots,
+    corrections,
+    db,
+    doctor,
+    export,
+    matches,
+    play,
+    results,
+    resume,
+    tournament,
+    tournaments,
+    train,
+    watch,
+)
 from arena.cli.exits import ArenaGroup
 from arena.errors import ConfigError
 
@@ -44,11 +58,17 @@ for command in (
     play.play,
     results.leaderboard,
     results.crosstable,
+    tournaments.tournaments,
+    tournaments.archive,
+    tournaments.unarchive,
+    matches.matches,
     matches.games,
     matches.show,
     matches.logs,
     watch.replay,
     matches.verify,
+    corrections.void,
+    corrections.unvoid,
     export.export,
     train.train,
     bots.bots,

@@ -1,9 +1,9 @@
-"""`arena games`, `show`, `logs` and `verify`: stored matches."""
+"""`arena matches`, `show`, `logs` and `verify`: stored matches."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich_click import RichCommand
@@ -52,7 +52,7 @@ _PAGE = 500
 )
 @format_option
 @db_option
-def games(  # noqa: PLR0913 - one parameter an option
+def matches(  # noqa: PLR0913 - one parameter an option
     condition: Condition,
     *,
     unrated: bool,
@@ -61,7 +61,7 @@ def games(  # noqa: PLR0913 - one parameter an option
     form: str,
     db: str | None,
 ) -> None:
-    """List stored matches, newest first."""
+    """List stored matches, newest first; of a void one its end says why."""
     from arena.cli.objects import MATCH_KEYS, stored_match_object
     from arena.cli.output import emit
     from arena.home import open_store
@@ -75,10 +75,37 @@ def games(  # noqa: PLR0913 - one parameter an option
         if not store.matches(where, before=newest, limit=1):
             check_names(store, condition)
             click.echo("no stored match fits (--unrated shows unrated and void ones, too)", err=True)
-        matches = _Pages(store, where, newest, limit)
-        emit("match", map(stored_match_object, matches), form, _COLUMNS, MATCH_KEYS)
-        if limit is not None and matches.last and store.matches(where, before=matches.last.id, limit=1):
-            click.echo(f"More: the same with --before {address_of(matches.last)}", err=True)
+        pages = _Pages(store, where, newest, limit)
+        rows = map(_for_people if form == "table" else stored_match_object, pages)
+        emit("match", rows, form, _COLUMNS, MATCH_KEYS)
+        if limit is not None and pages.last and store.matches(where, before=pages.last.id, limit=1):
+            click.echo(f"More: the same with --before {address_of(pages.last)}", err=True)
+
+
+def _for_people(match: StoredMatch) -> dict[str, object]:
+    """Return a row of a table: its end says also why it is void, which is a key of its own in other forms."""
+    from arena.cli.objects import stored_match_object
+    from arena.results.corrections import ending_of
+
+    return {**stored_match_object(match), "reason": ending_of(match)}
+
+
+class _FormerName(RichCommand):
+    """A command under the name it had; it says so."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
+        """Run the command after a notice on stderr."""
+        click.echo("arena games is called arena matches now; the old name will go", err=True)
+        return super().invoke(ctx)
+
+
+games = _FormerName(
+    name="games",
+    callback=matches.callback,
+    params=matches.params,
+    help="List stored matches: the former name of arena matches.",
+    hidden=True,
+)
 
 
 class _Pages:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
+    from arena_db.voiding import Change
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 """How outcomes are written."""
@@ -60,8 +61,13 @@ def stored_match_object(match: StoredMatch) -> dict[str, object]:
     return match_object(match, match.tournament_name, match.first_label, match.second_label)
 
 
-def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> dict[str, object]:
-    """Return a tournament with its bots and those it refused; `pairing` says who meets whom."""
+def tournament_object(
+    record: TournamentRecord, entrants: Sequence[Entrant], changes: Sequence[Change]
+) -> dict[str, object]:
+    """Return a tournament with its bots, those it refused and what was decided about it since.
+
+    `pairing` says who meets whom.
+    """
     return {
         "name": record.name,
         "pairing": record.type,
@@ -81,7 +87,14 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
             | bot_object(entrant.bot)
             for entrant in entrants
         ],
+        "changes": [change_object(change) for change in changes],
     }
+
+
+def change_object(change: Change) -> dict[str, object]:
+    """Return what somebody decided about a tournament."""
+    names = ("kind", "subject", "reason", "who")
+    return {**{name: getattr(change, name) for name in names}, "made_at": utc(change.made_at)}
 
 
 def bot_object(bot: BotRecord) -> dict[str, object]:

@@ -54,7 +54,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
         found = rate(store, condition, refit=refit, anchor=fixed, num_samples=bootstrap)
         if found is None:
             check_names(store, condition)
-            raise NotFoundError("no stored match fits; arena games --unrated shows what there is")
+            raise NotFoundError("no stored match fits; arena matches --unrated shows what there is")
     if form == "table":
         is_mixed = found.pool == ALL
         mixed = " (mixes pools: these ratings compare bots under different limits)" if is_mixed else ""

@@ -209,7 +209,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     labels = [competitor.label for competitor in plan.competitors]
     scores = Scores(plan.matches, labels)
     for match in store.tournament_matches(tournament.id):
-        scores.add(match)
+        if not match.void_reason:
+            scores.add(match)
     book = RatedMatches(MatchFilter(tournament=tournament.name))
     held = Held(
         tournament,

@@ -16,6 +16,7 @@ from arena.cli.standings import print_refused, print_standings
 from arena.coordinator.config import refusals
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.results.addresses import address_of
+from arena.results.corrections import ending_of
 from arena.results.views import standings
 from arena_plugins import load_game
 
@@ -54,12 +55,15 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
     say(_headline(match))
     # The sentence about a forfeit ends with the termination.
     termination = "" if f"({match.termination})" in match.reason else f"{match.termination}, "
-    say(f"{match.reason}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
+    say(f"{ending_of(match)}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
         f"number {match.id} of the store, {utc(match.started_at, 'seconds')}"
         f"{'' if match.rated else ', unrated'}"
     )
     say(f"seeds {match.seed_first} {match.seed_second}")
+    change = store.void_change(match.id) if match.void_reason else None
+    if change is not None:
+        say(f"void since {utc(change.made_at, 'seconds')}, by {change.who}; no table counts it")
     say(_how_it_was_run(match))
     at = len(match.actions) if ply is None else ply
     if ply is not None:
@@ -133,14 +137,14 @@ def replay_match(match: StoredMatch, ply: int | None = None) -> None:
         say(f"ply {at + 1}: {side} {game.move(states[at], action)}, {given}{expects}")
         _print_board(game, states[at + 1], states[at])
     click.echo()
-    say(f"{RESULT[match.outcome]} {match.reason}")
+    say(f"{RESULT[match.outcome]} {ending_of(match)}")
 
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
     entrants = store.entrants(record.id)
     if form != "table":
-        emit_one("tournament", tournament_object(record, entrants), form)
+        emit_one("tournament", tournament_object(record, entrants, store.changes(record.id)), form)
         return
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
@@ -152,6 +156,9 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         limit = f"  {entrant.limit}" if entrant.limit else ""
         say(f"  {entrant.label}  {bot.distribution} {bot.version}  {bot.identity[:12]}{limit}")
     print_standings(standings(store, record), "table")
+    for change in store.changes(record.id):
+        why = f" ({change.reason})" if change.reason else ""
+        say(f"{utc(change.made_at, 'seconds')} {change.who}: {change.kind} {change.subject}".rstrip() + why)
     print_refused(refusals(record.config))
 
 

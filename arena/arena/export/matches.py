@@ -11,6 +11,7 @@ from arena.export.pgn import PgnMatch, Remark, print_pgn
 from arena.export.query import MATCH_FORMATS, count
 from arena.export.sgf import SgfMatch, print_sgf
 from arena.results.addresses import address_of
+from arena.results.corrections import ending_of
 from arena.results.names import long_names
 from arena_db.wild import is_wild
 from arena_plugins import Outcome, Termination, load_game
@@ -60,7 +61,7 @@ def export_matches(
     """
     found = count(store, query)
     if not found.num_matches:
-        raise ConfigError("no stored match fits; arena games --unrated shows what there is")
+        raise ConfigError("no stored match fits; arena matches --unrated shows what there is")
     tournament = query.where.tournament
     # A label tells bots apart within one tournament only; a pattern may fit several.
     writer = MatchWriter(store, form, by_label=tournament is not None and not is_wild(tournament))
@@ -80,7 +81,7 @@ def export_matches(
 
 
 def rewrite_matches(store: Store, tournament: TournamentRecord, out: Path) -> None:
-    """Write all matches of a tournament that are done as PGN, in the place of what was there.
+    """Write all matches of a tournament that are done and not void as PGN, in the place of what was there.
 
     Raises:
         ExportError: the file cannot be written; then it is as before, and `arena export --format pgn` writes
@@ -89,7 +90,7 @@ def rewrite_matches(store: Store, tournament: TournamentRecord, out: Path) -> No
     writer = MatchWriter(store, "pgn", by_label=True)
     with replaced(out) as part, part.open("w", encoding="utf-8", newline="") as file:
         matches: Iterable[StoredMatch] = store.tournament_matches(tournament.id)
-        file.writelines(writer.text(match) for match in matches if match.is_final)
+        file.writelines(writer.text(match) for match in matches if match.is_final and not match.void_reason)
 
 
 def check_replaceable(out: Path) -> None:
@@ -159,7 +160,7 @@ class MatchWriter:
             opening=" ".join(moves[: match.num_opening]),
             time_control=self._limit(match),
             termination=pgn_termination(Termination(match.termination)),
-            reason=_clean(match.reason),
+            reason=_clean(ending_of(match)),
             match_id=match.id,
             moves=moves,
             remarks=_remarks(match),

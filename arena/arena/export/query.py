@@ -38,6 +38,8 @@ class ExportQuery:
     where: MatchFilter
     """`rated_only=False` lets matches in that do not count for ratings."""
     include_forfeits: bool = False
+    include_void: bool = False
+    """Whether matches that `arena void` took out of all tables are exported, too."""
     limit: int | None = None
     """The newest, at most so many; None for all."""
 
@@ -76,13 +78,20 @@ class ExportQuery:
             given["unrated"] = True
         if self.include_forfeits:
             given["include-forfeits"] = True
+        if self.include_void:
+            given["include-void"] = True
         if self.limit is not None:
             given["limit"] = self.limit
         return {name: value for name, value in given.items() if value is not None}
 
     def selection(self) -> MatchSelection:
         """Give the query as the store takes it."""
-        return MatchSelection(where=self.where, terminations=self.terminations, limit=self.limit)
+        return MatchSelection(
+            where=self.where,
+            terminations=self.terminations,
+            limit=self.limit,
+            include_void=self.include_void,
+        )
 
 
 def _say_opening(opening: OpeningFilter) -> str:

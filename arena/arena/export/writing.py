@@ -137,7 +137,7 @@ def only_game(found: Count) -> str:
     if len(found.games) == 1:
         return found.games[0]
     if not found.games:
-        raise ConfigError("no stored match fits; arena games --unrated shows what there is")
+        raise ConfigError("no stored match fits; arena matches --unrated shows what there is")
     raise ConfigError(f"matches of {' and '.join(found.games)} fit; choose one with --game")
 
 

@@ -225,7 +225,7 @@ def _by_store_number(store: Store, number: int, ply: int | None) -> Address:
     match = store.match(number) if number < 1 << 63 else None
     record = None if match is None else store.tournament(match.tournament)
     if match is None or record is None:
-        raise NotFoundError(f"no match {number} in the store; arena games lists the stored ones")
+        raise NotFoundError(f"no match {number} in the store; arena matches lists the stored ones")
 
     attempt = match.attempt if match.outcome == "void" else None
     return _checked(Address(record, match.number, match, attempt, ply))

@@ -35,6 +35,7 @@ class RatedMatches:
         """Begin without matches, for those that fit a filter."""
         self._where = where
         self._newest = 0
+        self._change = 0
         self._seats: dict[Seat, int] = {}
         self._matches = MatchArrays()
         self._store: Store | None = None
@@ -92,7 +93,14 @@ class RatedMatches:
         return encounters_of(own, {**index})
 
     def _read_matches(self) -> None:
-        found = [] if self._store is None else self._store.played(self._where, after=self._newest)
+        if self._store is None:
+            return
+        change = self._store.last_change()
+        if change != self._change:
+            # Some of the matches may be void since, or count again.
+            self._change, self._newest = change, 0
+            self._seats, self._matches = {}, MatchArrays()
+        found = self._store.played(self._where, after=self._newest)
         if not found:
             return
         self._newest = found[-1].id

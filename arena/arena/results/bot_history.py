@@ -116,7 +116,7 @@ def bot_history(store: Store, text: str) -> BotHistory:
         )
     ]
     if not events:
-        raise NotFoundError(f'"{text}" has no rated match; arena games --unrated shows what there is')
+        raise NotFoundError(f'"{text}" has no rated match; arena matches --unrated shows what there is')
     return BotHistory(events, list(_versions(store, rated, records, tallies, names)))
 
 

@@ -65,10 +65,14 @@ class History:
         self._num_bots = len(store.entrants(tournament.id))
         self._seats = seats
         self._is_scanned = False
+        self._change = 0
         self.points: list[RatingPoint] = []
 
     def update(self, store: Store) -> None:
-        """Read the points that were kept since."""
+        """Read the points that were kept since; all of them anew where matches became void or count again."""
+        change = store.last_change()
+        if change != self._change:
+            self._change, self._is_scanned, self.points = change, False, []
         newest = self.points[-1].num_matches if self.points else 0
         self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
 

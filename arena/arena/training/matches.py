@@ -36,6 +36,8 @@ def stored_matches(game: Game, db: str | None) -> Iterator[TrainingMatch]:
             if tournament.game != spec:
                 continue
             for match in store.tournament_matches(tournament.id):
+                if match.void_reason:
+                    continue
                 if match.outcome in _OUTCOMES and Termination(match.termination).is_regular:
                     yield TrainingMatch(match.actions, _OUTCOMES[match.outcome], match.match_hash)
 

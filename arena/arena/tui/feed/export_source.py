@@ -63,7 +63,9 @@ def _newest(store: Store, query: ExportQuery, num: int) -> list[StoredMatch]:
         found += [
             match
             for match in page
-            if match.outcome != Outcome.VOID and match.termination in query.terminations
+            if match.outcome != Outcome.VOID
+            and not match.void_reason
+            and match.termination in query.terminations
         ]
         before = page[-1].id
     return found[:num]

@@ -87,7 +87,7 @@ class MatchSource:
         newest = store.matches(where, limit=1)
         self._bots = tuple(store.entrant_labels())
         self._newest = newest[0].id if newest else 0
-        self._total = sum(tally.num_matches for tally in store.tallies(where))
+        self._total = store.num_matches(where)
         # Numbers have no gaps where nothing is left out: then every page can be found by counting.
         self._is_whole = condition.is_empty and self._total == self._newest
         self._keys = {0: None if self._newest == 0 else self._newest + 1}

@@ -19,6 +19,7 @@ from arena.live.views import (
     Notice,
     ProgressView,
 )
+from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena_plugins.text import clean_text
 
@@ -71,7 +72,7 @@ def recorded_of(
         thoughts=tuple(starmap(_thoughts, zip_longest(match.values, remarks[: len(match.values)]))),
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
-        reason=match.reason,
+        reason=ending_of(match),
         tc="" if pool is None else pool.short,
         clock_ms=clock_ms,
         inc_ms=inc_ms,
@@ -121,7 +122,7 @@ def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
         labels=(labels.get(match.first_label, names[0]), labels.get(match.second_label, names[1])),
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
-        reason=clean_text(match.reason, _MAX_TEXT),
+        reason=clean_text(ending_of(match), _MAX_TEXT),
         plies=len(match.actions),
         t=match.started_at + match.duration_ms / 1000,
     )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from arena.errors import ArenaError, ConfigError
 from arena.home import has_store, open_store, user_config
-from arena.live.events import RunState, unpack
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate, TournamentRow
 from arena.results.durations import Durations, read_durations
+from arena.results.tournaments import state_of
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena.coordinator.config import TournamentConfig
-    from arena.live.tournaments import State, TournamentForm
+    from arena.live.tournaments import TournamentForm
     from arena.referee.timecontrol import TimeControl
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -34,7 +32,7 @@ _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
 def read_tournaments(option: str | None) -> list[TournamentRow]:
-    """Give the tournaments, newest first.
+    """Return the tournaments that are not archived, newest first.
 
     Raises:
         ArenaError: the store cannot be read.
@@ -42,7 +40,7 @@ def read_tournaments(option: str | None) -> list[TournamentRow]:
     if not has_store(option):
         return []
     with open_store(option, read_only=True, create=False) as store:
-        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS)]
+        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
 
 
 def estimate(option: str | None, form: TournamentForm) -> Estimate:
@@ -170,30 +168,13 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         type=record.type,
         game=record.game,
         tc=record.pool.short,
-        state=_state(store, record),
+        state=state_of(store, record),
         planned=record.num_planned,
         done=record.num_done,
         created_t=record.created_at,
         bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
     )
-
-
-def _state(store: Store, record: TournamentRecord) -> State:
-    if record.state != "running":
-        return "finished" if record.state == "finished" else "stopped"
-    lease = store.lease(record.id)
-    if lease is None or not lease.is_alive:
-        return "left"
-    told = store.newest_state(record.id)
-    return "paused" if told is not None and _is_paused(told.payload) else "running"
-
-
-def _is_paused(payload: str) -> bool:
-    try:
-        return msgspec.convert(unpack(payload), RunState).state == "paused"
-    except (ArenaError, msgspec.ValidationError):
-        return False
 
 
 def _number(name: str, text: str) -> int:

@@ -23,7 +23,7 @@ FORMS = ("spring/3", "spring/3.0")
 
 def number(arena: CommandLine) -> int:
     """Return the store's number of the third match of spring."""
-    (found,) = [match["id"] for match in arena.objects("games") if match["address"] == "spring/3"]
+    (found,) = [match["id"] for match in arena.objects("matches") if match["address"] == "spring/3"]
     assert isinstance(found, int)
     return found
 
@@ -50,7 +50,7 @@ def test_a_position(played: CommandLine) -> None:
 
 
 def test_a_page_of_matches_goes_on_behind_an_address(played: CommandLine) -> None:
-    assert played.objects("games", "--before", "spring/3") == played.objects(
+    assert played.objects("matches", "--before", "spring/3") == played.objects(
         "games", "--before", number(played)
     )
 
@@ -135,7 +135,9 @@ def alike(arena: CommandLine) -> CommandLine:
 
 def _bots(arena: CommandLine, *words: str) -> set[str]:
     """Return the identities of the bots that are in all matches found."""
-    found = [{match["first_identity"], match["second_identity"]} for match in arena.objects("games", *words)]
+    found = [
+        {match["first_identity"], match["second_identity"]} for match in arena.objects("matches", *words)
+    ]
     assert found
     return {str(identity) for identity in set[object].intersection(*found)}
 

@@ -68,7 +68,7 @@ BOTS = [
     ("tournament minimax:depth=0 random --isolation none", "arena: minimax: depth=0 is not a whole number"),
 ]
 QUERIES = [
-    ("show 999", "no match 999 in the store; arena games lists the stored ones"),
+    ("show 999", "no match 999 in the store; arena matches lists the stored ones"),
     ("show 99999999999999999999", "no match 99999999999999999999"),
     ("show sprin", 'no tournament "sprin"; did you mean "spring"?'),
     ("show zzz", 'no tournament "zzz" (the newest is duel)'),
@@ -88,20 +88,23 @@ QUERIES = [
     ("leaderboard --where result:1-0", "a table of ratings cannot be filtered by result; there are bot, vs"),
     ("leaderboard --tc 60 --st 3", "tc 60 and st 3 exclude each other; give one of them"),
     ("leaderboard --tc 1:2:3", "'--tc': tc: cannot read the time control \"1:2:3\"; write 60+0.6"),
-    ("games --where colour:red", "'--where': no filter \"colour\" (there are bot: vs: result: end: ply<"),
-    ("games --where bto:mcts", 'no filter "bto"; did you mean "bot"?'),
-    ("games --where bot", "bot has no value; write bot:VALUE"),
-    ("games --where ply:x", "ply: x is not a whole number"),
-    ("games --bot random --where bot:mcts", 'bot: "random" and "mcts" exclude each other; give one'),
-    ("games --duration soon", "soon is not a duration like 10 (seconds), 500ms, 2m or 1h"),
-    ("games --opening zz", 'no game can begin with "zz" (tic-tac-toe: '),
-    ("games --mistakes many", "'--mistakes': mistakes: many is not a whole number"),
-    ("games --where tier>T2", "tier takes : or >=, not >"),
-    (f"games --nodes {ENDLESS}", "is not a whole number from 1, of at most 18 digits"),
-    (f"games --before {1 << 63}", f"no match {1 << 63} in the store"),
-    (f"show {ENDLESS}", f"no match {ENDLESS[:100]} in the store; arena games lists the stored ones"),
-    (f"show {ENDLESS} --grade", f"no match {ENDLESS[:100]} in the store; arena games lists the stored ones"),
-    (f"logs #{ENDLESS}", f"no match {ENDLESS[:100]} in the store; arena games lists the stored ones"),
+    ("matches --where colour:red", "'--where': no filter \"colour\" (there are bot: vs: result: end: ply<"),
+    ("matches --where bto:mcts", 'no filter "bto"; did you mean "bot"?'),
+    ("matches --where bot", "bot has no value; write bot:VALUE"),
+    ("matches --where ply:x", "ply: x is not a whole number"),
+    ("matches --bot random --where bot:mcts", 'bot: "random" and "mcts" exclude each other; give one'),
+    ("matches --duration soon", "soon is not a duration like 10 (seconds), 500ms, 2m or 1h"),
+    ("matches --opening zz", 'no game can begin with "zz" (tic-tac-toe: '),
+    ("matches --mistakes many", "'--mistakes': mistakes: many is not a whole number"),
+    ("matches --where tier>T2", "tier takes : or >=, not >"),
+    (f"matches --nodes {ENDLESS}", "is not a whole number from 1, of at most 18 digits"),
+    (f"matches --before {1 << 63}", f"no match {1 << 63} in the store"),
+    (f"show {ENDLESS}", f"no match {ENDLESS[:100]} in the store; arena matches lists the stored ones"),
+    (
+        f"show {ENDLESS} --grade",
+        f"no match {ENDLESS[:100]} in the store; arena matches lists the stored ones",
+    ),
+    (f"logs #{ENDLESS}", f"no match {ENDLESS[:100]} in the store; arena matches lists the stored ones"),
     (f"logs spring/{ENDLESS}", "its matches are spring/1 to spring/12"),
     ("logs spring/13", "no match 13 in spring; its matches are spring/1 to spring/12"),
     ("logs spring/0", "no match 0 in spring; its matches are spring/1 to spring/12"),
@@ -111,13 +114,13 @@ QUERIES = [
     ("leaderboard --anchor random=nan", "write BOT=ELO, as random=1000"),
     ("leaderboard --anchor randon=3", '--anchor randon is none of the bots; did you mean "random"?'),
     ("leaderboard --since yesterday", "yesterday is not a time like 2026-01-31T12:00"),
-    ("games --until 2026-13-01", "2026-13-01 is not a time"),
-    ("games --termination rulez", 'did you mean "rules"?'),
-    ("games --min-tier T9", "'--min-tier': tier: T9 is none of T0, T1, T2, T3"),
-    ("games --game ches", 'no game "ches"'),
-    ("games --format xml", "'xml' is not one of 'table', 'json', 'ndjson', 'csv'."),
-    ("games --limit 0", "0 is not in the range"),
-    ("games --bot nobody", 'no stored match of a bot "nobody"'),
+    ("matches --until 2026-13-01", "2026-13-01 is not a time"),
+    ("matches --termination rulez", 'did you mean "rules"?'),
+    ("matches --min-tier T9", "'--min-tier': tier: T9 is none of T0, T1, T2, T3"),
+    ("matches --game ches", 'no game "ches"'),
+    ("matches --format xml", "'xml' is not one of 'table', 'json', 'ndjson', 'csv'."),
+    ("matches --limit 0", "0 is not in the range"),
+    ("matches --bot nobody", 'no stored match of a bot "nobody"'),
     ("tournament random minimax --name spring", "there is a tournament spring already; arena resume spring"),
     ("bots info mtcs", 'did you mean "mcts"?'),
     ("bots check mtcs", 'did you mean "mcts"?'),
@@ -148,7 +151,7 @@ def test_no_tournament_begins(arena: CommandLine, call: str, text: str) -> None:
 def test_queries_name_what_is_not_there(played: CommandLine, call: str, text: str) -> None:
     (played.folder / "taken").mkdir()
     assert text in _one_line(played, call, status=2)
-    assert len(played.objects("games")) == 16
+    assert len(played.objects("matches")) == 16
 
 
 def test_a_tier_that_is_required_and_not_to_be_had_fails_closed(arena: CommandLine) -> None:

@@ -41,18 +41,18 @@ def test_repair_counts_again(played: CommandLine) -> None:
 def test_backup_copies_everything(played: CommandLine) -> None:
     copy = played.folder / "copy.db"
     played("db", "backup", copy)
-    assert played.objects("games", "--db", copy) == played.objects("games")
+    assert played.objects("matches", "--db", copy) == played.objects("matches")
 
 
 def test_restore_puts_a_backup_in_place(played: CommandLine) -> None:
-    copy, before = played.folder / "copy.db", played.objects("games")
+    copy, before = played.folder / "copy.db", played.objects("matches")
     played("db", "backup", copy)
     tamper(played.db, "DELETE FROM matches")
     lines = played("db", "restore", copy).stdout.splitlines()
     assert lines[0] == f"{played.db} is restored from {copy}"
-    assert played.objects("games") == before
+    assert played.objects("matches") == before
     old = lines[1].removeprefix("the old store is ")
-    assert played.objects("games", "--db", old) == []
+    assert played.objects("matches", "--db", old) == []
     played.db.unlink()
     assert played("db", "restore", copy).stdout == f"{lines[0]}\n"
 

@@ -51,10 +51,10 @@ def test_what_an_opening_loses_is_no_mistake_of_a_bot(arena: CommandLine) -> Non
         (found,) = arena.objects("show", 1 + num)
         sides = [cast("dict[str, dict[str, int]]", found["analysis"])[side] for side in ("first", "second")]
         assert sum(side["judged"] - side["optimal"] for side in sides) == mistakes
-        fitting = arena.objects("games", "--mistakes", mistakes)
+        fitting = arena.objects("matches", "--mistakes", mistakes)
         assert 1 + num in {match["id"] for match in fitting}
-    assert len(arena.objects("games", "--mistakes", ">=0")) == 7
-    assert len(arena.objects("games", "--mistakes", ">2")) == 2
+    assert len(arena.objects("matches", "--mistakes", ">=0")) == 7
+    assert len(arena.objects("matches", "--mistakes", ">2")) == 2
 
 
 def test_a_tournament_is_graded_once(arena: CommandLine) -> None:

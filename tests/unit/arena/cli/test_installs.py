@@ -40,13 +40,13 @@ def test_an_installed_bot_is_one_like_any_other(arena: CommandLine, wheel: Path)
     arena("tournament", "first", "random", *FAST, "--name", "cup")
     arena("match", "first", "random", *FAST, "--name", "duel")
     arena("resume", "cup", "--rounds", 2, "--quiet")
-    assert len(arena.objects("games")) == 6
+    assert len(arena.objects("matches")) == 6
     arena("tournament", "first", "random", *FAST, "--isolation", "none", status=2)
 
     assert arena.lines("bots", "remove", "FIRST") == ["removed first"]
     # What was entered is kept as a copy, so the tournament goes on without the package.
     arena("resume", "cup", "--rounds", 3, "--quiet")
-    assert len(arena.objects("games")) == 8
+    assert len(arena.objects("matches")) == 8
 
 
 def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path:
     arena("resume", "cup", "--rounds", 2, "--quiet")
     entered = arena("tournament", "first", "random", *FAST, "--name", "next")
     assert "first changed since it played in cup" in entered.stderr
-    with_first = {match["first"] for match in arena.objects("games") if match["first"] != "random"}
+    with_first = {match["first"] for match in arena.objects("matches") if match["first"] != "random"}
     assert with_first == {"first"}
 
 

@@ -48,7 +48,7 @@ def test_addresses_and_bots(arena: CommandLine) -> None:
     assert whole.stdout.splitlines() == [*lefts, *rights]
     assert [line.split()[1] for line in whole.stderr.splitlines()] == ["left", "right"]
     assert arena.lines("logs", "m", "--bot", "right") == rights
-    stored = arena.objects("games")
+    stored = arena.objects("matches")
     (two,) = [match["id"] for match in stored if match["number"] == 2]
     for address in ("m/2", f"#{two}", str(two)):
         assert arena.lines("logs", address) == [*second[1::2], *second[::2]]
@@ -60,7 +60,7 @@ def test_addresses_and_bots(arena: CommandLine) -> None:
         (("sprin",), 'no tournament "sprin"; did you mean "spring"?'),
         (("spring/13",), "no match 13 in spring; its matches are spring/1 to spring/12"),
         (("spring/0",), "no match 0 in spring"),
-        (("#999",), "no match 999 in the store; arena games lists"),
+        (("#999",), "no match 999 in the store; arena matches lists"),
         (("spring", "--bot", "rando"), 'no bot "rando" in spring; did you mean "random"?'),
     ],
 )

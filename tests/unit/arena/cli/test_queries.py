@@ -39,11 +39,11 @@ def test_formats_agree(played: CommandLine, call: tuple[str, ...]) -> None:
 
 
 def test_games_page_from_the_newest(played: CommandLine) -> None:
-    result = played("games", "--limit", 10)
+    result = played("matches", "--limit", 10)
     assert result.stderr == "More: the same with --before spring/7\n"
-    ids = [found["id"] for found in played.objects("games", "--limit", 10)]
+    ids = [found["id"] for found in played.objects("matches", "--limit", 10)]
     assert ids == list(range(16, 6, -1))
-    assert [found["id"] for found in played.objects("games", "--before", 3)] == [2, 1]
+    assert [found["id"] for found in played.objects("matches", "--before", 3)] == [2, 1]
 
 
 def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
@@ -51,21 +51,22 @@ def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
         cup = add_cup(store, num=1234)
         store.save([cup.match(number) for number in range(1, 1235)])
     expected = list(range(1234, 0, -1))
-    assert [found["id"] for found in arena.objects("games")] == expected
-    assert [found["id"] for found in json.loads(arena("games", "--format", "json").stdout)] == expected
-    rows = list(csv.DictReader(io.StringIO(arena("games", "--format", "csv").stdout, newline="")))
+    assert [found["id"] for found in arena.objects("matches")] == expected
+    assert [found["id"] for found in json.loads(arena("matches", "--format", "json").stdout)] == expected
+    rows = list(csv.DictReader(io.StringIO(arena("matches", "--format", "csv").stdout, newline="")))
     assert [int(row["id"]) for row in rows] == expected
-    assert len(arena.lines("games")) == 52
-    assert arena("games").stderr == "More: the same with --before rr-1/1185\n"
-    assert [found["id"] for found in arena.objects("games", "--limit", 700)] == expected[:700]
+    assert len(arena.lines("matches")) == 52
+    assert arena("matches").stderr == "More: the same with --before rr-1/1185\n"
+    assert [found["id"] for found in arena.objects("matches", "--limit", 700)] == expected[:700]
     assert (
-        arena("games", "--limit", 700, "--format", "csv").stderr == "More: the same with --before rr-1/535\n"
+        arena("matches", "--limit", 700, "--format", "csv").stderr
+        == "More: the same with --before rr-1/535\n"
     )
-    assert arena("games", "--limit", 1234).stderr == ""
+    assert arena("matches", "--limit", 1234).stderr == ""
 
 
 def test_games_know_people_by_name(played: CommandLine) -> None:
-    (found,) = played.objects("games", "--before", 2)
+    (found,) = played.objects("matches", "--before", 2)
     assert (found["tournament"], found["first"], found["second"]) == ("spring", "random", "minimax:depth=1")
     assert len(str(found["first_identity"])) == 64
     assert found["result"] in {"1-0", "0-1", "1/2-1/2"}
@@ -112,23 +113,23 @@ def test_games_know_people_by_name(played: CommandLine) -> None:
     ],
 )
 def test_filters(played: CommandLine, options: tuple[str, ...], number: int) -> None:
-    assert len(played.objects("games", *options)) == number
+    assert len(played.objects("matches", *options)) == number
 
 
 def test_nothing_that_fits_is_no_error(played: CommandLine) -> None:
-    result = played("games", "--until", "2001-01-01")
+    result = played("matches", "--until", "2001-01-01")
     assert result.stderr == "no stored match fits (--unrated shows unrated and void ones, too)\n"
-    assert json.loads(played("games", "--until", "2001-01-01", "--format", "json").stdout) == []
-    header = played("games", "--until", "2001-01-01", "--format", "csv").stdout
-    assert header.strip() == played("games", "--format", "csv").stdout.splitlines()[0]
+    assert json.loads(played("matches", "--until", "2001-01-01", "--format", "json").stdout) == []
+    header = played("matches", "--until", "2001-01-01", "--format", "csv").stdout
+    assert header.strip() == played("matches", "--format", "csv").stdout.splitlines()[0]
 
 
 def test_unrated_matches_are_shown_on_demand(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store)
         store.save([cup.match(1), cup.void(2)])
-    assert [found["id"] for found in arena.objects("games")] == [1]
-    assert [found["id"] for found in arena.objects("games", "--unrated")] == [2, 1]
+    assert [found["id"] for found in arena.objects("matches")] == [1]
+    assert [found["id"] for found in arena.objects("matches", "--unrated")] == [2, 1]
     assert "unrated" not in arena("show", 1).stdout
     assert "unrated" in arena("show", 2).stdout
 

@@ -191,7 +191,7 @@ def deadly(arena: CommandLine, strange: None) -> tuple[object, ...]:
     del strange
     match = ("--srand", 5, "--rounds", 2, "--rating-interval", 1)
     arena("match", "strange", "random", *FAST, *match)
-    first = arena.objects("games")[-1]
+    first = arena.objects("matches")[-1]
     bot = f"strange:folder={arena.folder},kill-seed={first['seed_first']}"
     return ("match", bot, "random", *FAST, "--isolation", "auto", *match)
 
@@ -217,7 +217,7 @@ def test_a_bot_that_cannot_start_is_found_before_the_plan(arena: CommandLine) ->
         result = arena("match", *bots, *FAST, "--isolation", isolation, status=5)
         assert "strange:broken=on failed before the tournament" in result.stderr
         assert "broken on purpose" in result.stderr
-    assert arena.objects("games") == []
+    assert arena.objects("matches") == []
 
 
 def test_max_time_stops_and_resume_goes_on(arena: CommandLine) -> None:
@@ -226,7 +226,7 @@ def test_max_time_stops_and_resume_goes_on(arena: CommandLine) -> None:
     assert "--max-time" in result.stderr
     result = arena("resume", "cup-7", "--quiet")
     assert "Tournament was interrupted" not in result.stdout
-    assert len(arena.objects("games", "--limit", 500)) == 180
+    assert len(arena.objects("matches", "--limit", 500)) == 180
 
 
 def test_a_stopped_stream_says_how_to_go_on(arena: CommandLine) -> None:
@@ -238,14 +238,14 @@ def test_a_stopped_stream_says_how_to_go_on(arena: CommandLine) -> None:
 def test_stop_when_ends_with_narrow_intervals(arena: CommandLine) -> None:
     result = arena(*CUP, "--rounds", 200, "--stop-when", "error=250", "--quiet", status=3)
     assert "every rating is within" in result.stderr
-    assert 10 <= len(arena.objects("games", "--limit", 2000)) < 1200
+    assert 10 <= len(arena.objects("matches", "--limit", 2000)) < 1200
 
 
 def test_resume_enlarges_and_keeps_the_stored_configuration(played: CommandLine) -> None:
     before = played("show", "spring", "--config").stdout
     played("resume", "spring", "--rounds", 3, "--concurrency", 1, "--max-time", 500, "--quiet")
     assert played("show", "spring", "--config").stdout == before.replace("rounds = 2", "rounds = 3")
-    assert len(played.objects("games", "--tournament", "spring")) == 18
+    assert len(played.objects("matches", "--tournament", "spring")) == 18
 
 
 def test_resuming_what_is_finished_says_so(played: CommandLine) -> None:

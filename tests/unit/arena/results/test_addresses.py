@@ -113,7 +113,7 @@ def test_a_tournament_of_the_whole_text_wins(store: Store) -> None:
         ("spring/2.2", "no attempt 2 at spring/2; its attempts are spring/2.0 to spring/2.1"),
         ("spring/4.0", "no attempt 0 at spring/4; it has no result yet"),
         ("spring/1:5", "no ply 5 in spring/1; it has 4 plies"),
-        ("99", "no match 99 in the store; arena games lists the stored ones"),
+        ("99", "no match 99 in the store; arena matches lists the stored ones"),
         ("#0", "no match 0 in the store"),
         (f"{1 << 64}", "no match 18446744073709551616 in the store"),
         ("spring/nothing", 'no tournament "spring/nothing"'),

@@ -88,7 +88,7 @@ def test_a_resumed_run_keeps_what_was_asked_of_it(arena: CommandLine, runs: Path
     assert (arena.folder / "mine.provenance.toml").exists()
     assert f"weigher:weights={out} vs random" in told
     assert "of 4 matches" in told
-    assert len(arena.objects("games", "--unrated", "--limit", 100)) >= 7
+    assert len(arena.objects("matches", "--unrated", "--limit", 100)) >= 7
 
 
 def test_a_resumed_run_takes_new_wishes(arena: CommandLine, runs: Path) -> None:
@@ -138,7 +138,7 @@ def test_weights_are_measured_and_matches_kept_where_asked(arena: CommandLine, r
     assert [one["opponent"] for one in measured] == ["random", "minimax:depth=1"]
     assert all(one["first_matches"] == one["second_matches"] == 2 for one in measured)
     assert all(one["first_win_low"] <= one["first_win_percent"] <= one["first_win_high"] for one in measured)
-    stored = arena.objects("games", "--unrated", "--limit", 100)
+    stored = arena.objects("matches", "--unrated", "--limit", 100)
     # One a step, and four against each opponent.
     assert len(stored) == 12 + 8
     assert arena("db", "check").exit_code == 0

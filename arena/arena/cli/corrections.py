@@ -1,0 +1,124 @@
+"""`arena void` and `unvoid`: matches that no table counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich_click import RichCommand
+
+from arena.cli.options import db_option
+from arena.errors import ConfigError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena_db.store import Store
+
+_MOST_NAMED = 5
+"""Matches that a sentence names."""
+
+
+def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what says which matches are meant, and why."""
+    for add in (
+        db_option,
+        click.option("--reason", required=True, metavar="TEXT", help="Why; shown with each match."),
+        click.option("--bot", metavar="BOT", help="With --tournament: all matches of this bot."),
+        click.option("--tournament", metavar="ID", help="Matches of this tournament; needs --bot."),
+        click.argument("addresses", nargs=-1, metavar="[MATCH]..."),
+    ):
+        command = add(command)
+    return command
+
+
+@click.command(cls=RichCommand)
+@_match_arguments
+def void(
+    addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
+) -> None:
+    """Take stored matches out of every table: MATCH spring/89 ..., or all of a bot in a tournament.
+
+    They stay stored, are shown with the reason, and are not played again. arena unvoid takes it back. A
+    tournament may go on meanwhile; its later matches count.
+    """
+    _declare(addresses, tournament, bot, reason, db, undo=False)
+
+
+@click.command(cls=RichCommand)
+@_match_arguments
+def unvoid(
+    addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
+) -> None:
+    """Let void matches count again, as if they had never been void; chosen as for arena void."""
+    _declare(addresses, tournament, bot, reason, db, undo=True)
+
+
+def _declare(  # noqa: PLR0913 - one parameter an option
+    addresses: tuple[str, ...],
+    tournament: str | None,
+    bot: str | None,
+    reason: str,
+    db: str | None,
+    *,
+    undo: bool,
+) -> None:
+    from arena.cli.output import say
+    from arena.home import open_store
+    from arena.results.corrections import declare_void
+
+    _check(addresses, tournament, bot, reason)
+    with open_store(db, create=False) as store:
+        if tournament is not None:
+            where, numbers = _matches_of(store, tournament, bot)
+        else:
+            where, numbers = _addressed(store, addresses)
+        num = declare_void(store, numbers, reason, undo=undo)
+        rest = len(set(numbers)) - num
+    counts = "count again" if undo else "are void: no table counts them; arena unvoid takes it back"
+    if num == 1:
+        counts = "counts again" if undo else "is void: no table counts it; arena unvoid takes it back"
+    if num:
+        say(f"{num} match{'' if num == 1 else 'es'} of {where} {counts}")
+    if rest:
+        say(f"{rest} of the chosen matches {'counted' if undo else 'were void'} before", err=True)
+
+
+def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, reason: str) -> None:
+    """Refuse what names no match or two ways of choosing.
+
+    Raises:
+        ConfigError: says what to give.
+    """
+    if not reason.strip():
+        raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
+    if addresses and (tournament is not None or bot is not None):
+        raise ConfigError("give addresses of matches, or --tournament with --bot, not both")
+    if not addresses and (tournament is None or bot is None):
+        raise ConfigError(
+            "no match is named; give addresses, as in arena void spring/89 --reason TEXT, or --tournament ID "
+            "--bot BOT for all matches of a bot"
+        )
+
+
+def _matches_of(store: Store, tournament: str, bot: str | None) -> tuple[str, list[int]]:
+    """Return what to call the matches of a bot in a tournament, and their ids."""
+    from arena.results.addresses import find_entrants, find_tournament
+
+    record = find_tournament(store, tournament, unfinished=False)
+    found = find_entrants(store, record, bot)
+    labels = ", ".join(entrant.label for entrant in found)
+    numbers = store.match_numbers(record.id, [entrant.seat for entrant in found])
+    if not numbers:
+        raise NotFoundError(f"{labels} has no stored match in {record.name}")
+    return f"{labels} in {record.name}", numbers
+
+
+def _addressed(store: Store, addresses: tuple[str, ...]) -> tuple[str, list[int]]:
+    """Return what to call the tournaments of some matches, and the ids of the matches."""
+    from arena.results.addresses import find_played
+
+    found = [find_played(store, address) for address in addresses]
+    names = list(dict.fromkeys(address.tournament.name for _, address in found))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}", [match.id for match, _ in found]

@@ -1,0 +1,127 @@
+"""`arena tournaments`, `archive`, `unarchive` and `remove`: the tournaments of the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich_click import RichCommand
+
+from arena.cli.options import db_option, format_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_COLUMNS = {
+    "name": "Tournament",
+    "pairing": "Type",
+    "game": "Game",
+    "state_text": "State",
+    "matches": "Matches",
+    "begun": "Begun",
+    "held_by": "Run by",
+}
+_KEYS = (
+    *("name", "pairing", "game", "pool", "state", "num_done", "num_planned", "created_at", "held_by"),
+    *("archived_at", "num_bots"),
+)
+_PAGE = 100
+
+
+@click.command(cls=RichCommand)
+@click.option("--all", "is_all", is_flag=True, help="Archived ones, too.")
+@format_option
+@db_option
+def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
+    """List the tournaments of the store, newest first."""
+    from arena.cli.output import emit
+    from arena.home import open_store
+
+    with open_store(db, read_only=True) as store:
+        found = (_object(store, record) for record in _read(store, is_all=is_all))
+        if form == "table":
+            found = ({**row, **_for_people(row)} for row in found)
+        emit("tournament", found, form, _COLUMNS, _KEYS)
+        if form == "table":
+            _print_rest(store, is_all=is_all)
+
+
+@click.command(cls=RichCommand)
+@click.argument("name")
+@db_option
+def archive(name: str, *, db: str | None) -> None:
+    """Hide the tournament NAME from lists; its matches go on counting, and its name still finds it."""
+    _archive(name, db, undo=False)
+
+
+@click.command(cls=RichCommand)
+@click.argument("name")
+@db_option
+def unarchive(name: str, *, db: str | None) -> None:
+    """Show an archived tournament in lists again."""
+    _archive(name, db, undo=True)
+
+
+def _archive(name: str, db: str | None, *, undo: bool) -> None:
+    from arena.cli.output import say
+    from arena.home import open_store
+    from arena.results.addresses import find_tournament
+    from arena.results.corrections import author
+
+    with open_store(db, create=False) as store:
+        record = find_tournament(store, name, unfinished=False)
+        if not store.archive(record.id, who=author(), undo=undo):
+            say(f"{record.name} is {'not archived' if undo else 'archived already'}", err=True)
+        elif undo:
+            say(f"{record.name} is listed again")
+        else:
+            say(f"{record.name} is archived; arena tournaments --all lists it, arena unarchive takes it back")
+
+
+def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
+    before: int | None = None
+    while page := store.tournaments(before=before, limit=_PAGE, archived=is_all):
+        yield from page
+        before = page[-1].id
+
+
+def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
+    """Return a tournament as an object of a list."""
+    from arena.cli.output import utc
+    from arena.results.tournaments import holder_of, state_of
+
+    return {
+        "name": record.name,
+        "pairing": record.type,
+        "game": record.game,
+        "pool": record.pool.name,
+        "state": state_of(store, record),
+        "num_done": record.num_done,
+        "num_planned": record.num_planned,
+        "created_at": utc(record.created_at),
+        "held_by": holder_of(store.lease(record.id)),
+        "archived_at": None if record.archived_at is None else utc(record.archived_at),
+        "num_bots": len(store.entrants(record.id)),
+    }
+
+
+def _for_people(row: dict[str, object]) -> dict[str, object]:
+    """Return the cells of a table that are worded for people."""
+    from arena.live.tournaments import STATES
+
+    words = {str(state): text for state, text in STATES.items()}
+    return {
+        "state_text": words[str(row["state"])] + (", archived" if row["archived_at"] else ""),
+        "matches": f"{row['num_done']}/{row['num_planned']}",
+        "begun": str(row["created_at"])[:16].replace("T", " "),
+    }
+
+
+def _print_rest(store: Store, *, is_all: bool) -> None:
+    """Say how many tournaments are not listed, and where removed ones are."""
+    hidden = 0 if is_all else store.num_archived()
+    if hidden:
+        click.echo(f"{hidden} archived: arena tournaments --all lists them, too", err=True)

@@ -1,0 +1,42 @@
+"""What a tournament is doing, and who runs it: one answer for every list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.live.events import RunState, unpack
+
+if TYPE_CHECKING:
+    from arena.live.tournaments import State
+    from arena_db.owner import LeaseRecord
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+
+def state_of(store: Store, record: TournamentRecord) -> State:
+    """Return what a tournament is doing: `left` where it should be running and nobody runs it."""
+    if record.state != "running":
+        return "finished" if record.state == "finished" else "stopped"
+    lease = store.lease(record.id)
+    if lease is None or not lease.is_alive:
+        return "left"
+    told = store.newest_state(record.id)
+    return "paused" if told is not None and _is_paused(told.payload) else "running"
+
+
+def holder_of(lease: LeaseRecord | None) -> str | None:
+    """Return who runs a tournament, `pid 4711 on lab3`; None where nobody does."""
+    if lease is None or not lease.is_alive:
+        return None
+    # The name of the host may be followed by its process namespace.
+    return f"pid {lease.owner.pid} on {lease.owner.host.partition(' ')[0]}"
+
+
+def _is_paused(payload: str) -> bool:
+    try:
+        return msgspec.convert(unpack(payload), RunState).state == "paused"
+    except (ArenaError, msgspec.ValidationError):
+        return False

@@ -1,0 +1,83 @@
+"""The tables of what people change in a tournament: who joins or leaves, which matches are void.
+
+`changes` is append-only: what was decided, by whom and why, stays readable when it is taken back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Column, ForeignKey, Index, Table, Text, text
+
+from arena_db import columns
+from arena_db.naming import metadata
+
+CHANGE_KINDS: Final = ("void", "unvoid", "join", "leave", "disqualify", "archive", "unarchive")
+MOST_REASON: Final = 4096
+"""Characters of a reason."""
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
+    columns.text("kind"),
+    # In words: which matches or which bot; rows that name them point here.
+    columns.text("subject"),
+    columns.text("reason"),
+    columns.text("who"),
+    Column("made_at", columns.seconds(), nullable=False),
+    Index(None, "tournament_id", "id"),
+    columns.one_of("kind", CHANGE_KINDS),
+    columns.length("subject", 0, 4096),
+    columns.length("reason", 0, MOST_REASON),
+    columns.length("who", 1, 512),
+    sqlite_strict=True,
+    # A number is never given twice, though tournaments are removed: a schedule says how many changes it saw.
+    sqlite_autoincrement=True,
+)
+
+# A match is void while a row of it has no `undone_change`. Rows stay when that is set, so it is known of
+# every earlier moment which matches were void then.
+voids = Table(
+    "voids",
+    metadata,
+    Column("match_id", columns.big(), ForeignKey("matches.id"), primary_key=True, autoincrement=False),
+    Column("change_id", columns.big(), ForeignKey("changes.id"), primary_key=True, autoincrement=False),
+    Column("undone_change", columns.big(), ForeignKey("changes.id")),
+    Index(None, "change_id"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+columns.partial_index("uq_voids_present", voids.c.match_id, unique=True, where=text("undone_change IS NULL"))
+
+# Tournaments that came from another store by a merge: they are played there.
+origins = Table(
+    "origins",
+    metadata,
+    columns.tournament_key(),
+    Column("source", Text, nullable=False),
+    Column("merged_at", columns.seconds(), nullable=False),
+    columns.length("source", 1, 4096),
+    sqlite_strict=True,
+)
+
+# Tournaments that were moved to a file of their own.
+removals = Table(
+    "removals",
+    metadata,
+    Column("id", columns.big(), primary_key=True),
+    columns.text("uid"),
+    columns.text("name"),
+    columns.text("file"),
+    # The highest id of a match that the store had given until then; it gives none twice.
+    Column("last_match", columns.big(), nullable=False),
+    columns.text("who"),
+    Column("removed_at", columns.seconds(), nullable=False),
+    columns.length("uid", 0, 64),
+    columns.length("name", 1, 256),
+    columns.length("file", 1, 4096),
+    columns.length("who", 1, 512),
+    columns.at_least("last_match", 0),
+    sqlite_strict=True,
+)

@@ -1,0 +1,103 @@
+"""Computes the kept sums of some encounters anew: after a match of theirs became void, or counts again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from sqlalchemy import delete, func, select, union_all, update
+
+from arena_db.counted import parts, read_counted
+from arena_db.kept import clusters, encounters, strays
+from arena_db.models import matches, tournaments
+from arena_db.resumming import BATCH, first_unsummed
+from arena_db.summing import Summing, encounter_ids
+from arena_db.sums import SUMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import CompoundSelect, Connection
+
+    from arena_db.counted import Counted
+    from arena_db.summing import Key
+
+_Bots: TypeAlias = tuple[int, int, int]
+"""A pool and the ids of two bots, the lower one first."""
+_NOTHING: Final = dict.fromkeys(SUMS, 0)
+
+
+def recompute(connection: Connection, changed: Iterable[Counted]) -> None:
+    """Compute the sums of all encounters that some matches belong to, from the matches that count now.
+
+    The share of an opening is not linear in its matches, so no match can be subtracted from the sums; its
+    encounters, in the tournament and in the pool, are read again instead. Matches that the sums do not hold
+    yet need nothing: they are judged when they are added.
+
+    Args:
+        connection: holds the write lock.
+        changed: matches that no longer count, or count again.
+    """
+    mark = first_unsummed(connection)
+    pool_of = {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.pool_id))}
+    wanted: dict[_Bots, set[Key]] = {}
+    for match in changed:
+        if match.id < mark:
+            pool = pool_of[match.tournament]
+            # Asked of the sums themselves, so that there is one rule for which encounters a match belongs to.
+            one = Summing()
+            one.add(pool, match, None)
+            both = sorted((match.first_bot, match.second_bot))
+            wanted.setdefault((pool, both[0], both[1]), set()).update(one.encounters())
+    ids: dict[Key, int] = {}
+    for keys in wanted.values():
+        ids |= encounter_ids(connection, keys, {})
+    _clear(connection, list(ids.values()))
+    for bots, keys in wanted.items():
+        _add(connection, bots, keys, ids, mark, pool_of)
+
+
+def _clear(connection: Connection, ids: list[int]) -> None:
+    """Set the sums of encounters to nothing; their rows stay, since open stores remember the ids."""
+    for some in parts(ids):
+        for table in (strays, clusters):
+            connection.execute(delete(table).where(table.c.encounter_id.in_(some)))
+        connection.execute(update(encounters).where(encounters.c.id.in_(some)).values(_NOTHING))
+
+
+def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
+    connection: Connection,
+    bots: _Bots,
+    keys: set[Key],
+    ids: dict[Key, int],
+    mark: int,
+    pool_of: dict[int, int],
+) -> None:
+    """Add what two bots played in a pool, as far as the mark, to some of their encounters."""
+    pool, *both = bots
+    start = 1
+    while True:
+        between = _between(both[0], both[1], start, mark - 1).order_by("id").limit(BATCH).subquery()
+        last = connection.scalar(select(func.max(between.c.id)))
+        if last is None:
+            return
+        sums = Summing()
+        for match, partner in read_counted(connection, start, last, bots=(both[0], both[1])):
+            if pool_of[match.tournament] == pool:
+                sums.add(pool, match, partner)
+        sums.apply(connection, dict(ids), only=keys)
+        start = last + 1
+
+
+def _between(one: int, other: int, first: int, last: int) -> CompoundSelect[int]:
+    """Return the query of the ids of matches between two bots, by the index of each side."""
+    sides = {(one, other), (other, one)}
+    return union_all(
+        *(
+            select(matches.c.id).where(
+                matches.c.first_bot == first_bot,
+                matches.c.second_bot == second_bot,
+                matches.c.id.between(first, last),
+            )
+            for first_bot, second_bot in sorted(sides)
+        )
+    )

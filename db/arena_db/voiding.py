@@ -1,0 +1,267 @@
+"""Takes matches out of all tables, and gives them back; keeps who decided what, and why.
+
+A void match stays stored. It counts in no tally, no kept sum and no rating, from the transaction on in which
+it becomes void until the one in which that is undone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, or_, select, update
+
+from arena_db import coordination
+from arena_db.access import Access
+from arena_db.clock import now
+from arena_db.corrections import MOST_REASON, changes, voids
+from arena_db.counted import HALF_POINTS, Counted, parts
+from arena_db.errors import RefusedError
+from arena_db.kept import rating_points
+from arena_db.models import matches, tallies, tournaments
+from arena_db.partial_sums import recompute
+from arena_db.queries import count_matches
+from arena_db.saving import count_text
+from arena_db.tallying import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from arena_db.records import MatchFilter
+
+_MOST_NAMED: Final = 50
+"""Matches that the subject of a change names."""
+
+
+class Change(NamedTuple):
+    """What somebody decided about a tournament after its plan."""
+
+    id: int
+    tournament: int
+    """Its id."""
+    kind: str
+    """void, unvoid, join, leave, disqualify, archive or unarchive."""
+    subject: str
+    """Which matches, or which bot."""
+    reason: str
+    who: str
+    """user@host."""
+    made_at: float
+    """UTC seconds."""
+
+
+class Correcting(Access):
+    """The part of a store that takes matches out of the tables, and tells what was decided."""
+
+    def void(self, numbers: Collection[int], *, reason: str, who: str) -> int:
+        """Take matches out of all tables; return how many were not void before.
+
+        Tallies, kept sums and ratings over time change in the same transaction. The plan does not: a void
+        match is not played again.
+
+        Args:
+            numbers: ids of matches.
+            reason: why, for everybody who looks at them.
+            who: user@host.
+
+        Raises:
+            RefusedError: no such match; no reason, or one of over 4,096 characters.
+        """
+        with self._write() as connection:
+            return _judge(connection, numbers, reason, who, make_void=True)
+
+    def unvoid(self, numbers: Collection[int], *, reason: str, who: str) -> int:
+        """Let void matches count again; return how many were void. As `void` in all else."""
+        with self._write() as connection:
+            return _judge(connection, numbers, reason, who, make_void=False)
+
+    def archive(self, tournament: int, *, who: str, undo: bool = False) -> bool:
+        """Hide a tournament from lists, or show it again; return whether that changed anything.
+
+        Its matches count as before.
+
+        Raises:
+            RefusedError: no such tournament, or it is being run.
+        """
+        with self._write() as connection:
+            return _archive(connection, tournament, who, undo=undo)
+
+    def num_archived(self) -> int:
+        """Return how many tournaments are archived."""
+        own = tournaments.c.archived_at.is_not(None)
+        with self._read() as connection:
+            return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
+
+    def changes(self, tournament: int) -> list[Change]:
+        """Return what was decided about a tournament, oldest first."""
+        own = select(changes).where(changes.c.tournament_id == tournament).order_by(changes.c.id)
+        with self._read() as connection:
+            return [Change._make(row) for row in connection.execute(own)]
+
+    def void_change(self, match: int) -> Change | None:
+        """Return the decision by which a match is void; None where it counts."""
+        own = select(changes).join_from(voids, changes, changes.c.id == voids.c.change_id)
+        own = own.where(voids.c.match_id == match, voids.c.undone_change.is_(None))
+        with self._read() as connection:
+            row = connection.execute(own).first()
+        return None if row is None else Change._make(row)
+
+    def last_change(self) -> int:
+        """Return the number of the newest decision, 0 before the first.
+
+        What somebody read match by match may be outdated once this number differs.
+        """
+        with self._read() as connection:
+            return connection.scalar(select(func.max(changes.c.id))) or 0
+
+    def num_matches(self, where: MatchFilter) -> int:
+        """Return how many matches a filter is about, void ones among them; `tallies` has those that count."""
+        with self._read() as connection:
+            return count_matches(connection, where)
+
+    def match_numbers(self, tournament: int, seats: Collection[int]) -> list[int]:
+        """Return the ids of the matches of a tournament in which one of these seats played, ascending."""
+        sides = (matches.c.first_seat, matches.c.second_seat)
+        found = select(matches.c.id).where(
+            matches.c.tournament_id == tournament, or_(*(side.in_(list(seats)) for side in sides))
+        )
+        with self._read() as connection:
+            return list(connection.scalars(found.order_by(matches.c.id)))
+
+
+def add_change(  # noqa: PLR0913 - the columns of the table
+    connection: Connection, tournament: int, kind: str, *, subject: str, reason: str, who: str
+) -> int:
+    """Write down a decision; return its number.
+
+    Raises:
+        RefusedError: a longer reason than the table takes.
+    """
+    if len(reason) > MOST_REASON:
+        raise RefusedError(f"the reason has {len(reason)} characters; say it in at most {MOST_REASON}")
+    values = {"tournament_id": tournament, "kind": kind, "subject": subject, "reason": reason, "who": who}
+    added = insert(changes).values(values | {"made_at": now()}).returning(changes.c.id)
+    return connection.execute(added).scalar_one()
+
+
+def _judge(
+    connection: Connection, numbers: Collection[int], reason: str, who: str, *, make_void: bool
+) -> int:
+    """Make matches void, or let them count again, with all that follows from them."""
+    if not reason.strip():
+        raise RefusedError("there is no reason; say why, for everybody who looks at it later")
+    found = _find(connection, sorted(set(numbers)))
+    changed = [row for row in found if row.is_void != make_void]
+    kind = "void" if make_void else "unvoid"
+    for tournament, rows in groupby(sorted(changed, key=_place), key=lambda row: row.tournament_id):
+        own = list(rows)
+        subject = _subject([row.number for row in own])
+        change = add_change(connection, tournament, kind, subject=subject, reason=reason, who=who)
+        ids = [row.id for row in own]
+        if make_void:
+            connection.execute(insert(voids), [{"match_id": number, "change_id": change} for number in ids])
+        else:
+            for some in parts(ids):
+                present = voids.c.match_id.in_(some) & voids.c.undone_change.is_(None)
+                connection.execute(update(voids).where(present).values(undone_change=change))
+        _count(connection, tournament, own, -1 if make_void else 1)
+        _drop_points(connection, tournament, own)
+    recompute(connection, map(_counted, filter(_counts, changed)))
+    return len(changed)
+
+
+def refuse_running(connection: Connection, tournament: int) -> None:
+    """Refuse to change a tournament as a whole while somebody runs it.
+
+    Raises:
+        RefusedError: says who to stop; or there is no such tournament.
+    """
+    name = connection.scalar(select(tournaments.c.name).where(tournaments.c.id == tournament))
+    if name is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    lease = coordination.find(connection, tournament)
+    if lease is not None and lease.is_alive:
+        raise RefusedError(f"{name} is being run; arena stop {name} stops it")
+
+
+def _archive(connection: Connection, tournament: int, who: str, *, undo: bool) -> bool:
+    refuse_running(connection, tournament)
+    at = tournaments.c.archived_at
+    own = (tournaments.c.id == tournament, at.is_not(None) if undo else at.is_(None))
+    changed = update(tournaments).where(*own).values(archived_at=None if undo else now())
+    if not connection.execute(changed).rowcount:
+        return False
+    kind = "unarchive" if undo else "archive"
+    add_change(connection, tournament, kind, subject="", reason="", who=who)
+    return True
+
+
+def _place(row: Row[*tuple[Any, ...]]) -> tuple[int, int]:
+    return row.tournament_id, row.number
+
+
+def _find(connection: Connection, numbers: Sequence[int]) -> list[Row[*tuple[Any, ...]]]:
+    """Return what is to be known of matches, by id.
+
+    Raises:
+        RefusedError: there is no such match.
+    """
+    present = (voids.c.match_id == matches.c.id) & voids.c.undone_change.is_(None)
+    names = dict.fromkeys((*KEYS, *_COUNTED, "number", "is_final"))
+    query = select(*(matches.c[name] for name in names), voids.c.match_id.is_not(None).label("is_void"))
+    query = query.outerjoin_from(matches, voids, present).order_by(matches.c.id)
+    found: list[Row[*tuple[Any, ...]]] = []
+    for some in parts(numbers):
+        found += connection.execute(query.where(matches.c.id.in_(some)))
+    missing = set(numbers) - {row.id for row in found}
+    if missing:
+        raise RefusedError(f"there is no match #{min(missing)}")
+    return found
+
+
+_COUNTED: Final = tuple(
+    "tournament_id" if name == "tournament" else name
+    for name in Counted._fields
+    if name not in {"encounter", "match_no"}
+)
+"""The columns of a counted match."""
+
+
+def _counts(row: Row[*tuple[Any, ...]]) -> bool:
+    """Return whether ratings count a match that is not void."""
+    return row.rated == 1 and row.is_final == 1 and row.outcome in HALF_POINTS
+
+
+def _counted(row: Row[*tuple[Any, ...]]) -> Counted:
+    # Which encounter of the plan it belongs to matters only to its pair, which is read with all others.
+    values: dict[str, Any] = {"encounter": 0, "match_no": 0} | {name: getattr(row, name) for name in _COUNTED}
+    return Counted(tournament=values.pop("tournament_id"), **values)
+
+
+def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]], sign: int) -> None:
+    """Add matches to the tallies, or take them out."""
+    counts = Counter(tuple(getattr(row, name) for name in KEYS) for row in rows)
+    values = [(*key, sign * num) for key, num in counts.items()]
+    connection.exec_driver_sql(count_text(connection.dialect.name), values)
+    own = tallies.c.tournament_id == tournament
+    connection.execute(delete(tallies).where(own, tallies.c.num_matches == 0))
+
+
+def _drop_points(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]]) -> None:
+    """Remove the ratings over time that were computed with these matches, or without them."""
+    first = min((row.id for row in rows if _counts(row)), default=None)
+    if first is not None:
+        own = (rating_points.c.tournament_id == tournament) & (rating_points.c.match_id >= first)
+        connection.execute(delete(rating_points).where(own))
+
+
+def _subject(numbers: list[int]) -> str:
+    """Name matches by their numbers in the plan, the first ones of many."""
+    if len(numbers) == 1:
+        return f"match {numbers[0]}"
+    named = ", ".join(map(str, numbers[:_MOST_NAMED]))
+    more = len(numbers) - _MOST_NAMED
+    return f"matches {named}{f' and {more} more' if more > 0 else ''}"

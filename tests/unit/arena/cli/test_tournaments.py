@@ -1,0 +1,99 @@
+"""`arena tournaments`, `archive`, `unarchive` and `remove`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db.owner import current_owner
+from arena_db.store import Store
+from command_line import FAST, CommandLine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def arena(two_cups: Path, tmp_path: Path) -> CommandLine:
+    """Give a command line with a store of its own: the tournaments spring and autumn."""
+    arena = CommandLine(tmp_path)
+    with Store.open(two_cups, read_only=True) as store:
+        store.backup(arena.db)
+    return arena
+
+
+@pytest.fixture(scope="module")
+def two_cups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    arena = CommandLine(tmp_path_factory.mktemp("cups"))
+    for name, *bots in (("spring", "random", "minimax:depth=1"), ("autumn", "random", "mcts:playouts=20")):
+        arena("tournament", *bots, *FAST, "--rounds", 2, "--name", name, "--srand", 3)
+    return arena.db
+
+
+def names(arena: CommandLine, *more: str) -> list[object]:
+    return [row["name"] for row in arena.objects("tournaments", *more)]
+
+
+def test_tournaments_are_listed(arena: CommandLine) -> None:
+    autumn, spring = arena.objects("tournaments")
+    told = (
+        "name",
+        "pairing",
+        "game",
+        "state",
+        "num_done",
+        "num_planned",
+        "held_by",
+        "archived_at",
+        "num_bots",
+    )
+    wanted = ("round-robin", "tic-tac-toe", "finished", 4, 4, None, None, 2)
+    assert [autumn[key] for key in told] == ["autumn", *wanted]
+    assert [spring[key] for key in told] == ["spring", *wanted]
+    first, _, line, _ = arena.lines("tournaments")
+    assert first.split() == ["Tournament", "Type", "Game", "State", "Matches", "Begun", "Run", "by"]
+    assert line.split()[:5] == ["autumn", "round-robin", "tic-tac-toe", "finished", "4/4"]
+
+
+def test_who_runs_a_tournament_is_told(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        record = store.tournament("autumn")
+        assert record is not None
+        store.set_state(record.id, "running")
+        assert arena.objects("tournaments")[0]["state"] == "left"
+        owner = current_owner()
+        assert store.claim(record.id, owner)
+        autumn, spring = arena.objects("tournaments")
+        assert autumn["state"] == "running"
+        assert str(autumn["held_by"]).startswith(f"pid {owner.pid} on ")
+        assert spring["held_by"] is None
+        refused = arena("archive", "autumn", status=1).stderr
+        assert "autumn is being run; arena stop autumn stops it" in refused
+
+
+def test_an_archived_tournament_is_hidden_but_counts(arena: CommandLine) -> None:
+    before = arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "autumn")
+    assert "is archived; arena tournaments --all lists it" in arena("archive", "autumn").stdout
+    assert arena("archive", "autumn").stderr == "autumn is archived already\n"
+    assert names(arena) == ["spring"]
+    assert names(arena, "--all") == ["autumn", "spring"]
+    listed = arena("tournaments")
+    assert "autumn" not in listed.stdout
+    assert listed.stderr == "1 archived: arena tournaments --all lists them, too\n"
+    assert "finished, archived" in arena("tournaments", "--all").stdout
+    assert (arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "autumn")) == before
+    assert arena.objects("show", "last")[0]["name"] == "spring"
+    assert ": archive\n" in arena("show", "autumn").stdout
+    assert arena("unarchive", "autumn").stdout == "autumn is listed again\n"
+    assert arena("unarchive", "autumn").stderr == "autumn is not archived\n"
+    assert names(arena) == ["autumn", "spring"]
+    assert arena.lines("db", "check")[0].endswith("is in order")
+
+
+def test_a_store_without_tournaments(tmp_path: Path) -> None:
+    arena = CommandLine(tmp_path)
+    Store.open(arena.db).close()
+    assert arena.objects("tournaments") == []
+    header = arena("tournaments", "--format", "csv").stdout
+    assert header.startswith("type,schema,name,pairing,")
