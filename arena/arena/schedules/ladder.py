@@ -124,15 +124,12 @@ class _Draft:
             yield bot, other
 
     def _bot(self, number: int) -> int:
-        """Choose who plays: who has just joined, else who has waited long, else a newcomer, else the rest.
+        """Choose who plays: a seat that has waited long, else a newcomer, else one of all.
 
         A seat waits playing / 2 pairs on average. Whoever has waited twice as long is next, and since a pair
         adds two to those at most and one is served at once, nobody waits longer than three times the average.
-        Of newcomers, and of the rest, the one with the fewest pairs is next.
+        Whoever was never paired has waited longest. Of newcomers, and of all, the fewest pairs decide.
         """
-        new = [seat for seat in self._unsettled if not self._num_pairs[seat]]
-        if new:
-            return min(new)
         too_early = number - len(self._playing)
         long = [seat for seat in self._playing if self._last_pair.get(seat, -1) <= too_early]
         if long:

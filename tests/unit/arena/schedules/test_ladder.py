@@ -187,19 +187,18 @@ def test_a_newcomer_meets_the_nearest_bot_until_its_rating_is_close(
 
 def test_nobody_waits_longer_than_three_times_the_mean() -> None:
     """Newcomers come one after the other, and are never known well enough."""
-    event = SimulatedEvent(LadderSchedule(seed=5, openings=OPENINGS), 9)
-    joined_at = {9: 40, 10: 60, 11: 61, 12: 62, 13: 220}
+    ladder = SimulatedLadder(np.linspace(-400, 400, 9).tolist(), 5)
     since = dict.fromkeys(range(9), -1)
-    while len(event.plan) < 600:
-        pair = len(event.plan) // 2
-        if joined_at.get(len(event.seats), pair + 1) <= pair:
-            since[len(event.seats)] = pair
-            event.seats = (*event.seats, Participant(f"new-{pair}", joined=pair))
-        play_all(event, 2, _stronger_wins, limit=len(event.plan) + 2)
-        match = event.plan[-1]
-        for seat in (match.first, match.second):
-            assert pair - since[seat] <= 3 * len(event.seats) / 2
-            since[seat] = pair
+    for joining in (0, 0, 3, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0):
+        begin = len(ladder.plan) // 2
+        for _ in range(joining):
+            since[ladder.join(0.0)] = begin
+        ladder.play(8)
+        for pair, match in enumerate(ladder.plan[2 * begin :: 2], begin):
+            for seat in (match.first, match.second):
+                assert pair - since[seat] <= 3 * len(ladder.seats) / 2
+                since[seat] = pair
+    assert min(since.values()) >= len(ladder.plan) // 2 - 3 * len(ladder.seats) / 2
 
 
 def test_a_ladder_is_closed_once_every_rating_is_close_and_opens_for_a_newcomer() -> None:
@@ -222,17 +221,17 @@ def _by_seats(counts: SeatCounts, fold: int) -> dict[tuple[int, int], tuple[floa
 
 
 def test_sums_that_grow_equal_those_of_the_whole() -> None:
-    event = _event(6, 30)
+    event = _event(16, 100)
     growing = SeatCounts()
     results: dict[tuple[int, int], float | None] = {}
     rng = np.random.default_rng(2)
     places: list[int] = rng.permutation(len(event.plan)).tolist()
-    for part in range(6):
-        for place in places[10 * part : 10 * part + 10]:
+    for part in range(5):
+        for place in places[40 * part : 40 * part + 40]:
             match = event.plan[place]
             key = (match.encounter, match.match_no)
             results[key] = None if place == 7 else event.results[key]
-        growing.add(event.plan[growing.num_planned : 10 * part + 10], results)
+        growing.add(event.plan[growing.num_planned : 40 * part + 40], results)
     assert len(results) == len(event.plan)
     whole = SeatCounts.of(event.plan, results)
     assert growing.num_pairs == whole.num_pairs
