@@ -46,8 +46,8 @@ _machine = partial(click.option, cls=RichOption, panel="Machine")
 _end = partial(click.option, cls=RichOption, panel="Ends")
 _output = partial(click.option, cls=RichOption, panel="Output")
 
-_TOURNAMENT = (
-    _field("--game", metavar="SPEC", help="The game, as in gomoku:size=6,k=4.  [default: connect-four]"),
+_GAME = _field("--game", metavar="SPEC", help="The game, as in gomoku:size=6,k=4.  [default: connect-four]")
+_FIXED = (
     _field(
         "--rounds", type=int, metavar="N", help="Rounds; each pair of bots meets once a round.  [default: 10]"
     ),
@@ -56,6 +56,11 @@ _TOURNAMENT = (
         "--no-swap", is_flag=True, default=None, help="Keep sides: the first-named bot always moves first."
     ),
     _field("--reverse", is_flag=True, default=None, help="The second-named bot starts."),
+)
+_STOP_WHEN = _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo.")
+_NAME = _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default.")
+_TUI = _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it.")
+_EVENT = (
     _field(
         "--openings",
         metavar="PLAN",
@@ -103,7 +108,6 @@ _TOURNAMENT = (
         help="Who may end a match early.  [default: off]",
     ),
     _end("--max-time", type=float, metavar="S", help="Begin no match after so many seconds."),
-    _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),
     _end("--no-recover", is_flag=True, default=None, help="The first fault of a bot stops the run."),
     _output(
         "--score-interval",
@@ -130,9 +134,7 @@ _TOURNAMENT = (
     ),
     _output("--event", metavar="TEXT", help="Written into records."),
     _output("--site", metavar="TEXT", help="Written into records."),
-    _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),
     _output("--dry-run", is_flag=True, help="Print the plan and play nothing."),
-    _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it."),
     _output(
         "--config",
         type=click.Path(path_type=Path),
@@ -168,7 +170,14 @@ _SITTING = (
 
 def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that define a tournament or a match."""
-    for option in reversed(_TOURNAMENT):
+    for option in reversed((_GAME, *_FIXED, *_EVENT, _STOP_WHEN, _NAME, _TUI)):
+        command = option(command)
+    return command
+
+
+def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options of any event, whatever its plan."""
+    for option in reversed((_GAME, *_EVENT)):
         command = option(command)
     return command
 

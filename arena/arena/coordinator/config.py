@@ -34,7 +34,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Specs in seat order."""
     game: str = "connect-four"
     """Spec of the game."""
-    type: Literal["round-robin", "gauntlet", "match"] = "round-robin"
+    type: Literal["round-robin", "gauntlet", "match", "ladder"] = "round-robin"
     rounds: int = 10
     """Pairs (or single matches, see `games`) per encounter."""
     games: Literal[1, 2] = 2
@@ -71,7 +71,9 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     max_time: float | None = None
     """Seconds after which no new match begins."""
     stop_when: str | None = None
-    """`error=E`: stop when every rating is within E Elo."""
+    """`error=E`: stop when every rating is within E Elo; of a ladder the option is called `until`."""
+    anchors: tuple[str, ...] = ()
+    """`BOT=ELO`: bots of known strength. A table without a chain of matches to the others hangs on its first one."""
     no_recover: bool = False
     """The first fault of a bot stops the run."""
     score_interval: int = 1

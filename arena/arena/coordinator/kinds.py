@@ -9,6 +9,7 @@ from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import FixedPlan, count_pairs
 from arena.schedules.fixed import FixedSchedule
+from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant, PlannedBatch, View
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 NEWEST_PLAN: Final[PlanVersion] = 2
 """How plans of new events are built."""
 _VERSIONS: Final[Mapping[int, PlanVersion]] = {1: 1, 2: 2}
+_LADDER_OPENINGS: Final = 500
 _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
 
@@ -112,8 +114,21 @@ def _fixed(kind: Kind, event: EventFacts) -> PlanSource:
     )
 
 
+def _ladder(event: EventFacts) -> PlanSource:
+    config = event.config
+    # So many pairs of two bots pass before an opening comes again; they are few for any list of a game.
+    openings = make_openings(
+        event.game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=_LADDER_OPENINGS
+    )
+    schedule = LadderSchedule(
+        seed=config.srand or 0, openings=openings.openings, until=config.error_goal()
+    )
+    return PlanSource(schedule, is_adaptive=True)
+
+
 _KINDS: Final[Mapping[str, Callable[[EventFacts], PlanSource]]] = {
     "match": partial(_fixed, "match"),
     "round-robin": partial(_fixed, "round-robin"),
     "gauntlet": partial(_fixed, "gauntlet"),
+    "ladder": _ladder,
 }
