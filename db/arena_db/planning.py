@@ -15,7 +15,7 @@ from arena_db.filters import is_named
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, tournaments
 from arena_db.pools import PoolRecord
-from arena_db.records import BotRecord, Entered, Entrant, OpenPlan, TournamentRecord
+from arena_db.records import BotRecord, Entered, Entrant, NewBatch, OpenPlan, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def add_tournament(
     connection: Connection,
     new: NewTournament,
     listed: Sequence[Entrant],
-    plan: Sequence[PlannedMatch] | OpenPlan,
+    plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
     """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
     if new.name and find_tournament(connection, new.name) is not None:
@@ -65,7 +65,9 @@ def add_tournament(
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
     for entrant in listed:
         add_entrant(connection, tournament, entrant, seat=entrant.seat)
-    if not isinstance(plan, OpenPlan):
+    if isinstance(plan, NewBatch):
+        plan_rows.add_batch(connection, tournament, plan)
+    elif not isinstance(plan, OpenPlan):
         plan_rows.append(connection, tournament, plan)
     return _one_tournament(connection, tournament)
 

@@ -11,9 +11,10 @@ from arena.pairing.schedule import FixedPlan, count_pairs
 from arena.schedules.fixed import FixedSchedule
 from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant, PlannedBatch, View
+from arena_db.records import NewBatch, OpenPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.coordinator.config import TournamentConfig
     from arena.pairing.schedule import Kind, PlanVersion
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 NEWEST_PLAN: Final[PlanVersion] = 2
 """How plans of new events are built."""
 _VERSIONS: Final[Mapping[int, PlanVersion]] = {1: 1, 2: 2}
+_FIRST: Final = 256
+"""Matches of a new plan that are stored with it; fewer where the schedule depends on results."""
+_FIRST_ADAPTIVE: Final = 16
 _LADDER_OPENINGS: Final = 500
 _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
@@ -41,6 +45,10 @@ class PlanSource(NamedTuple):
     """Whether both matches of a MatchPair are planned together."""
     warnings: tuple[str, ...] = ()
     """What the user should know of the plan."""
+
+    def is_last(self, batch: PlannedBatch) -> bool:
+        """Return whether a plan is complete with a batch, whatever is played; else the schedule says so."""
+        return not self.is_adaptive and batch.matches[-1].number == batch.total
 
 
 class EventFacts(NamedTuple):
@@ -87,6 +95,24 @@ def planned_beforehand(source: PlanSource, num_bots: int) -> Iterator[PlannedMat
     found = source.schedule.next(View(seats=seats, plan=plan, results={}), _BEFOREHAND)
     if isinstance(found, PlannedBatch):
         yield from found.matches
+
+
+def first_batch(source: PlanSource, labels: Sequence[str]) -> NewBatch | OpenPlan:
+    """Return the first batch of a new event; no matches where the schedule waits for something.
+
+    Args:
+        source: its schedule.
+        labels: of its bots, by seat.
+    """
+    seats = tuple(Participant(label) for label in labels)
+    found = source.schedule.next(
+        View(seats=seats, plan=(), results={}), _FIRST_ADAPTIVE if source.is_adaptive else _FIRST
+    )
+    if not isinstance(found, PlannedBatch):
+        return OpenPlan()
+    return NewBatch(
+        matches=found.matches, num_total=found.total, is_last=source.is_last(found), note=found.note
+    )
 
 
 def _fixed(kind: Kind, event: EventFacts) -> PlanSource:
