@@ -51,7 +51,7 @@ class SimulatedLadder(SimulatedEvent):
     def view(self) -> View:
         """Return what the schedule may see now, with sums that grow."""
         self._add_up()
-        errors = self.ratings().error if self.shows_errors else ()
+        errors = (lambda: self.ratings().error) if self.shows_errors else None
         return View(
             seats=self.seats, plan=self.plan, results=self.results, counts=self._counts, errors=errors
         )

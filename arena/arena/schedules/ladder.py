@@ -19,7 +19,7 @@ from arena.schedules.ranking import strengths
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.schedules.protocol import Next, View
 
@@ -53,15 +53,18 @@ class LadderSchedule:
         playing = [seat for seat, who in enumerate(view.seats) if who.state == "playing"]
         if len(playing) < 2:  # noqa: PLR2004 # two meet
             return Wait("fewer than two bots take part; the ladder goes on when another one joins")
-        if view.errors and self._is_reached(view.errors, playing):
-            return Closed(f"every rating is within {self.until:g} Elo")
-        num_pairs = min(max(1, wanted // 2), max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR))
         counts = SeatCounts.of(view.plan, view.results) if view.counts is None else view.counts
-        pairs = list(_Draft(self.seed, view, counts, playing).pairs(num_pairs))
+        newcomers = [
+            seat for seat in playing if view.seats[seat].joined and counts.num_pairs[seat] < _SETTLED_PAIRS
+        ]
+        if view.errors is not None and (newcomers or self.until is not None):
+            errors = view.errors()
+            if self.until is not None and max(errors[seat] for seat in playing) <= self.until:
+                return Closed(f"every rating is within {self.until:g} Elo")
+            newcomers = [seat for seat in newcomers if errors[seat] > _SETTLED_ELO]
+        num_pairs = min(max(1, wanted // 2), max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR))
+        pairs = list(_Draft(self.seed, counts, playing, newcomers).pairs(num_pairs))
         return PlannedBatch(self._matches(counts, pairs), None)
-
-    def _is_reached(self, errors: Sequence[float], playing: Sequence[int]) -> bool:
-        return self.until is not None and max(errors[seat] for seat in playing) <= self.until
 
     def _matches(self, counts: SeatCounts, pairs: Sequence[tuple[int, int]]) -> list[PlannedMatch]:
         """Return the two matches of each pair; the lower seat moves first in the first one."""
@@ -92,25 +95,23 @@ class _Ranking(NamedTuple):
     """Best first."""
     places: dict[int, int]
     """Place by seat."""
-    known: list[float]
+    known: Mapping[int, float]
     """Strength by seat, Elo."""
 
 
 class _Draft:
     """One batch in the making."""
 
-    def __init__(self, seed: int, view: View, counts: SeatCounts, playing: Sequence[int]) -> None:
+    def __init__(
+        self, seed: int, counts: SeatCounts, playing: Sequence[int], newcomers: Sequence[int]
+    ) -> None:
         self._seed = seed
         self._playing = playing
         self._begin = counts.num_planned // 2
         self._num_pairs = counts.num_pairs.copy()
         self._last_pair = dict(counts.last_pair)
-        self._unsettled = [
-            seat
-            for seat in playing
-            if view.seats[seat].joined and (not view.errors or view.errors[seat] > _SETTLED_ELO)
-        ]
-        self._rankings = [self._rank(counts, fold, len(view.seats)) for fold in (0, 1)]
+        self._unsettled = newcomers
+        self._rankings = [self._rank(counts, fold) for fold in (0, 1)]
 
     def pairs(self, num: int) -> Iterator[tuple[int, int]]:
         """Yield the two seats of the next pairs."""
@@ -147,8 +148,8 @@ class _Draft:
         tied = [seat for seat, each in zip(seats, values, strict=True) if each == least]
         return tied[0] if len(tied) == 1 else min(tied, key=lambda seat: self._draw("bot", number, seat))
 
-    def _rank(self, counts: SeatCounts, fold: int, num_seats: int) -> _Ranking:
-        known = strengths(counts.fold(fold), num_seats)
+    def _rank(self, counts: SeatCounts, fold: int) -> _Ranking:
+        known = dict.fromkeys(self._playing, 0.0) | strengths(counts.fold(fold))
         seats = sorted(self._playing, key=lambda seat: (-known[seat], self._draw("rank", self._begin, seat)))
         return _Ranking(seats, {seat: place for place, seat in enumerate(seats)}, known)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arena.schedules.counts import SeatCounts
     from arena_db.records import PlannedMatch
@@ -63,10 +63,10 @@ class View:
     """What seats and results cover."""
     counts: SeatCounts | None = None
     """Sums of plan and results by pair of seats, kept by the coordinator; None lets the schedule add up."""
-    errors: Sequence[float] = ()
-    """Half of the 95 % interval of each seat's rating as tables show it, Elo; infinite without matches.
+    errors: Callable[[], Sequence[float]] | None = None
+    """Returns half of the 95 % interval of each seat's rating as tables show it, Elo; infinite without matches.
 
-    Empty where nobody has asked for ratings.
+    It is asked where ratings decide what is played, as they cost more than a batch; None: they are not known.
     """
 
 

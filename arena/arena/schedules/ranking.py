@@ -25,18 +25,18 @@ _ROUNDING = 1 << 24
 """Parts of an Elo that tell two strengths apart; beyond them machines may differ, and chance decides."""
 
 
-def strengths(sums: FoldSums, num_seats: int) -> list[float]:
-    """Return the posterior mode of each seat's strength, Elo rounded to 24 binary digits, `[seats]`.
+def strengths(sums: FoldSums) -> dict[int, float]:
+    """Return the posterior mode of the strength of each seat with a match, Elo rounded to 24 binary digits.
 
     The expected score of a match is the logistic function of the gap (Bradley and Terry 1952), and strengths
     are independent normal numbers around 0. The posterior is concave, so Newton's method with steps that gain
-    finds its only mode. Seats without a match have 0.
+    finds its only mode. That of a seat without a match is 0.
     """
     seats, places = np.unique(np.concatenate([sums.low, sums.high]), return_inverse=True)
     low, high = places.reshape(2, -1)
-    found = np.zeros(num_seats)
-    found[seats] = _mode(low, high, sums, len(seats)) / LOGITS_PER_ELO
-    return [round(elo * _ROUNDING) / _ROUNDING for elo in found.tolist()]
+    found = _mode(low, high, sums, len(seats)) / LOGITS_PER_ELO
+    rounded = [round(elo * _ROUNDING) / _ROUNDING for elo in found.tolist()]
+    return dict(zip(seats.tolist(), rounded, strict=True))
 
 
 def _mode(low: IntArray, high: IntArray, sums: FoldSums, num: int) -> FloatArray:

@@ -44,7 +44,8 @@ def _next(view: View, wanted: int = 2, seed: int = 1) -> list[PlannedMatch]:
 
 
 def _fold_strengths(view: View, fold: int) -> list[float]:
-    return strengths(SeatCounts.of(view.plan, view.results).fold(fold), len(view.seats))
+    known = strengths(SeatCounts.of(view.plan, view.results).fold(fold))
+    return [known.get(seat, 0.0) for seat in range(len(view.seats))]
 
 
 def test_pairs_are_whole_and_everybody_plays_equally_often() -> None:
@@ -99,7 +100,7 @@ def test_a_pair_is_drawn_by_the_other_fold_alone(pairs: int) -> None:
     assert changed[1 - own] > 0
 
 
-def _played(seats: list[Participant], pairs: list[tuple[int, int]], errors: tuple[float, ...] = ()) -> View:
+def _played(seats: list[Participant], pairs: list[tuple[int, int]], errors: tuple[float, ...]) -> View:
     """Return the view of an event in which the lower seat won all matches of these pairs."""
     plan: list[PlannedMatch] = []
     results: dict[tuple[int, int], float | None] = {}
@@ -115,13 +116,13 @@ def _played(seats: list[Participant], pairs: list[tuple[int, int]], errors: tupl
             )
             plan.append(match)
             results[match.encounter, match.match_no] = 1.0
-    return View(seats=seats, plan=plan, results=results, errors=errors)
+    return View(seats=seats, plan=plan, results=results, errors=lambda: errors)
 
 
 def test_opponents_fall_off_with_the_distance_in_the_ranking() -> None:
     """Seats 0 to 3 have met; seat 0, the strongest, has the fewest pairs, so it is next."""
     chain = [(0, 1), (1, 2), (2, 3), (1, 2), (2, 3), (1, 3)]
-    view = _played(_seats(4), [chain[place] for place in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)])
+    view = _played(_seats(4), [chain[place] for place in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)], ())
     known = _fold_strengths(view, 0)
     assert known == sorted(known, reverse=True)
     firsts = [_next(view, 2, seed)[0] for seed in range(1100)]
@@ -151,7 +152,8 @@ def test_who_has_left_is_not_paired() -> None:
 def _joined(event: SimulatedEvent, num: int, errors: list[float] | None = None) -> View:
     """The view of an event that bots have joined."""
     seats = [*event.seats, *(Participant(f"new-{seat}", joined=seat + 1) for seat in range(num))]
-    return View(seats=seats, plan=event.plan, results=event.results, errors=errors or ())
+    known = None if errors is None else lambda: errors
+    return View(seats=seats, plan=event.plan, results=event.results, errors=known)
 
 
 def _pairs_by_seat(batch: list[PlannedMatch]) -> Counter[int]:
@@ -207,12 +209,14 @@ def test_a_ladder_is_closed_once_every_rating_is_close_and_opens_for_a_newcomer(
 
     def ask(errors: list[float], **states: SeatState) -> object:
         seats = _seats(4, **states)
-        return schedule.next(View(seats=seats, plan=event.plan, results=event.results, errors=errors), 16)
+        view = View(seats=seats, plan=event.plan, results=event.results, errors=lambda: errors)
+        return schedule.next(view, 16)
 
     assert ask([15.0, 9.0, 14.0, 15.0]) == Closed("every rating is within 15 Elo")
     assert isinstance(ask([15.0, 9.0, 15.1, 15.0]), PlannedBatch)
     assert isinstance(ask([15.0, 9.0, float("inf"), 15.0], s2="left"), Closed)
-    assert isinstance(ask([]), PlannedBatch)
+    unknown = View(seats=_seats(4), plan=event.plan, results=event.results)
+    assert isinstance(schedule.next(unknown, 16), PlannedBatch)
 
 
 def _by_seats(counts: SeatCounts, fold: int) -> dict[tuple[int, int], tuple[float, float]]:
