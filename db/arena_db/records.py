@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from arena_db.pools import PoolRecord
@@ -50,7 +50,7 @@ class Entrant:
     bot: BotRecord
     limit: str
     """Its own limit where that differs from the tournament's, as TimeControl text; else empty."""
-    state: str = "playing"
+    state: Literal["playing", "left", "out"] = "playing"
     """playing, left (it keeps its matches) or out (disqualified)."""
     anchor: float | None = None
     """Elo it is given in tables of this tournament; None where it is rated."""

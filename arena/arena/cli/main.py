@@ -13,6 +13,7 @@ from arena.cli import (
     db,
     doctor,
     export,
+    ladder,
     matches,
     play,
     results,
@@ -52,6 +53,7 @@ def main() -> None:
 for command in (
     tournament.tournament,
     tournament.match,
+    ladder.ladder,
     resume.resume,
     resume.stop,
     watch.watch,

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_MAX_ELO = 100_000.0
+
+
 class Refusal(NamedTuple):
     """A bot that was to take part in a tournament and was left out."""
 
@@ -73,7 +76,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     stop_when: str | None = None
     """`error=E`: stop when every rating is within E Elo; of a ladder the option is called `until`."""
     anchors: tuple[str, ...] = ()
-    """`BOT=ELO`: bots of known strength. A table without a chain of matches to the others hangs on its first one."""
+    """`BOT=ELO`: bots of known strength; a table of a ladder hangs on the first one it has."""
     no_recover: bool = False
     """The first fault of a bot stops the run."""
     score_interval: int = 1
@@ -119,6 +122,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         for key in ("event", "site", "openings"):
             check_text(f"--{key}", getattr(self, key))
         self.error_goal()
+        self.anchor_elos()
 
     def error_goal(self) -> float | None:
         """Give E of `--stop-when error=E`, in Elo."""
@@ -135,6 +139,14 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             )
         return goal
 
+    def anchor_elos(self) -> list[tuple[str, float]]:
+        """Return bots and Elo of `anchors`, as they are written.
+
+        Raises:
+            ConfigError: one cannot be read.
+        """
+        return [parse_anchor(text) for text in self.anchors]
+
     def to_toml(self) -> str:
         """Write every key that is not at its default."""
         values = msgspec.to_builtins(self)
@@ -145,6 +157,22 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             for key, value in values.items()
             if value != default[key]
         )
+
+
+def parse_anchor(text: str) -> tuple[str, float]:
+    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    bot, _, elo = text.rpartition("=")
+    try:
+        value = float(elo)
+    except ValueError:
+        value = float("nan")
+    if not bot or not -_MAX_ELO <= value <= _MAX_ELO:
+        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
+    return bot, value
 
 
 def config_from(values: Mapping[str, Any], source: str) -> TournamentConfig:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.config import parse_toml
 from arena.coordinator.plan import Plan, choose_tier, tournament_limit
@@ -10,6 +11,8 @@ from arena.entrants import resolve, short
 from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
 from arena.results.corrections import author
+from arena.results.history import rate_now
+from arena.results.tournaments import state_of
 from arena.sandbox.limits.exact import check_limits
 from arena_db.records import Entrant
 from arena_plugins import load_game
@@ -18,6 +21,55 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
+
+
+class LadderStatus(NamedTuple):
+    """Where a ladder stands."""
+
+    name: str
+    state: str
+    """running, stopped or finished."""
+    playing: tuple[str, ...]
+    """Labels of the bots that are paired."""
+    left: tuple[str, ...]
+    """Labels of those that are not any more."""
+    num_matches: int
+    """Matches with a result."""
+    widest: float
+    """Widest error of a bot that plays, Elo; infinite where one has no matches."""
+    goal: float | None
+    """What it is to come down to; None plays without an end."""
+
+    def __str__(self) -> str:
+        """Say it in a line or two."""
+        left = f"; left: {', '.join(self.left)}" if self.left else ""
+        widest = "not all are rated yet" if self.widest == inf else f"widest error {self.widest:.0f} Elo"
+        goal = "no goal" if self.goal is None else f"goal {self.goal:g} Elo"
+        return (
+            f"{self.name} is {self.state}: {self.num_matches} matches; {widest}, {goal}\n"
+            f"{len(self.playing)} play: {', '.join(self.playing)}{left}"
+        )
+
+
+def ladder_status(store: Store, ladder: TournamentRecord) -> LadderStatus:
+    """Return where a ladder stands by all matches that are stored now.
+
+    Raises:
+        ArenaError: no ratings fit its results.
+    """
+    entrants = store.entrants(ladder.id)
+    playing = [entrant for entrant in entrants if entrant.state == "playing"]
+    point = rate_now(store, ladder.id, len(entrants))
+    errors = {} if point is None else {rating.seat: rating.error for rating in point.ratings}
+    return LadderStatus(
+        ladder.name,
+        state_of(store, ladder),
+        tuple(entrant.label for entrant in playing),
+        tuple(entrant.label for entrant in entrants if entrant.state != "playing"),
+        ladder.num_done,
+        max((errors.get(entrant.seat, inf) for entrant in playing), default=inf),
+        parse_toml(ladder.config, f"the stored configuration of {ladder.name}").error_goal(),
+    )
 
 
 def find_ladder(store: Store, name: str) -> TournamentRecord:
@@ -29,7 +81,9 @@ def find_ladder(store: Store, name: str) -> TournamentRecord:
     """
     record = find_tournament(store, name, unfinished=False)
     if record.type != "ladder":
-        raise ConfigError(f"{record.name} is a {record.type}: nobody joins or leaves it; hold a ladder for that")
+        raise ConfigError(
+            f"{record.name} is a {record.type}, which nobody joins or leaves; arena ladder run holds a ladder"
+        )
     return record
 
 
@@ -75,7 +129,7 @@ def leave(store: Store, ladder: TournamentRecord, name: str, *, reason: str) -> 
     """
     found = [entrant for entrant in find_entrants(store, ladder, name) if entrant.state == "playing"]
     if not found:
-        raise ConfigError(f"{name} has left {ladder.name} before; arena ladder status {ladder.name} shows who plays")
+        raise ConfigError(f"{name} has left {ladder.name} before")
     for entrant in found:
         store.leave(ladder.id, entrant.seat, reason=reason, who=author())
     return found

@@ -9,7 +9,6 @@ from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.pairing.schedule import FixedPlan, count_pairs
 from arena.schedules.fixed import FixedSchedule
-from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant, PlannedBatch, View
 from arena_db.records import NewBatch, OpenPlan
 
@@ -29,6 +28,7 @@ _FIRST: Final = 256
 """Matches of a new plan that are stored with it; fewer where the schedule depends on results."""
 _FIRST_ADAPTIVE: Final = 16
 _LADDER_OPENINGS: Final = 500
+"""Pairs of two bots after which an opening comes again."""
 _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
 
@@ -41,6 +41,8 @@ class PlanSource(NamedTuple):
     """The plan its matches are taken from, one after the other, where that is known beforehand."""
     is_adaptive: bool = False
     """Whether it depends on results what is planned, and how much of it; then little is planned at a time."""
+    is_open: bool = False
+    """Whether bots join and leave while it is played; then it pairs by ratings, and waits for them."""
     plays_pairs: bool = True
     """Whether both matches of a MatchPair are planned together."""
     warnings: tuple[str, ...] = ()
@@ -141,15 +143,15 @@ def _fixed(kind: Kind, event: EventFacts) -> PlanSource:
 
 
 def _ladder(event: EventFacts) -> PlanSource:
+    # It loads NumPy, which events of other kinds need not wait for.
+    from arena.schedules.ladder import LadderSchedule
+
     config = event.config
-    # So many pairs of two bots pass before an opening comes again; they are few for any list of a game.
     openings = make_openings(
         event.game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=_LADDER_OPENINGS
     )
-    schedule = LadderSchedule(
-        seed=config.srand or 0, openings=openings.openings, until=config.error_goal()
-    )
-    return PlanSource(schedule, is_adaptive=True)
+    schedule = LadderSchedule(seed=config.srand or 0, openings=openings.openings, until=config.error_goal())
+    return PlanSource(schedule, is_adaptive=True, is_open=True)
 
 
 _KINDS: Final[Mapping[str, Callable[[EventFacts], PlanSource]]] = {

@@ -36,7 +36,7 @@ def standings(
     Args:
         store: where it is.
         tournament: whose matches.
-        anchor: a bot and the Elo it is given.
+        anchor: a bot and the Elo it is given; None for those that the tournament has itself, if any.
         book: of the tournament's matches, which reads only what is new.
 
     Raises:
@@ -53,7 +53,9 @@ def standings(
         book = RatedMatches(where)
     book.update(store)
     sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
-    return make_tables(field, sums, tournament.game, tournament.pool.name, anchor=anchor)
+    own = [(entrant.label, entrant.anchor) for entrant in entrants if entrant.anchor is not None]
+    anchors = own if anchor is None else [anchor]
+    return make_tables(field, sums, tournament.game, tournament.pool.name, anchors=anchors)
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
@@ -141,7 +143,8 @@ class Leaderboard:
         Raises:
             ConfigError: the anchor is none of the bots.
         """
+        anchors = () if anchor is None else (anchor,)
         resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
         return make_tables(
-            self._field, self._encounters, self._game, self._pool, anchor=anchor, resampled=resampled
+            self._field, self._encounters, self._game, self._pool, anchors=anchors, resampled=resampled
         )

@@ -64,7 +64,7 @@ class View:
     counts: SeatCounts | None = None
     """Sums of plan and results by pair of seats, kept by the coordinator; None lets the schedule add up."""
     errors: Callable[[], Sequence[float]] | None = None
-    """Returns half of the 95 % interval of each seat's rating as tables show it, Elo; infinite without matches.
+    """Returns half of the 95 % interval of each seat's rating as tables show it, Elo; infinite if unknown.
 
     It is asked where ratings decide what is played, as they cost more than a batch; None: they are not known.
     """
