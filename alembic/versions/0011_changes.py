@@ -110,6 +110,7 @@ def _create_removals() -> None:
         sa.Column("uid", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("file", sa.Text(), nullable=False),
+        sa.Column("tournament_id", BIG, nullable=False),
         sa.Column("last_match", BIG, nullable=False),
         sa.Column("who", sa.Text(), nullable=False),
         sa.Column("removed_at", DOUBLE, nullable=False),

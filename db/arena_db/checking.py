@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, select, true
 
 from arena_db import analyses, points, remarks, resumming
-from arena_db.codec import record_hash, same_part, setting_part
+from arena_db.codec import row_hash
 from arena_db.models import (
     APPLICATION_ID,
     REVISION,
@@ -147,25 +147,11 @@ def _hashes(connection: Connection) -> Iterator[str]:
     for row in connection.execution_options(yield_per=1000).execute(query):
         *stored, content, one, other = tuple(row)
         match = dict(zip(_COLUMNS, stored, strict=True))
-        kind, texts = (match[name] for name in _KIND), (match[name] for name in _TEXTS)
-        same = same_part(tuple(kind), (one, other, *texts, content))
-        numbers = (*(match[name] for name in _NUMBERS), len(same))
-        blobs = (match["actions"], match["times"], match["claims"], match["match_hash"])
-        idle_ms = (match["idle_cpu_first_ms"], match["idle_cpu_second_ms"])
-        setting = setting_part(idle_ms, tuple(match[name] for name in _SETTING))
-        whole = record_hash(
-            same, numbers, match["started_at"], match["reason"], match["fault"], blobs, setting
-        )
-        if whole != match["record_hash"]:
+        if row_hash(match, (one, other), content) != match["record_hash"]:
             yield f"match #{match['id']} is not as it was stored"
 
 
 _COLUMNS: Final = [column.name for column in matches.c]
-_KIND: Final = ("tournament_id", "first_seat", "second_seat", "rated", "is_final")
-_TEXTS: Final = ("outcome", "termination", "tier")
-_SETTING: Final = ("limits", "runtime_first", "runtime_second")
-_NUMBERS: Final = ("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
-"""Columns in the order of a record's hash."""
 
 
 def _tallies(connection: Connection) -> Iterator[str]:

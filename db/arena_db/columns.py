@@ -21,6 +21,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateIndex
 
 if TYPE_CHECKING:
+    from sqlalchemy import Row, Table
     from sqlalchemy.sql.compiler import DDLCompiler
     from sqlalchemy.sql.elements import ColumnElement, TextClause
     from sqlalchemy.types import TypeEngine
@@ -92,6 +93,11 @@ def two_seats() -> tuple[ForeignKeyConstraint, ForeignKeyConstraint, CheckConstr
 def apart() -> CheckConstraint:
     """Keep the two seats of a match apart."""
     return CheckConstraint("first_seat <> second_seat", name="two_seats")
+
+
+def values_of(table: Table, row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the columns of a row of a table by name."""
+    return {column.name: getattr(row, column.name) for column in table.c}
 
 
 def partial_index(

@@ -70,7 +70,9 @@ removals = Table(
     columns.text("uid"),
     columns.text("name"),
     columns.text("file"),
-    # The highest id of a match that the store had given until then; it gives none twice.
+    # The id it had, and the highest id of a match that the store had given until then: no id is given twice,
+    # for open stores and viewers remember what they belong to.
+    Column("tournament_id", columns.big(), nullable=False),
     Column("last_match", columns.big(), nullable=False),
     columns.text("who"),
     Column("removed_at", columns.seconds(), nullable=False),

@@ -10,10 +10,12 @@ from sqlalchemy import insert, select, update
 
 from arena_db import plan_rows
 from arena_db.clock import now
+from arena_db.corrections import origins
 from arena_db.errors import RefusedError, TakenError
 from arena_db.filters import is_named
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, tournaments
+from arena_db.numbering import next_tournament
 from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entered, Entrant, NewBatch, OpenPlan, TournamentRecord
 
@@ -43,7 +45,8 @@ def add_tournament(
         )
     values = {name: value for name, value in asdict(new).items() if name != "pool"}
     values |= {
-        "pool_id": _pool_id(connection, new.game, new.pool),
+        "id": next_tournament(connection),
+        "pool_id": pool_id(connection, new.game, new.pool),
         "name": new.name or uuid4().hex,
         "state": "running",
         "created_at": now(),
@@ -59,7 +62,7 @@ def add_tournament(
         insert(tournaments).values(values).returning(tournaments.c.id)
     ).scalar_one()
     if not new.name:
-        name = _free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
+        name = free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
@@ -87,12 +90,13 @@ def find_tournament(connection: Connection, key: int | str) -> TournamentRecord 
 def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
     """Return the newest, or the newest unfinished tournament, of those that are not archived.
 
-    Only a person can go on with a play.
+    Only a person can go on with a play, and nobody with a copy of a tournament of another store.
     """
     query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(1)
     query = query.where(tournaments.c.archived_at.is_(None))
     if unfinished:
-        query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play")
+        is_copy = tournaments.c.id.in_(select(origins.c.tournament_id))
+        query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play", ~is_copy)
     row = connection.execute(query).first()
     return None if row is None else _tournament_record(row)
 
@@ -171,8 +175,10 @@ def list_labels(connection: Connection) -> dict[str, str]:
     query = (
         select(bots.c.identity, entrants.c.label)
         .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
-        # Of twins in one tournament the first has the name without an ordinal.
-        .order_by(entrants.c.tournament_id, entrants.c.seat.desc())
+        .join(tournaments, tournaments.c.id == entrants.c.tournament_id)
+        # By time and not by id, which says only when a tournament came into this store. Of twins in one
+        # tournament the first has the name without an ordinal.
+        .order_by(tournaments.c.created_at, tournaments.c.uid, entrants.c.seat.desc())
     )
     return {row.identity: row.label for row in connection.execute(query)}
 
@@ -204,7 +210,7 @@ def pool_record(row: Any) -> PoolRecord:  # noqa: ANN401 - a row with the column
     return PoolRecord(**values)
 
 
-def _pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:
+def pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:
     """Return the id of a pool, which is stored once."""
     own = (pools.c.game == game) & (pools.c.name == pool.name)
     found = connection.execute(select(pools.c.id).where(own)).scalar()
@@ -220,7 +226,8 @@ def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
     return BotRecord(**(values | {"content": row.content or ""}))
 
 
-def _free_name(connection: Connection, wanted: str) -> str:
+def free_name(connection: Connection, wanted: str) -> str:
+    """Return a name that no tournament has: the wanted one, or that with the first free number behind it."""
     name, suffix = wanted, 1
     while find_tournament(connection, name) is not None:
         suffix += 1

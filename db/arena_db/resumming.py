@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, case, delete, func, insert, select, text, update
 from sqlalchemy.schema import CreateTable
 
+from arena_db import numbering
 from arena_db.counted import COUNTS, read_counted
 from arena_db.dialects import driver_text
 from arena_db.engine import make_engine, writing
@@ -124,7 +125,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
     names = _Names(connection)
     before = _all_sums(connection)
     mark = connection.scalar(select(summing.c.next_match))
-    newest = last_match(connection)
+    newest = numbering.last_match(connection)
     if mark is None or not 1 <= mark <= newest + 1:
         yield f"the mark of the kept sums is {mark}, and the last match is #{newest}; {_REPAIR}"
         return

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import func, insert, select, text, update
 
 from arena_db import remarks
 from arena_db.batch import Batch, Facts, load, ranges
@@ -15,6 +15,7 @@ from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
 from arena_db.models import matches, planned, tallies, tournaments, versions
 from arena_db.news import News, collect
+from arena_db.numbering import floor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,14 +86,22 @@ def _version_ids(connection: Connection, texts: Iterable[str], facts: Facts) -> 
 def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     if not rows:
         return
-    num_stored = connection.exec_driver_sql(_insert_text(connection.dialect.name), rows).rowcount
+    num_stored = 0
+    number = floor(connection)
+    if number and number > (connection.scalar(select(func.max(matches.c.id))) or 0):
+        # The next ids follow by themselves.
+        first, *rows = rows
+        connection.exec_driver_sql(insert_text(connection.dialect.name, with_id=True), (number + 1, *first))
+    if rows:
+        num_stored = connection.exec_driver_sql(insert_text(connection.dialect.name), rows).rowcount
     if num_stored != len(rows):
         raise DamagedError("a match is stored whose planned match has no result; `arena db check` tells more")
 
 
 @cache
-def _insert_text(dialect: str) -> str:
-    names = [column.name for column in matches.c if column is not matches.c.id]
+def insert_text(dialect: str, *, with_id: bool = False) -> str:
+    """Return the statement that inserts matches unless they are there; given by their columns in order."""
+    names = [column.name for column in matches.c if with_id or column is not matches.c.id]
     return driver_text(upsert(matches, dialect).on_conflict_do_nothing(), dialect, names)
 
 

@@ -19,7 +19,7 @@ from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
-from arena_db.summed import SumsReading
+from arena_db.transfers import Transferring
 from arena_db.voiding import Correcting
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, PointsKeeping, SumsReading):
+class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, PointsKeeping, Transferring):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used

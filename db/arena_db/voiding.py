@@ -26,7 +26,7 @@ from arena_db.saving import count_text
 from arena_db.tallying import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -156,11 +156,10 @@ def _judge(
     """Make matches void, or let them count again, with all that follows from them."""
     if not reason.strip():
         raise RefusedError("there is no reason; say why, for everybody who looks at it later")
-    found = _find(connection, sorted(set(numbers)))
+    found = find_judged(connection, sorted(set(numbers)))
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"
-    for tournament, rows in groupby(sorted(changed, key=_place), key=lambda row: row.tournament_id):
-        own = list(rows)
+    for tournament, own in _by_tournament(changed):
         subject = _subject([row.number for row in own])
         change = add_change(connection, tournament, kind, subject=subject, reason=reason, who=who)
         ids = [row.id for row in own]
@@ -170,10 +169,30 @@ def _judge(
             for some in parts(ids):
                 present = voids.c.match_id.in_(some) & voids.c.undone_change.is_(None)
                 connection.execute(update(voids).where(present).values(undone_change=change))
+    settle(connection, changed, make_void=make_void)
+    return len(changed)
+
+
+def settle(connection: Connection, changed: Sequence[Row[*tuple[Any, ...]]], *, make_void: bool) -> None:
+    """Bring tallies, sums and ratings over time up to date with matches that became void, or count again.
+
+    Args:
+        connection: holds the write lock; the voids are as they are to be.
+        changed: what `find_judged` returned of these matches.
+        make_void: whether they became void.
+    """
+    for tournament, own in _by_tournament(changed):
         _count(connection, tournament, own, -1 if make_void else 1)
         _drop_points(connection, tournament, own)
     recompute(connection, map(_counted, filter(_counts, changed)))
-    return len(changed)
+
+
+def _by_tournament(
+    rows: Sequence[Row[*tuple[Any, ...]]],
+) -> Iterator[tuple[int, list[Row[*tuple[Any, ...]]]]]:
+    """Yield the matches of each tournament, by number."""
+    for tournament, own in groupby(sorted(rows, key=_place), key=lambda row: row.tournament_id):
+        yield tournament, list(own)
 
 
 def refuse_running(connection: Connection, tournament: int) -> None:
@@ -206,8 +225,8 @@ def _place(row: Row[*tuple[Any, ...]]) -> tuple[int, int]:
     return row.tournament_id, row.number
 
 
-def _find(connection: Connection, numbers: Sequence[int]) -> list[Row[*tuple[Any, ...]]]:
-    """Return what is to be known of matches, by id.
+def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tuple[Any, ...]]]:
+    """Return what is to be known of matches that may become void or are void, by id.
 
     Raises:
         RefusedError: there is no such match.

@@ -97,3 +97,25 @@ def restore(source: Path, *, db: str | None) -> None:
     say(f"{store_path(db)} is restored from {source}")
     if old is not None:
         say(f"the old store is {old}")
+
+
+@db.command(cls=RichCommand)
+@click.argument("other", type=click.Path(path_type=Path))
+@db_option
+def merge(other: Path, *, db: str | None) -> None:
+    """Take the tournaments of the store OTHER over, which stays as it is.
+
+    Merging twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER.
+    Two stores in which one tournament went on are refused.
+    """
+    from arena.cli.output import say
+    from arena.home import open_store
+
+    with open_store(db) as store:
+        merged = store.merge(other)
+        for each in merged:
+            name = each.name if each.name == each.former_name else f"{each.name} (there {each.former_name})"
+            if each.num_rows:
+                say(f"{name}: {each.num_matches} new match{'' if each.num_matches == 1 else 'es'}")
+        if not any(each.num_rows for each in merged):
+            say(f"all of {other} is in {store.path} already")

@@ -96,7 +96,7 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        record = joining.find_ladder(store, name)
+        record = joining.find_open_ladder(store, name)
         plan = joining.plan_join(store, record, bot)
         check_bots(plan)
         entered = joining.join(store, record, plan, reason=reason)
@@ -118,7 +118,7 @@ def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        record = joining.find_ladder(store, name)
+        record = joining.find_open_ladder(store, name)
         for entrant in joining.leave(store, record, bot, reason=reason):
             say(f"{entrant.label} left {name}; matches that are planned already are played")
 
@@ -140,7 +140,8 @@ def status(name: str, *, db: str | None, form: str) -> None:
         found = ladder_status(store, record)
         tables = standings(store, record)
     if form == "table":
-        say(str(found))
+        for line in str(found).splitlines():
+            say(line)
     print_standings(tables, form, ladder=record.name)
 
 

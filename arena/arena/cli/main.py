@@ -63,6 +63,7 @@ for command in (
     tournaments.tournaments,
     tournaments.archive,
     tournaments.unarchive,
+    tournaments.remove,
     matches.matches,
     matches.games,
     matches.show,

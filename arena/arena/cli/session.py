@@ -31,6 +31,7 @@ from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
 from arena.results.tables import widest_error
+from arena.results.tournaments import refuse_copy
 from arena.results.views import standings
 from arena_db.records import MatchFilter
 from arena_plugins import Termination, game_spec
@@ -107,6 +108,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
+        refuse_copy(store, record)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:

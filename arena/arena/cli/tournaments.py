@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option, format_option
+from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +67,40 @@ def archive(name: str, *, db: str | None) -> None:
 def unarchive(name: str, *, db: str | None) -> None:
     """Show an archived tournament in lists again."""
     _archive(name, db, undo=True)
+
+
+@click.command(cls=RichCommand)
+@click.argument("name")
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The new file.  [default: NAME.removed.db beside the store]",
+)
+@click.option("--yes", is_flag=True, help="Do not ask first.")
+@db_option
+def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None:
+    """Move the tournament NAME out of the store to a file of its own, which arena db merge takes back.
+
+    All that is known of it goes along; no table here counts its matches any more. One that is being run
+    stays.
+    """
+    from arena.cli.output import say
+    from arena.home import open_store
+    from arena.results.addresses import find_tournament
+    from arena.results.corrections import author
+
+    with open_store(db, create=False) as store:
+        record = find_tournament(store, name, unfinished=False)
+        file = (target or store.path.with_name(f"{record.name}.removed.db")).absolute()
+        question = f"Move {record.name} with its {record.num_done} matches out of {store.path} to {file}?"
+        if not yes:
+            if not sys.stdin.isatty():
+                raise ConfigError(f"{question} Nobody can answer here; --yes says so")
+            click.confirm(question, abort=True)
+        store.remove(record.id, file, who=author())
+        say(f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back")
 
 
 def _archive(name: str, db: str | None, *, undo: bool) -> None:

@@ -12,7 +12,7 @@ from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
 from arena.results.corrections import author
 from arena.results.history import rate_now
-from arena.results.tournaments import state_of
+from arena.results.tournaments import refuse_copy, state_of
 from arena.sandbox.limits.exact import check_limits
 from arena_db.records import Entrant
 from arena_plugins import load_game
@@ -28,7 +28,7 @@ class LadderStatus(NamedTuple):
 
     name: str
     state: str
-    """running, stopped or finished."""
+    """running, paused, stopped, finished, or left where its coordinator is gone."""
     playing: tuple[str, ...]
     """Labels of the bots that are paired."""
     left: tuple[str, ...]
@@ -42,11 +42,12 @@ class LadderStatus(NamedTuple):
 
     def __str__(self) -> str:
         """Say it in a line or two."""
+        state = "stopped, as its coordinator is gone" if self.state == "left" else self.state
         left = f"; left: {', '.join(self.left)}" if self.left else ""
         widest = "not all are rated yet" if self.widest == inf else f"widest error {self.widest:.0f} Elo"
         goal = "no goal" if self.goal is None else f"goal {self.goal:g} Elo"
         return (
-            f"{self.name} is {self.state}: {self.num_matches} matches; {widest}, {goal}\n"
+            f"{self.name} is {state}: {self.num_matches} matches; {widest}, {goal}\n"
             f"{len(self.playing)} play: {', '.join(self.playing)}{left}"
         )
 
@@ -84,6 +85,18 @@ def find_ladder(store: Store, name: str) -> TournamentRecord:
         raise ConfigError(
             f"{record.name} is a {record.type}, which nobody joins or leaves; arena ladder run holds a ladder"
         )
+    return record
+
+
+def find_open_ladder(store: Store, name: str) -> TournamentRecord:
+    """Return the ladder of this name, which bots may join or leave.
+
+    Raises:
+        NotFoundError: there is no such tournament.
+        ConfigError: it is no ladder, or came from another store by a merge.
+    """
+    record = find_ladder(store, name)
+    refuse_copy(store, record)
     return record
 
 

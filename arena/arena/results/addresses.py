@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ConfigError, NotFoundError
@@ -126,6 +127,12 @@ def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> Tourn
             kind = "unfinished tournament" if unfinished else "tournament"
             raise NotFoundError(f"there is no {kind} in {store.path}")
         return found
+    removal = next((each for each in store.removals() if each.name == key), None)
+    if removal is not None:
+        raise NotFoundError(
+            f"no tournament {key}: {removal.who} moved it to {removal.file}; "
+            f"arena db merge {shlex.quote(removal.file)} takes it back"
+        )
     known = [tournament.name for tournament in store.tournaments()]
     way_out = f"the newest is {known[0]}" if known else "arena tournament holds the first one"
     raise NotFoundError(f'no tournament "{key}"{nearest(key, known)} ({way_out})')

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.errors import ArenaError
+from arena.errors import ArenaError, ConfigError
 from arena.live.events import RunState, unpack
 
 if TYPE_CHECKING:
@@ -33,6 +34,20 @@ def holder_of(lease: LeaseRecord | None) -> str | None:
         return None
     # The name of the host may be followed by its process namespace.
     return f"pid {lease.owner.pid} on {lease.owner.host.partition(' ')[0]}"
+
+
+def refuse_copy(store: Store, record: TournamentRecord) -> None:
+    """Refuse to go on with a tournament that was merged from another store: it would go on in two places.
+
+    Raises:
+        ConfigError: it is one; says where it can go on.
+    """
+    origin = store.origin(record.id)
+    if origin is not None:
+        raise ConfigError(
+            f"{record.name} is a copy, merged from {origin.source}: it can only be read here; "
+            f"arena resume {record.name} --db {shlex.quote(origin.source)} goes on with it there"
+        )
 
 
 def _is_paused(payload: str) -> bool:

@@ -97,3 +97,43 @@ def test_a_store_without_tournaments(tmp_path: Path) -> None:
     assert arena.objects("tournaments") == []
     header = arena("tournaments", "--format", "csv").stdout
     assert header.startswith("type,schema,name,pairing,")
+
+
+def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandLine, tmp_path: Path) -> None:
+    before = [arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "spring")]
+    assert "Nobody can answer here; --yes says so" in arena("remove", "spring", status=2).stderr
+    assert names(arena) == ["autumn", "spring"]
+    file = tmp_path / "spring.removed.db"
+    said = arena("remove", "spring", "--yes").stdout
+    assert said == f"spring is in {file}; arena db merge {file} takes it back\n"
+    assert names(arena) == ["autumn"]
+    assert sum(int(str(row["games"])) for row in arena.objects("leaderboard")) == 2 * 4
+    missing = arena("show", "spring", status=2).stderr
+    assert f"moved it to {file}; arena db merge {file} takes it back" in missing
+    assert "exists" in arena("remove", "autumn", "--to", file, "--yes", status=2).stderr
+    assert arena("db", "merge", file).stdout == "spring: 4 new matches\n"
+    assert arena("db", "merge", file).stdout == f"all of {file} is in {arena.db} already\n"
+    assert [arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "spring")] == before
+    refused = arena("resume", "spring", "--rounds", 3, status=2).stderr
+    assert f"spring is a copy, merged from {file}: it can only be read here; " in refused
+    assert f"arena resume spring --db {file} goes on with it there" in refused
+    resumed = arena("resume", "spring", "--rounds", 3, "--db", file, "--quiet")
+    assert resumed.exit_code == 0
+    assert arena("db", "merge", file).stdout == "spring: 2 new matches\n"
+    assert arena.lines("db", "check")[0].endswith("is in order")
+
+
+def test_nothing_is_removed_while_it_is_run(arena: CommandLine) -> None:
+    with Store.open(arena.db) as store:
+        assert store.claim(1, current_owner())
+        assert "arena stop spring stops it" in arena("remove", "spring", "--yes", status=1).stderr
+    assert names(arena) == ["autumn", "spring"]
+
+
+def test_a_merge_names_what_is_called_otherwise(arena: CommandLine, tmp_path: Path) -> None:
+    other = CommandLine(tmp_path / "other")
+    other.folder.mkdir()
+    other("match", "random", "minimax:depth=1", *FAST, "--rounds", 1, "--name", "spring")
+    assert arena("db", "merge", other.db).stdout == "spring-2 (there spring): 2 new matches\n"
+    assert "is this store itself" in arena("db", "merge", arena.db, status=2).stderr
+    assert "no store at" in arena("db", "merge", tmp_path / "nothing.db", status=2).stderr

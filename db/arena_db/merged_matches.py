@@ -1,0 +1,251 @@
+"""Takes the matches of a tournament over from another store, with remarks, analyses and voids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import insert, select, update
+
+from arena_db.codec import row_hash
+from arena_db.columns import values_of
+from arena_db.corrections import changes, voids
+from arena_db.counted import parts
+from arena_db.errors import DamagedError
+from arena_db.models import analyses, bots, entrants, matches, planned, remarks, versions
+from arena_db.numbering import last_match
+from arena_db.saving import count_text, insert_text
+from arena_db.tallying import KEYS
+from arena_db.voiding import find_judged, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from arena_db.errors import RefusedError
+
+    _Row = Row[*tuple[Any, ...]]
+
+_PAGE: Final = 5_000
+"""Matches in memory at once."""
+_COLUMNS: Final = tuple(column.name for column in matches.c)
+
+
+class MatchMerge:
+    """Merges the matches of one tournament, in the order in which the other store has them."""
+
+    def __init__(
+        self,
+        source: Connection,
+        target: Connection,
+        ids: tuple[int, int],
+        known_changes: dict[int, int],
+        clash: Callable[[str], RefusedError],
+    ) -> None:
+        """Take both stores.
+
+        Args:
+            source: a snapshot of the other store.
+            target: holds the write lock; the tournament with its plan, bots and changes is there.
+            ids: of the tournament, there and here.
+            known_changes: numbers here of the changes there.
+            clash: makes the error for what differs.
+        """
+        self._source = source
+        self._target = target
+        self._there, self._here = ids
+        self._changes = known_changes
+        self._clash = clash
+        self._versions: dict[int, tuple[str, int]] = {}
+        self._bots = _bots_by_seat(target, self._here)
+        self._next = last_match(target) + 1
+        self._tallies: Counter[tuple[Any, ...]] = Counter()
+        self.num_matches = 0
+        """Matches that are new here."""
+        self.num_rows = 0
+        """Rows of all kinds that are new or changed here."""
+
+    def run(self) -> None:
+        """Merge all of them.
+
+        Raises:
+            RefusedError: a match is here with another content.
+        """
+        last = 0
+        own = matches.c.tournament_id == self._there
+        while True:
+            page = select(matches).where(own, matches.c.id > last).order_by(matches.c.id).limit(_PAGE)
+            rows = self._source.execute(page).all()
+            if not rows:
+                break
+            self._merge(rows)
+            last = rows[-1].id
+        values = [(*key, num) for key, num in self._tallies.items()]
+        if values:
+            self._target.exec_driver_sql(count_text(self._target.dialect.name), values)
+
+    def _merge(self, rows: Sequence[_Row]) -> None:
+        known = self._known(rows)
+        here: dict[int, int] = {}
+        new: list[_Row] = []
+        for row in rows:
+            values, hash_here = self._values(row)
+            found = known.get((row.number, row.attempt))
+            if found is not None:
+                if found[1] != hash_here:
+                    raise self._clash(f"match {row.number}")
+                here[row.id] = found[0]
+                continue
+            here[row.id] = values["id"] = self._next
+            values["record_hash"] = hash_here
+            self._next += 1
+            statement = insert_text(self._target.dialect.name, with_id=True)
+            stored = self._target.exec_driver_sql(statement, tuple(values[name] for name in _COLUMNS))
+            if stored.rowcount != 1:
+                # Another attempt at it is the final one here.
+                raise self._clash(f"the result of match {row.number}")
+            new.append(row)
+        self._mark(new)
+        self._add_remarks(new)
+        self._add_analyses(here)
+        are_void = self._add_voids(here, {here[row.id] for row in new})
+        for row in new:
+            if here[row.id] not in are_void:
+                self._tallies[self._tally(row)] += 1
+        self.num_matches += len(new)
+        self.num_rows += len(new)
+
+    def _known(self, rows: Sequence[_Row]) -> dict[tuple[int, int], tuple[int, bytes]]:
+        """Return id and hash of the matches with these numbers that are here, by number and attempt."""
+        found: dict[tuple[int, int], tuple[int, bytes]] = {}
+        names = (matches.c.number, matches.c.attempt, matches.c.id, matches.c.record_hash)
+        own = matches.c.tournament_id == self._here
+        for some in parts(sorted({row.number for row in rows})):
+            for row in self._target.execute(select(*names).where(own, matches.c.number.in_(some))):
+                found[row.number, row.attempt] = (row.id, row.record_hash)
+        return found
+
+    def _values(self, row: _Row) -> tuple[dict[str, Any], bytes]:
+        """Return the columns of a match as they are here, and its hash as it is here."""
+        content, versions_id = self._version(row.versions_id)
+        first, second = self._bots[row.first_seat], self._bots[row.second_seat]
+        if row_hash(values_of(matches, row), (first[1], second[1]), content) != row.record_hash:
+            raise DamagedError(
+                f"match #{row.id} of the other store is not as it was stored; see arena db check"
+            )
+        values = values_of(matches, row) | {
+            "tournament_id": self._here,
+            "first_bot": first[0],
+            "second_bot": second[0],
+            "versions_id": versions_id,
+        }
+        return values, row_hash(values, (first[1], second[1]), content)
+
+    def _version(self, number: int) -> tuple[str, int]:
+        """Return a text of the other store with its id here."""
+        known = self._versions.get(number)
+        if known is None:
+            content = self._source.execute(
+                select(versions.c.content).where(versions.c.id == number)
+            ).scalar_one()
+            here = self._target.scalar(select(versions.c.id).where(versions.c.content == content))
+            if here is None:
+                added = insert(versions).values(content=content).returning(versions.c.id)
+                here = self._target.execute(added).scalar_one()
+            known = self._versions[number] = (content, here)
+        return known
+
+    def _tally(self, row: _Row) -> tuple[Any, ...]:
+        return tuple(self._here if name == "tournament_id" else getattr(row, name) for name in KEYS)
+
+    def _mark(self, new: Sequence[_Row]) -> None:
+        """Mark on the plan what is done, and count the attempts that came to nothing."""
+        own = planned.c.tournament_id == self._here
+        done = [row.number for row in new if row.is_final]
+        for some in parts(done):
+            self._target.execute(update(planned).where(own, planned.c.number.in_(some)).values(state="done"))
+        for row in new:
+            if not row.is_final:
+                again = update(planned).where(own, planned.c.number == row.number)
+                self._target.execute(again.values(attempt=planned.c.attempt + 1))
+
+    def _add_remarks(self, new: Sequence[_Row]) -> None:
+        wanted = {(row.number, row.attempt) for row in new}
+        own = remarks.c.tournament_id == self._there
+        for some in parts(sorted({number for number, _ in wanted})):
+            said = self._source.execute(select(remarks).where(own, remarks.c.number.in_(some))).all()
+            rows = [values_of(remarks, row) for row in said if (row.number, row.attempt) in wanted]
+            if rows:
+                self._target.execute(insert(remarks), [row | {"tournament_id": self._here} for row in rows])
+                self.num_rows += len(rows)
+
+    def _add_analyses(self, here: dict[int, int]) -> None:
+        """Add what judges said; of what one said twice the later one stays."""
+        for some in parts(sorted(here)):
+            for row in self._source.execute(select(analyses).where(analyses.c.match_id.in_(some))):
+                values = values_of(analyses, row) | {"match_id": here[row.match_id]}
+                own = (analyses.c.match_id == values["match_id"]) & (analyses.c.name == row.name)
+                made_at = self._target.scalar(select(analyses.c.made_at).where(own))
+                if made_at is None:
+                    self._target.execute(insert(analyses).values(values))
+                elif row.made_at > made_at:
+                    later = {"content": row.content, "made_at": row.made_at}
+                    self._target.execute(update(analyses).where(own).values(later))
+                else:
+                    continue
+                self.num_rows += 1
+
+    def _add_voids(self, here: dict[int, int], new: set[int]) -> set[int]:
+        """Add the voids of matches; return which of the new matches are void."""
+        theirs: dict[int, list[tuple[int, int | None]]] = {}
+        for some in parts(sorted(here)):
+            for row in self._source.execute(select(voids).where(voids.c.match_id.in_(some))):
+                undone = None if row.undone_change is None else self._changes[row.undone_change]
+                place = theirs.setdefault(here[row.match_id], [])
+                place.append((self._changes[row.change_id], undone))
+        if not theirs:
+            return set()
+        before = {row.id: row.is_void for row in find_judged(self._target, sorted(theirs))}
+        for match, made in theirs.items():
+            self._merge_voids(match, made)
+        after = find_judged(self._target, sorted(theirs))
+        # What was here before leaves the tables or comes back to them; new matches are not in them yet.
+        changed = [row for row in after if row.id not in new and row.is_void != before[row.id]]
+        for make_void in (True, False):
+            settle(self._target, [row for row in changed if row.is_void == make_void], make_void=make_void)
+        return {row.id for row in after if row.is_void and row.id in new}
+
+    def _merge_voids(self, match: int, made: Sequence[tuple[int, int | None]]) -> None:
+        """Unite the voids of a match: what one store undid is undone; of two that hold the earlier stays."""
+        own = voids.c.match_id == match
+        ours = {row.change_id: row.undone_change for row in self._target.execute(select(voids).where(own))}
+        united = dict(ours)
+        for change, undone in made:
+            united[change] = united.get(change) or undone
+        times = {
+            row.id: (row.made_at, row.who, row.reason)
+            for row in self._target.execute(select(changes).where(changes.c.id.in_(list(united))))
+        }
+        present = sorted((times[change], change) for change, undone in united.items() if undone is None)
+        for _, change in present[1:]:
+            united[change] = present[0][1]
+        # First those that are undone: at most one void of a match is present at any moment.
+        for change, undone in sorted(united.items(), key=lambda item: item[1] is None):
+            if change not in ours:
+                self._target.execute(
+                    insert(voids).values(match_id=match, change_id=change, undone_change=undone)
+                )
+            elif ours[change] != undone:
+                this = (voids.c.match_id == match) & (voids.c.change_id == change)
+                self._target.execute(update(voids).where(this).values(undone_change=undone))
+            else:
+                continue
+            self.num_rows += 1
+
+
+def _bots_by_seat(connection: Connection, tournament: int) -> dict[int, tuple[int, str]]:
+    """Return id and identity of each bot of a tournament by its seat."""
+    seats = select(entrants.c.seat, bots.c.id, bots.c.identity).where(entrants.c.tournament_id == tournament)
+    seats = seats.join_from(entrants, bots, bots.c.id == entrants.c.bot_id)
+    return {seat: (bot, identity) for seat, bot, identity in connection.execute(seats)}

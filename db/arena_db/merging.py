@@ -1,0 +1,319 @@
+"""Takes tournaments of another store over: with their plans, bots, matches, and what was decided about them.
+
+A tournament is known by its uid, a match by number and attempt within it, a bot by its identity. What is here
+already stays as it is; what is here with another content stops the whole merge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import func, insert, select, update
+
+from arena_db.clock import now
+from arena_db.columns import values_of
+from arena_db.corrections import changes, origins
+from arena_db.errors import RefusedError
+from arena_db.kept import pools, rating_points
+from arena_db.merged_matches import MatchMerge
+from arena_db.models import batches, bots, entrants, leases, matches, planned, tournaments
+from arena_db.numbering import next_tournament
+from arena_db.planning import free_name, pool_id, pool_record
+from arena_db.voiding import refuse_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection, Row, Table
+
+    _Row = Row[*tuple[Any, ...]]
+
+_OWN: Final = ("id", "name", "pool_id", "num_planned", "num_done", "num_dropped")
+"""Columns of a tournament that are not those of the other store."""
+_FIXED: Final = ("type", "game", "num_actions", "seed", "plan_version")
+"""Columns that may not differ between two stores of one tournament."""
+_PLAN: Final = ("encounter", "match_no", "first_seat", "second_seat", "opening")
+_SEAT: Final = ("label", "time_limit")
+_CHANGE: Final = ("kind", "subject", "reason", "who", "made_at")
+"""What tells a decision about a tournament from any other."""
+_PROGRESS: Final = ("config", "num_total", "is_planned", "decision")
+"""Columns that change while a tournament is played, beside the counts."""
+
+
+class MergedTournament(NamedTuple):
+    """What a merge did to a tournament."""
+
+    name: str
+    """What it is called here; another tournament may have had its name."""
+    former_name: str
+    """What it is called in the other store."""
+    num_matches: int
+    """Matches that are new here."""
+    num_rows: int
+    """Rows of all kinds that are new or changed here; 0 where all of it was here before."""
+    is_new: bool
+
+
+def merge(
+    source: Connection, target: Connection, where: str, *, only: int | None = None, moves: bool = False
+) -> list[MergedTournament]:
+    """Take tournaments over within one transaction; all that follows from their matches, but for sums.
+
+    Args:
+        source: a snapshot of the other store.
+        target: holds the write lock.
+        where: the other store, for messages and to say later where a tournament can go on.
+        only: id of the only tournament in the other store; None for all.
+        moves: whether the tournament leaves the other store, so that it is no copy here.
+
+    Raises:
+        RefusedError: a tournament, match or plan differs from what is here under the same uid and number.
+    """
+    found = select(tournaments).order_by(tournaments.c.created_at, tournaments.c.uid)
+    if only is not None:
+        found = found.where(tournaments.c.id == only)
+    return [
+        _TournamentMerge(source, target, where, row).run(moves=moves) for row in source.execute(found).all()
+    ]
+
+
+class _TournamentMerge:
+    """Takes one tournament over."""
+
+    def __init__(self, source: Connection, target: Connection, where: str, row: _Row) -> None:
+        self._source = source
+        self._target = target
+        self._where = where
+        self._row = row
+        self._here = 0
+        self._num_rows = 0
+
+    def run(self, *, moves: bool) -> MergedTournament:
+        """Do it, and say what was done."""
+        row = self._row
+        known = self._target.execute(select(tournaments).where(tournaments.c.uid == row.uid)).first()
+        is_new = known is None
+        if known is None:
+            self._here = self._add_tournament(moves=moves)
+        else:
+            self._here = known.id
+            self._compare(known)
+        origin = select(origins.c.tournament_id).where(origins.c.tournament_id == self._here)
+        # A copy follows the tournament it was made of; the tournament itself follows nobody.
+        may_grow = is_new or self._target.scalar(origin) is not None
+        known_changes = self._merge_changes()
+        if may_grow:
+            self._merge_entrants(known_changes)
+        self._merge_plan(may_grow=may_grow)
+        found = MatchMerge(self._source, self._target, (row.id, self._here), known_changes, self._clash)
+        found.run()
+        self._num_rows += found.num_rows
+        if found.num_matches and not is_new:
+            refuse_running(self._target, self._here)
+        if may_grow:
+            self._add_batches(known_changes)
+        if is_new:
+            self._add_points()
+        self._count(None if known is None else known, may_grow=may_grow)
+        name = self._target.scalar(select(tournaments.c.name).where(tournaments.c.id == self._here))
+        return MergedTournament(str(name), row.name, found.num_matches, self._num_rows, is_new)
+
+    def _clash(self, what: str) -> RefusedError:
+        """Return the error for something that differs between the stores."""
+        return RefusedError(
+            f"{what} of tournament {self._row.name} differs between this store and {self._where}, so it went "
+            "on in two places; nothing was merged; arena remove takes the tournament out of one of them"
+        )
+
+    def _insert(self, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+        values = list(rows)
+        if values:
+            self._target.execute(insert(table), values)
+            self._num_rows += len(values)
+
+    def _add_tournament(self, *, moves: bool) -> int:
+        row, target = self._row, self._target
+        values = {name: value for name, value in values_of(tournaments, row).items() if name not in _OWN}
+        pool = self._source.execute(select(pools).where(pools.c.id == row.pool_id)).one()
+        here = next_tournament(target)
+        values |= {
+            "id": here,
+            "name": free_name(target, row.name),
+            "pool_id": pool_id(target, pool.game, pool_record(pool)),
+            "num_planned": 0,
+            "num_done": 0,
+            "num_dropped": 0,
+        }
+        origin = self._source.execute(select(origins).where(origins.c.tournament_id == row.id)).first()
+        if values["state"] == "running" and not moves:
+            # Nobody runs it here.
+            values["state"] = "stopped"
+        self._insert(tournaments, [values])
+        lease = {"tournament_id": here, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
+        target.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+        if origin is not None or not moves:
+            source = self._where if origin is None else origin.source
+            at = now() if origin is None else origin.merged_at
+            target.execute(insert(origins).values(tournament_id=here, source=source, merged_at=at))
+        return here
+
+    def _merge_changes(self) -> dict[int, int]:
+        """Add what was decided in the other store; return the numbers here of all its decisions."""
+        ours = {
+            tuple(getattr(row, name) for name in _CHANGE): row.id
+            for row in self._target.execute(select(changes).where(changes.c.tournament_id == self._here))
+        }
+        known: dict[int, int] = {}
+        theirs = select(changes).where(changes.c.tournament_id == self._row.id).order_by(changes.c.id)
+        for row in self._source.execute(theirs):
+            values = {name: getattr(row, name) for name in _CHANGE}
+            number = ours.get(tuple(values.values()))
+            if number is None:
+                added = insert(changes).values(values | {"tournament_id": self._here})
+                number = self._target.execute(added.returning(changes.c.id)).scalar_one()
+                self._num_rows += 1
+            known[row.id] = number
+        return known
+
+    def _merge_entrants(self, known_changes: dict[int, int]) -> None:
+        """Add the bots that are missing here; of the others, take over whether they left."""
+        own = entrants.c.tournament_id == self._here
+        ours = {row.seat: row for row in self._target.execute(select(entrants).where(own))}
+        theirs = select(entrants).where(entrants.c.tournament_id == self._row.id).order_by(entrants.c.seat)
+        for row in self._source.execute(theirs):
+            values = values_of(entrants, row) | {"tournament_id": self._here, "bot_id": self._bot(row.bot_id)}
+            for name in ("joined_change", "left_change"):
+                values[name] = known_changes.get(values[name])
+            known = ours.get(row.seat)
+            if known is None:
+                self._insert(entrants, [values])
+            elif known.left_change is None and values["left_change"] is not None:
+                left = update(entrants).where(own, entrants.c.seat == row.seat)
+                changed = {name: values[name] for name in ("state", "left_change")}
+                self._target.execute(left.values(changed))
+                self._num_rows += 1
+
+    def _bot(self, number: int) -> int:
+        """Return the id here of a bot in the other store."""
+        row = self._source.execute(select(bots).where(bots.c.id == number)).one()
+        known = self._target.scalar(select(bots.c.id).where(bots.c.identity == row.identity))
+        if known is None:
+            values = {name: value for name, value in values_of(bots, row).items() if name != "id"}
+            known = self._target.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
+            self._num_rows += 1
+        return known
+
+    def _compare(self, known: _Row) -> None:
+        """Refuse a tournament that is another one under the same uid."""
+        for name in _FIXED:
+            if getattr(known, name) != getattr(self._row, name):
+                raise self._clash(f"the {name.replace('_', ' ')}")
+        seats = [
+            {
+                row.seat: (row.identity, *(getattr(row, name) for name in _SEAT))
+                for row in connection.execute(
+                    select(entrants, bots.c.identity)
+                    .join_from(entrants, bots, bots.c.id == entrants.c.bot_id)
+                    .where(entrants.c.tournament_id == number)
+                )
+            }
+            for connection, number in ((self._source, self._row.id), (self._target, known.id))
+        ]
+        common = seats[0].keys() & seats[1].keys()
+        differing = [seat for seat in common if seats[0][seat] != seats[1][seat]]
+        if differing or (not common and seats[0]):
+            raise self._clash(f"the bot at seat {min(differing, default=0)}")
+
+    def _merge_plan(self, *, may_grow: bool) -> None:
+        """Add the planned matches that are missing here, and the batches they came in."""
+        theirs = self._source.execute(
+            select(planned).where(planned.c.tournament_id == self._row.id).order_by(planned.c.number)
+        )
+        ours = {
+            row.number: row
+            for row in self._target.execute(select(planned).where(planned.c.tournament_id == self._here))
+        }
+        new: list[dict[str, Any]] = []
+        dropped: list[int] = []
+        for row in theirs:
+            known = ours.get(row.number)
+            if known is None:
+                # What became of it follows from its matches.
+                state = "dropped" if row.state == "dropped" else "planned"
+                values = values_of(planned, row) | {"tournament_id": self._here, "state": state, "attempt": 0}
+                new.append(values)
+            elif any(getattr(row, name) != getattr(known, name) for name in _PLAN):
+                raise self._clash(f"planned match {row.number}")
+            elif may_grow and row.state == "dropped" and known.state == "planned":
+                dropped.append(row.number)
+        if new and not may_grow:
+            raise self._clash(f"the number of planned matches ({len(ours)})")
+        self._insert(planned, new)
+        for number in dropped:
+            own = (planned.c.tournament_id == self._here) & (planned.c.number == number)
+            self._target.execute(update(planned).where(own).values(state="dropped"))
+        self._num_rows += len(dropped)
+
+    def _add_batches(self, known_changes: dict[int, int]) -> None:
+        """Add the batches that are missing here, with what they were planned from by its numbers here."""
+        own = batches.c.tournament_id == self._here
+        known = set(self._target.scalars(select(batches.c.number).where(own)))
+        theirs = self._source.execute(select(batches).where(batches.c.tournament_id == self._row.id)).all()
+        for row in theirs:
+            if row.number not in known:
+                seen = [here for there, here in known_changes.items() if there <= row.basis_change]
+                values = values_of(batches, row) | {
+                    "tournament_id": self._here,
+                    "basis_match": self._match_here(row.basis_match),
+                    "basis_change": max(seen, default=0),
+                }
+                self._insert(batches, [values])
+
+    def _match_here(self, last: int) -> int:
+        """Return the id here of the last match up to an id in the other store; 0 for none."""
+        newest = select(matches.c.number, matches.c.attempt).where(
+            matches.c.tournament_id == self._row.id, matches.c.id <= last
+        )
+        place = self._source.execute(newest.order_by(matches.c.id.desc()).limit(1)).first()
+        if place is None:
+            return 0
+        own = matches.c.tournament_id == self._here
+        here = select(matches.c.id).where(
+            own, matches.c.number == place.number, matches.c.attempt == place.attempt
+        )
+        return self._target.execute(here).scalar_one()
+
+    def _add_points(self) -> None:
+        """Add the ratings over time: matches were added in their order, so each point stays true."""
+        theirs = select(rating_points).where(rating_points.c.tournament_id == self._row.id)
+        here: dict[int, int] = {}
+        rows: list[dict[str, Any]] = []
+        for row in self._source.execute(theirs).all():
+            if row.match_id not in here:
+                here[row.match_id] = self._match_here(row.match_id)
+            rows.append(
+                values_of(rating_points, row) | {"tournament_id": self._here, "match_id": here[row.match_id]}
+            )
+        self._insert(rating_points, rows)
+
+    def _count(self, known: _Row | None, *, may_grow: bool) -> None:
+        """Count what is planned and done; take over how a copy went on in the other store."""
+        own = planned.c.tournament_id == self._here
+        states = dict.fromkeys(("planned", "done", "dropped"), 0)
+        counted = select(planned.c.state, func.count()).where(own).group_by(planned.c.state)
+        states.update((state, num) for state, num in self._target.execute(counted))
+        values: dict[str, Any] = {
+            "num_planned": sum(states.values()),
+            "num_done": states["done"],
+            "num_dropped": states["dropped"],
+        }
+        if known is not None and may_grow and _progress(self._row) > _progress(known):
+            values |= {name: getattr(self._row, name) for name in _PROGRESS}
+            values["state"] = "finished" if self._row.state == "finished" else "stopped"
+            self._num_rows += 1
+        self._target.execute(update(tournaments).where(tournaments.c.id == self._here).values(values))
+
+
+def _progress(row: _Row) -> tuple[int, int, bool]:
+    """Return how far a tournament has come, as one of two stores of it knows."""
+    return row.num_planned, row.num_done + row.num_dropped, row.state == "finished"

@@ -1,0 +1,31 @@
+"""Ids of tournaments and matches: only growing, although tournaments may be removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from arena_db.corrections import removals
+from arena_db.models import matches, tournaments
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_FLOOR = "SELECT max(last_match) FROM removals"
+
+
+def next_tournament(connection: Connection) -> int:
+    """Return the id of the next tournament."""
+    last = select(func.max(tournaments.c.id)).union_all(select(func.max(removals.c.tournament_id)))
+    return 1 + max(number or 0 for number in connection.scalars(last))
+
+
+def last_match(connection: Connection) -> int:
+    """Return the highest id that a match has, or that one had which was removed; 0 without any."""
+    return max(connection.scalar(select(func.max(matches.c.id))) or 0, floor(connection))
+
+
+def floor(connection: Connection) -> int:
+    """Return the highest id of a match when a tournament was last removed; 0 where none ever was."""
+    return connection.exec_driver_sql(_FLOOR).scalar() or 0

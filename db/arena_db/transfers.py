@@ -1,0 +1,218 @@
+"""Moves tournaments between stores: merges another store into this one, moves one out to a new file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, text
+
+from arena_db import numbering
+from arena_db.checking import find_faults
+from arena_db.clock import now
+from arena_db.corrections import origins, removals, voids
+from arena_db.counted import COUNTS, Counted
+from arena_db.engine import Settings, make_migration_engine, writing
+from arena_db.errors import AccessError, DamagedError, TakenError
+from arena_db.failures import translated
+from arena_db.files import part_of, sync_file, sync_folder
+from arena_db.merging import MergedTournament, merge
+from arena_db.models import analyses, matches, tournaments
+from arena_db.naming import metadata
+from arena_db.opening import find_path, prepare
+from arena_db.partial_sums import recompute
+from arena_db.summed import SumsReading
+from arena_db.voiding import refuse_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+_COUNTED: Final = [
+    getattr(matches.c, "tournament_id" if name == "tournament" else name)
+    for name in Counted._fields
+    if name not in {"id", "encounter", "match_no"}
+]
+
+
+class Origin(NamedTuple):
+    """Where a tournament came from that was merged into a store: only there it can go on."""
+
+    source: str
+    """The file of that store, as it was named then."""
+    merged_at: float
+    """UTC seconds."""
+
+
+class Removal(NamedTuple):
+    """A tournament that was moved out of a store."""
+
+    name: str
+    uid: str
+    file: str
+    """The store it was moved to."""
+    who: str
+    """user@host."""
+    removed_at: float
+    """UTC seconds."""
+
+
+class Transferring(SumsReading):
+    """The part of a store that exchanges tournaments with other stores."""
+
+    def merge(self, other: str | Path) -> list[MergedTournament]:
+        """Take the tournaments of another store over, all in one transaction; return what was done to each.
+
+        The other store is opened to read only, and checked in full before anything is taken from it. What is
+        here already (by uid of the tournament, number and attempt of the match) stays as it is. A tournament
+        that is new here is a copy: it cannot be resumed here, and follows the other store when that is merged
+        again.
+
+        Raises:
+            TakenError: it is this store.
+            DamagedError: the check of the other store finds something.
+            RefusedError: a tournament, a plan or a match is here with another content, or is being run here.
+            DatabaseError: the other store cannot be read.
+        """
+        path = find_path(other)
+        if path.exists() and path.samefile(self.path):
+            raise TakenError(f"{path} is this store itself; give another one")
+        settings = Settings(path=path, read_only=True)
+        with translated(path):
+            prepare(settings, create=False)
+        with SumsReading(settings) as opened:
+            return self._merge(opened, str(path))
+
+    def _merge(self, opened: SumsReading, where: str) -> list[MergedTournament]:
+        with opened._read() as source:  # noqa: SLF001 - of this class
+            # In one snapshot with what is merged.
+            faults = find_faults(source, quick=False)
+            if faults:
+                raise DamagedError(
+                    f"{where} is damaged ({faults[0]}); nothing was merged; arena db check --db {where} "
+                    "tells more"
+                )
+            with self._write() as target:
+                merged = merge(source, target, where)
+        if any(each.num_matches for each in merged):
+            self._has_saved = True
+            self.sum_up()
+        return merged
+
+    def remove(self, tournament: int, target: Path, *, who: str) -> None:
+        """Move a tournament to a store of its own, which `merge` takes back.
+
+        The file is whole, checked and synced before anything is removed here. After a crash in between the
+        tournament is in both.
+
+        Args:
+            tournament: its id.
+            target: the file, which is new.
+            who: user@host.
+
+        Raises:
+            TakenError: the target exists.
+            RefusedError: no such tournament, or it is being run.
+            DamagedError: what was moved is not as it was stored.
+        """
+        target = target.absolute()
+        if target.exists():
+            raise TakenError(f"{target} exists; give a removed tournament a new file")
+        part = part_of(target)
+        # Foreign keys are off: for each match that goes, SQLite would look through tables without an index.
+        engine = make_migration_engine(self._settings)
+        self._store_waiting(self._settings)
+        try:
+            with translated(self.path), writing(engine, self._settings, self._log.tend) as connection:
+                refuse_running(connection, tournament)
+                self._move_out(connection, tournament, part)
+                _put_in_place(part, target)
+                _note_removal(connection, tournament, target, who)
+                _delete(connection, tournament)
+        finally:
+            engine.dispose()
+            for suffix in ("", "-wal", "-shm", "-lock"):
+                part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+    def _move_out(self, source: Connection, tournament: int, part: Path) -> None:
+        """Make a store of one tournament, and check it."""
+        settings = Settings(path=part)
+        prepare(settings, create=True)
+        num = source.scalar(select(func.count()).where(matches.c.tournament_id == tournament))
+        with Transferring(settings) as made:
+            with made._write() as target:
+                (moved,) = merge(source, target, str(self.path), only=tournament, moves=True)
+            made.sum_up()
+            with made._read() as connection:
+                faults = find_faults(connection, quick=False)
+        if faults or moved.num_matches != num:
+            what = faults[0] if faults else "matches are missing"
+            raise DamagedError(f"{self.path} is damaged: {what}; nothing was removed")
+
+    def origin(self, tournament: int) -> Origin | None:
+        """Return where a tournament came from; None where it was planned here."""
+        own = select(origins.c.source, origins.c.merged_at).where(origins.c.tournament_id == tournament)
+        with self._read() as connection:
+            row = connection.execute(own).first()
+        return None if row is None else Origin._make(row)
+
+    def removals(self) -> list[Removal]:
+        """Return the tournaments that were moved out, newest first."""
+        names = ("name", "uid", "file", "who", "removed_at")
+        query = select(*(removals.c[name] for name in names)).order_by(removals.c.id.desc())
+        with self._read() as connection:
+            return [Removal(*row) for row in connection.execute(query)]
+
+
+def _put_in_place(part: Path, target: Path) -> None:
+    """Give a whole file its name, unless somebody took that meanwhile."""
+    try:
+        sync_file(part)
+        os.link(part, target)
+        sync_folder(target.parent)
+    except FileExistsError as error:
+        raise TakenError(f"{target} exists; give a removed tournament a new file") from error
+    except OSError as error:
+        raise AccessError(f"cannot write {target}: {error}") from error
+
+
+def _note_removal(connection: Connection, tournament: int, target: Path, who: str) -> None:
+    own = select(tournaments.c.uid, tournaments.c.name).where(tournaments.c.id == tournament)
+    row = connection.execute(own).one()
+    values = {
+        "uid": row.uid,
+        "name": row.name,
+        "file": str(target),
+        "tournament_id": tournament,
+        "last_match": numbering.last_match(connection),
+        "who": who,
+    }
+    connection.execute(insert(removals).values(values | {"removed_at": now()}))
+
+
+def _delete(connection: Connection, tournament: int) -> None:
+    """Remove all rows of a tournament; the sums of its bots are those of their other matches then."""
+    counted = list(_one_of_each_encounter(connection, tournament))
+    own = select(matches.c.id).where(matches.c.tournament_id == tournament)
+    for table in (analyses, voids):
+        connection.execute(delete(table).where(table.c.match_id.in_(own)))
+    connection.execute(delete(matches).where(matches.c.tournament_id == tournament))
+    recompute(connection, counted)
+    for table in reversed(metadata.sorted_tables):
+        if table is not removals and "tournament_id" in table.c:
+            connection.execute(delete(table).where(table.c.tournament_id == tournament))
+    connection.execute(delete(tournaments).where(tournaments.c.id == tournament))
+
+
+def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[Counted]:
+    """Yield the first match that counts of all that met: they say which sums change."""
+    first = func.min(matches.c.id).label("id")
+    own = matches.c.tournament_id == tournament
+    seats = (matches.c.first_seat, matches.c.second_seat)
+    query = select(*_COUNTED, first).where(own, text(COUNTS)).group_by(*seats)
+    for row in connection.execute(query):
+        *values, number = row
+        # Which encounter of the plan it belongs to matters only to a pair.
+        yield Counted(*values, encounter=0, match_no=0, id=number)

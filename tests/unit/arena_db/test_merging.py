@@ -1,0 +1,349 @@
+"""Stores are joined: twice is once, any order is as good, and nothing is mixed up; a tournament moves out."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.results.condition import read_condition
+from arena.results.leaderboards import rate
+from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
+from arena_db.owner import current_owner
+from arena_db.points import RatingPoint, SeatRating
+from arena_db.records import Analysis, JudgedPly, MatchFilter, NewBatch, OpenPlan
+from arena_db.store import Store
+from stores import add_cup, digest, plan, pool, tamper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from arena_db.records import MatchRecord
+    from stores import Cup
+
+ALL = MatchFilter(rated_only=False)
+NUM = 18
+
+
+def results(cup: Cup, first: int, last: int) -> list[MatchRecord]:
+    """Return matches of few openings, with a void attempt and an unrated one."""
+    found = [
+        cup.match(
+            number,
+            outcome=("first", "draw", "second")[number % 3],
+            actions=(number % 2, 2, 3, number % 4),
+            match_hash=digest(str(number % 4)),
+            rated=number != 5,
+        )
+        for number in range(first, last + 1)
+    ]
+    if first == 1:
+        found[0] = replace(found[0], attempt=1)
+        found.insert(0, cup.void(1))
+    return found
+
+
+def told(store: Store) -> list[object]:
+    """Return what a store says, by what is the same in every store: uids, identities and numbers."""
+    uids = {record.id: record.uid for record in store.tournaments()}
+    # Which of two bots is the lower one depends on the order in which they came.
+    pairs = [
+        (kept.game, kept.pool, sorted((str(kept.low), str(kept.high))), sum(kept.sums[:6]))
+        for kept in store.pool_sums()
+    ]
+    return [
+        sorted(pairs),
+        sorted((uids[tally.tournament], *tally[1:]) for tally in store.tallies(ALL)),
+        sorted((uids[match.tournament], *match[2:]) for match in store.played(MatchFilter())),
+        sorted(
+            (uids[match.tournament], match.number, match.attempt, match.void_reason, match.started_at)
+            for match in store.matches(ALL, limit=999)
+        ),
+        sorted((uids[key], sum(sum(kept.sums[:6]) for kept in store.tournament_sums(key))) for key in uids),
+        sorted((uids[key], [made[2:] for made in store.changes(key)]) for key in uids),
+        sorted(store.bots()),
+        store.labels(),
+        leaderboard(store),
+    ]
+
+
+def leaderboard(store: Store) -> list[object]:
+    """Return what a host sees in the end; figures as they are stored, but for the last bits of a float."""
+    rated = rate(store, read_condition("pool:'5/move hosted'"))
+    return [
+        (row.name, row.identity, round(row.elo, 6), round(row.error or 0.0, 6), row.games)
+        for table in ([] if rated is None else rated.tables)
+        for row in table.rows
+    ]
+
+
+@pytest.fixture
+def stores(empty: Path, tmp_path: Path) -> Iterator[list[Store]]:
+    """Give three stores: of two tournaments, a later copy of one of them, and others with bots in common."""
+    paths = [tmp_path / f"{name}.db" for name in "abc"]
+    with ExitStack() as stack:
+        shutil.copy(empty, paths[0])
+        one = stack.enter_context(Store.open(paths[0], fast=True))
+        cup = add_cup(one, num=NUM, name="cup")
+        other = add_cup(one, "b", "d", num=8, name="other", pool=pool("blitz"))
+        one.save(results(cup, 1, 9))
+        one.save(results(other, 1, 8))
+        one.backup(paths[1])
+        copy = stack.enter_context(Store.open(paths[1], fast=True))
+        copy.save(results(cup, 10, NUM))
+        copy.set_state(cup.record.id, "finished")
+        copy.void([2, 3, 20], reason="an engine helped", who="anna@lab")
+        copy.unvoid([3], reason="not proven", who="anna@lab")
+        shutil.copy(empty, paths[2])
+        third = stack.enter_context(Store.open(paths[2], fast=True))
+        # Bots and tournaments have other numbers here than in the other stores.
+        far = add_cup(third, "d", "c", "b", num=NUM, name="cup")
+        third.save(results(far, 1, NUM))
+        third.sum_up()
+        yield [one, copy, third]
+
+
+def test_three_stores_in_any_order_and_twice(stores: list[Store], empty: Path, tmp_path: Path) -> None:
+    seen: list[list[object]] = []
+    for number, order in enumerate(permutations(stores)):
+        path = tmp_path / f"joined-{number}.db"
+        shutil.copy(empty, path)
+        with Store.open(path, fast=True) as joined:
+            for each in order:
+                joined.merge(each.path)
+            assert joined.check() == []
+            seen.append(told(joined))
+            again = [merged for each in order for merged in joined.merge(each.path)]
+            assert [(merged.num_matches, merged.num_rows) for merged in again] == [(0, 0)] * len(again)
+            assert told(joined) == seen[0]
+            assert sorted(record.name for record in joined.tournaments()) == ["cup", "cup-2", "other"]
+            states = {record.num_done: record.state for record in joined.tournaments()}
+            assert states[NUM] == "stopped" or states[8] == "stopped"
+    _, copy, third = stores
+    rows = [match for store in (copy, third) for match in store.matches(ALL, limit=999)]
+    assert str(seen[0][3]).count("1750000") == len(rows)
+
+
+def test_a_copy_is_the_same_but_cannot_go_on(stores: list[Store], store: Store) -> None:
+    copy = stores[1]
+    cup = copy.tournament("cup")
+    assert cup is not None
+    analysis = Analysis(
+        match=copy.matches(ALL, limit=1)[0].id,
+        name="solver",
+        plies=(JudgedPly(value=1.0, loss=0.0),) * 4,
+        made_at=5.0,
+    )
+    copy.add_analysis(analysis)
+    point = RatingPoint(1, 2, (SeatRating(0, 1500.0, 30.0, rests_on_prior=False),))
+    copy.unvoid([2], reason="r", who="u@h")
+    assert copy.add_rating_point(cup.id, point)
+    add_cup(store, "x", "y", num=4, name="first")
+    merged = store.merge(copy.path)
+    assert {(each.name, each.num_matches, each.is_new) for each in merged} == {
+        ("cup", 19, True),
+        ("other", 9, True),
+    }
+    here = store.tournament("cup")
+    assert here is not None
+    assert replace(here, id=0) == replace(cup, id=0)
+    assert store.entrants(here.id) == copy.entrants(cup.id)
+    assert store.planned(here.id) == copy.planned(cup.id)
+    for there in copy.tournament_matches(cup.id):
+        match = store.match_of(here.id, there.number, there.attempt)
+        assert match is not None
+        assert replace(match, id=there.id, tournament=there.tournament) == there
+    judged = store.match_of(here.id, NUM)
+    assert judged is not None
+    assert store.analyses([judged.id])[judged.id][0] == replace(analysis, match=judged.id)
+    (kept,) = store.rating_points(here.id)
+    (was,) = copy.rating_points(cup.id)
+    assert kept == was._replace(last_match=kept.last_match)
+    origin = store.origin(here.id)
+    assert origin is not None
+    assert origin.source == str(copy.path)
+    assert copy.origin(cup.id) is None
+    assert store.check() == []
+
+
+def test_what_is_newer_in_the_other_store_follows(stores: list[Store], store: Store) -> None:
+    one, copy, _ = stores
+    store.merge(one.path)
+    first = store.tournament("cup")
+    assert first is not None
+    assert (first.num_done, first.state) == (9, "stopped")
+    merged = {each.name: each for each in store.merge(copy.path)}
+    assert merged["cup"].num_matches == 9
+    assert not merged["cup"].is_new
+    assert merged["other"].num_matches == 0
+    last = store.tournament("cup")
+    assert last is not None
+    assert (last.num_done, last.state) == (NUM, "finished")
+    void = [match.number for match in store.tournament_matches(last.id) if match.void_reason]
+    assert void == [match.number for match in copy.tournament_matches(1) if match.void_reason]
+    # An older copy takes nothing back.
+    assert all(each.num_rows == 0 for each in store.merge(one.path))
+    assert store.tournament("cup") == last
+    copy.unvoid([2], reason="not proven either", who="anna@lab")
+    store.merge(copy.path)
+    assert len([match for match in store.tournament_matches(last.id) if match.void_reason]) == len(void) - 1
+    assert store.check() == []
+
+
+def test_two_stores_that_declared_one_match_void(stores: list[Store], store: Store) -> None:
+    one, copy, _ = stores
+    one.void([2], reason="later", who="ben@lab")
+    for number, order in enumerate(((one, copy), (copy, one))):
+        with Store.open(store.path.with_name(f"{number}.db"), fast=True) as joined:
+            for each in order:
+                joined.merge(each.path)
+            match = joined.match_of(1, 1, 1)
+            assert match is not None
+            assert match.void_reason == "an engine helped"
+            assert joined.check() == []
+
+
+@pytest.mark.parametrize("change", ["match", "attempt", "final", "plan", "bot", "seed"])
+def test_a_tournament_that_went_on_in_two_places_is_refused(
+    stores: list[Store], change: str, tmp_path: Path
+) -> None:
+    third = stores[2]
+    cup = add_cup(third, num=4, name="fork")
+    third.save([cup.match(1)])
+    third.backup(tmp_path / "fork.db")
+    with Store.open(tmp_path / "fork.db") as fork:
+        if change == "match":
+            third.save([cup.match(2)])
+            fork.save([cup.match(2, outcome="second")])
+        elif change == "attempt":
+            third.save([cup.match(2)])
+            fork.save([cup.void(2), cup.match(2, attempt=1)])
+        elif change == "final":
+            third.save([cup.match(2)])
+            fork.save([cup.match(2, attempt=1)])
+        elif change == "plan":
+            fork.extend_plan(cup.record.id, plan(3, 3, start=4), "")
+        elif change == "bot":
+            tamper(fork.path, "UPDATE entrants SET time_limit = '9' WHERE seat = 1 AND tournament_id = 2")
+        else:
+            tamper(fork.path, "UPDATE tournaments SET seed = 43 WHERE name = 'fork'")
+    before = told(third)
+    with pytest.raises(
+        RefusedError, match=r"of tournament fork differs between this store and .* two places"
+    ):
+        third.merge(tmp_path / "fork.db")
+    assert told(third) == before
+    assert third.check() == []
+
+
+def test_other_files_are_refused(stores: list[Store], tmp_path: Path) -> None:
+    one, copy, third = stores
+    with pytest.raises(TakenError, match="is this store itself"):
+        one.merge(one.path)
+    with pytest.raises(MissingError):
+        one.merge(tmp_path / "nothing.db")
+    copy.backup(tmp_path / "damaged.db")
+    tamper(tmp_path / "damaged.db", "UPDATE matches SET reason = 'X wins' WHERE id = 5")
+    before = told(third)
+    with pytest.raises(DamagedError, match=r"match #5 is not as it was stored.*nothing was merged"):
+        third.merge(tmp_path / "damaged.db")
+    assert told(third) == before
+
+
+def test_no_match_is_added_to_a_tournament_that_is_being_run(stores: list[Store]) -> None:
+    one, copy, _ = stores
+    assert one.claim(1, current_owner())
+    with pytest.raises(RefusedError, match="cup is being run"):
+        one.merge(copy.path)
+    one.release(1, current_owner())
+    assert [each.num_matches for each in one.merge(copy.path)] == [9, 0]
+    assert one.origin(1) is None
+    assert one.check() == []
+
+
+def test_a_tournament_moves_out_and_back(stores: list[Store], tmp_path: Path) -> None:
+    copy = stores[1]
+    before = told(copy)
+    file = tmp_path / "cup.db"
+    assert copy.claim(1, current_owner())
+    with pytest.raises(RefusedError, match="being run"):
+        copy.remove(1, file, who="u@h")
+    copy.release(1, current_owner())
+    copy.remove(1, file, who="u@h")
+    assert [path.name for path in tmp_path.glob("*.part*")] == []
+    assert copy.check() == []
+    assert [record.name for record in copy.tournaments()] == ["other"]
+    (removal,) = copy.removals()
+    assert (removal.name, removal.file, removal.who) == ("cup", str(file), "u@h")
+    with Store.open(file) as moved:
+        assert [record.name for record in moved.tournaments()] == ["cup"]
+        assert moved.origin(1) is None
+        assert moved.check() == []
+    with pytest.raises(TakenError, match="exists"):
+        copy.remove(2, file, who="u@h")
+    copy.merge(file)
+    assert copy.check() == []
+    assert told(copy) == before
+
+
+def test_the_rest_of_a_store_is_as_if_the_tournament_had_never_been(
+    stores: list[Store], store: Store, tmp_path: Path
+) -> None:
+    third = stores[2]
+    store.merge(third.path)
+    without = told(store)
+    store.merge(stores[0].path)
+    for name in ("other", "cup-2"):
+        record = store.tournament(name)
+        assert record is not None
+        store.remove(record.id, tmp_path / f"{name}.db", who="u@h")
+    # Bots stay known.
+    assert told(store)[:6] == without[:6]
+    assert leaderboard(store) == leaderboard(third)
+    assert store.check() == []
+
+
+def test_no_number_is_given_twice(store: Store, tmp_path: Path) -> None:
+    add_cup(store, num=4, name="stays")
+    cup = add_cup(store, num=4, name="goes")
+    store.save([cup.match(1), cup.match(2), cup.match(3)])
+    store.remove(cup.record.id, tmp_path / "goes.db", who="u@h")
+    later = add_cup(store, num=4, name="later")
+    assert later.record.id == cup.record.id + 1
+    store.save([later.match(1), later.match(2)])
+    assert [match.id for match in store.matches(ALL)] == [5, 4]
+    store.save([later.match(3)])
+    store.sum_up()
+    assert store.check() == []
+    assert sum(sum(kept.sums[:6]) for kept in store.tournament_sums(later.record.id)) == 3
+
+
+def test_a_plan_that_grows_keeps_what_it_was_planned_from(store: Store, tmp_path: Path) -> None:
+    first = add_cup(store, num=4)
+    store.save([first.match(number) for number in (1, 2, 3)])
+    rows = plan(3, 6)
+    from stores import Cup, entrants, new_tournament
+
+    record = store.add_tournament(
+        new_tournament(type="ladder", name="ladder"), entrants("a", "b", "c"), OpenPlan()
+    )
+    ladder = Cup(record, entrants("a", "b", "c"), rows)
+    store.add_batch(record.id, NewBatch(matches=rows[:3], num_total=None))
+    store.save([ladder.match(2), ladder.match(1)])
+    store.void([4], reason="r", who="u@h")
+    basis = NewBatch(matches=rows[3:], num_total=None, basis_match=5, basis_change=1, note="second")
+    store.add_batch(record.id, basis)
+    store.remove(record.id, tmp_path / "ladder.db", who="u@h")
+    with Store.open(tmp_path / "ladder.db") as moved:
+        here = moved.tournament("ladder")
+        assert here is not None
+        assert not here.is_planned
+        one, two = moved.batches(here.id)
+        assert (one.basis_match, one.basis_change) == (0, 0)
+        assert (two.basis_match, two.basis_change, two.note) == (2, 1, "second")
+        assert [match.number for match in moved.unplayed(here.id)] == [3, 4, 5, 6]
