@@ -48,6 +48,8 @@ class LadderSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return a batch of max(8, playing bots / 8) pairs, or fewer where fewer are wanted.
 
+        It has two pairs while a newcomer has fewer than eight.
+
         It depends on the results in the view, so a ladder is planned again only from the same basis.
         """
         playing = [seat for seat, who in enumerate(view.seats) if who.state == "playing"]
@@ -62,7 +64,11 @@ class LadderSchedule:
             if self.until is not None and max(errors[seat] for seat in playing) <= self.until:
                 return Closed(f"every rating is within {self.until:g} Elo")
             newcomers = [seat for seat in newcomers if errors[seat] > _SETTLED_ELO]
-        num_pairs = min(max(1, wanted // 2), max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR))
+        num_pairs = max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR)
+        if any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers):
+            # Of a bot that nobody knows each pair says where to look next, one in each fold.
+            num_pairs = 2
+        num_pairs = min(max(1, wanted // 2), num_pairs)
         pairs = list(_Draft(self.seed, counts, playing, newcomers).pairs(num_pairs))
         return PlannedBatch(self._matches(counts, pairs), None)
 
