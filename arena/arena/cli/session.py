@@ -112,7 +112,12 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:
-            say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
+            way_out = (
+                f"arena ladder join {record.name} BOT opens it again"
+                if record.type == "ladder"
+                else "--rounds N adds rounds to it"
+            )
+            say(f"{record.name} is finished; {way_out}", err=True)
         else:
             # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
             plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,10 +17,11 @@ from arena.results.tournaments import refuse_copy, state_of
 from arena.sandbox.limits.exact import check_limits
 from arena_db.records import Entrant
 from arena_plugins import load_game
+from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
     from arena.entrants import Competitor
-    from arena_db.records import TournamentRecord
+    from arena_db.records import BotRecord, TournamentRecord
     from arena_db.store import Store
 
 
@@ -155,9 +157,14 @@ def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text:
                 raise ConfigError(f"{other.label} takes part in {ladder.name} already")
             return
         if other.label == bot.label:
-            named = f"{text}{',' if ':' in text else ':'}name={bot.label}-2"
+            spec = Spec.parse(text)
+            named = spec._replace(options={**spec.options, "name": f"{bot.label}-2"})
             raise ConfigError(
-                f"{bot.label} is in {ladder.name} with other content ({short(other.bot.content)}, now "
-                f"{short(bot.content)}), whose matches stay its own; give the new one a name of its own: "
-                f"arena ladder join {ladder.name} {named}"
+                f"{bot.label} is the name of another bot in {ladder.name}, which keeps its matches: "
+                f"{_describe(other.bot)}, and this is {_describe(bot.record)}; give it another name: "
+                f"arena ladder join {ladder.name} {shlex.quote(str(named))}"
             )
+
+
+def _describe(bot: BotRecord) -> str:
+    return f"{bot.spec} with content {short(bot.content)}"

@@ -108,9 +108,9 @@ class Planner:
         wanted = max(low, 2 * low - num)
         if self._has_stored:
             matches = self._store.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
-            self._has_stored = len(matches) == wanted
+            self._handed_out = matches[-1].number if matches else self._handed_out
+            self._has_stored = len(matches) == wanted and self._handed_out < len(self._view.plan)
             if matches:
-                self._handed_out = matches[-1].number
                 return make_jobs(self._tournament, self._plan, matches)
         if self.is_done:
             return []
@@ -126,8 +126,8 @@ class Planner:
         What depends on results is planned from as many of them as possible, so little is planned early. Of
         other plans matches in flight do not count, so that batches stay large while those are played.
         """
-        source = self._source
-        if source is not None and source.is_adaptive:
+        is_adaptive = self.is_open if self._source is None else self._source.is_adaptive
+        if is_adaptive:
             return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
         return max(_FEWEST, 2 * self._num_workers * self._batch_size), num_queued
 
