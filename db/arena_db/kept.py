@@ -120,8 +120,8 @@ summing = Table(
     sqlite_strict=True,
 )
 
-# Ratings of a tournament after its first so many rated matches, in the order of storing. Matches are never
-# removed and their ids only grow, so such a row stays true whatever is played afterwards.
+# Ratings of a tournament after its first so many rated matches, in the order of storing. Ids of matches only
+# grow, so such a row stays true whatever is played afterwards; a void of one of its matches removes it.
 rating_points = Table(
     "rating_points",
     metadata,

@@ -35,13 +35,14 @@ _COLUMNS: Final = tuple(column.name for column in matches.c)
 class MatchMerge:
     """Merges the matches of one tournament, in the order in which the other store has them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - both stores, and what is known of them
         self,
         source: Connection,
         target: Connection,
         ids: tuple[int, int],
         known_changes: dict[int, int],
         clash: Callable[[str], RefusedError],
+        where: str,
     ) -> None:
         """Take both stores.
 
@@ -51,12 +52,14 @@ class MatchMerge:
             ids: of the tournament, there and here.
             known_changes: numbers here of the changes there.
             clash: makes the error for what differs.
+            where: the other store, for messages.
         """
         self._source = source
         self._target = target
         self._there, self._here = ids
         self._changes = known_changes
         self._clash = clash
+        self._where = where
         self._versions: dict[int, tuple[str, int]] = {}
         self._bots = _bots_by_seat(target, self._here)
         self._next = last_match(target) + 1
@@ -132,7 +135,7 @@ class MatchMerge:
         first, second = self._bots[row.first_seat], self._bots[row.second_seat]
         if row_hash(values_of(matches, row), (first[1], second[1]), content) != row.record_hash:
             raise DamagedError(
-                f"match #{row.id} of the other store is not as it was stored; see arena db check"
+                f"match #{row.id} of {self._where} is not as it was stored; nothing was changed"
             )
         values = values_of(matches, row) | {
             "tournament_id": self._here,

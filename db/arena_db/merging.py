@@ -105,7 +105,9 @@ class _TournamentMerge:
         if may_grow:
             self._merge_entrants(known_changes)
         self._merge_plan(may_grow=may_grow)
-        found = MatchMerge(self._source, self._target, (row.id, self._here), known_changes, self._clash)
+        found = MatchMerge(
+            self._source, self._target, (row.id, self._here), known_changes, self._clash, self._where
+        )
         found.run()
         self._num_rows += found.num_rows
         if found.num_matches and not is_new:

@@ -1,7 +1,7 @@
 """Brings the kept sums up to date with the matches: in batches, after an upgrade, for a repair; checks them.
 
 The sums hold the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
-adds them. Ids only grow, and matches are never removed, so each match is added exactly once.
+adds them. Ids only grow, so each match is added exactly once; `partial_sums` adds some of them again.
 """
 
 from __future__ import annotations

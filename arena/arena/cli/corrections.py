@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from rich_click import RichCommand
@@ -11,7 +11,7 @@ from arena.cli.options import db_option
 from arena.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from arena_db.store import Store
 
@@ -70,16 +70,16 @@ def _declare(  # noqa: PLR0913 - one parameter an option
     _check(addresses, tournament, bot, reason)
     with open_store(db, create=False) as store:
         if tournament is not None:
-            where, numbers = _matches_of(store, tournament, bot)
+            chosen = _matches_of(store, tournament, bot)
         else:
-            where, numbers = _addressed(store, addresses)
-        num = declare_void(store, numbers, reason, undo=undo)
-        rest = len(set(numbers)) - num
+            chosen = _addressed(store, addresses)
+        num = declare_void(store, chosen.tournaments, chosen.numbers, reason, undo=undo)
+        rest = len(chosen.numbers) - num
     counts = "count again" if undo else "are void: no table counts them; arena unvoid takes it back"
     if num == 1:
         counts = "counts again" if undo else "is void: no table counts it; arena unvoid takes it back"
     if num:
-        say(f"{num} match{'' if num == 1 else 'es'} of {where} {counts}")
+        say(f"{num} match{'' if num == 1 else 'es'} of {chosen.where} {counts}")
     if rest:
         say(f"{rest} of the chosen matches {'counted' if undo else 'were void'} before", err=True)
 
@@ -101,8 +101,19 @@ def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, 
         )
 
 
-def _matches_of(store: Store, tournament: str, bot: str | None) -> tuple[str, list[int]]:
-    """Return what to call the matches of a bot in a tournament, and their ids."""
+class _Chosen(NamedTuple):
+    """Matches that somebody named."""
+
+    where: str
+    """What to call what they belong to."""
+    tournaments: Collection[int]
+    """Ids."""
+    numbers: Collection[int]
+    """Ids of the matches, each once."""
+
+
+def _matches_of(store: Store, tournament: str, bot: str | None) -> _Chosen:
+    """Find the matches of a bot in a tournament."""
     from arena.results.addresses import find_entrants, find_tournament
 
     record = find_tournament(store, tournament, unfinished=False)
@@ -111,14 +122,16 @@ def _matches_of(store: Store, tournament: str, bot: str | None) -> tuple[str, li
     numbers = store.match_numbers(record.id, [entrant.seat for entrant in found])
     if not numbers:
         raise NotFoundError(f"{labels} has no stored match in {record.name}")
-    return f"{labels} in {record.name}", numbers
+    return _Chosen(f"{labels} in {record.name}", [record.id], numbers)
 
 
-def _addressed(store: Store, addresses: tuple[str, ...]) -> tuple[str, list[int]]:
-    """Return what to call the tournaments of some matches, and the ids of the matches."""
+def _addressed(store: Store, addresses: tuple[str, ...]) -> _Chosen:
+    """Find single matches."""
     from arena.results.addresses import find_played
 
     found = [find_played(store, address) for address in addresses]
     names = list(dict.fromkeys(address.tournament.name for _, address in found))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}", [match.id for match, _ in found]
+    tournaments = dict.fromkeys(address.tournament.id for _, address in found)
+    numbers = {match.id for match, _ in found}
+    return _Chosen(f"{', '.join(names[:_MOST_NAMED])}{more}", tournaments, numbers)

@@ -32,7 +32,9 @@ def ending_of(match: StoredMatch) -> str:
     return f"void ({match.void_reason}): {match.reason}" if match.void_reason else match.reason
 
 
-def declare_void(store: Store, numbers: Collection[int], reason: str, *, undo: bool = False) -> int:
+def declare_void(
+    store: Store, tournaments: Collection[int], numbers: Collection[int], reason: str, *, undo: bool = False
+) -> int:
     """Take matches out of all tables, or let them count again; return how many that changed.
 
     Ratings over time that are no longer true are gone then. Those of the present are kept in their place, so
@@ -40,6 +42,7 @@ def declare_void(store: Store, numbers: Collection[int], reason: str, *, undo: b
 
     Args:
         store: where they are, open to write.
+        tournaments: ids of those that the matches belong to.
         numbers: ids of matches.
         reason: why, for everybody who looks at them.
         undo: let them count again.
@@ -50,8 +53,7 @@ def declare_void(store: Store, numbers: Collection[int], reason: str, *, undo: b
     judge = store.unvoid if undo else store.void
     num = judge(numbers, reason=reason, who=author())
     if num:
-        changed = {match.tournament for match in map(store.match, numbers) if match is not None}
-        for tournament in sorted(changed):
+        for tournament in tournaments:
             _rate(store, tournament)
     return num
 

@@ -124,6 +124,9 @@ def test_three_stores_in_any_order_and_twice(stores: list[Store], empty: Path, t
             assert sorted(record.name for record in joined.tournaments()) == ["cup", "cup-2", "other"]
             states = {record.num_done: record.state for record in joined.tournaments()}
             assert states[NUM] == "stopped" or states[8] == "stopped"
+    board = seen[0][-1]
+    assert isinstance(board, list)
+    assert len(board) == 4
     _, copy, third = stores
     rows = [match for store in (copy, third) for match in store.matches(ALL, limit=999)]
     assert str(seen[0][3]).count("1750000") == len(rows)
@@ -289,6 +292,16 @@ def test_a_tournament_moves_out_and_back(stores: list[Store], tmp_path: Path) ->
     copy.merge(file)
     assert copy.check() == []
     assert told(copy) == before
+
+
+def test_a_damaged_match_is_not_moved_out(stores: list[Store], tmp_path: Path) -> None:
+    one = stores[0]
+    tamper(one.path, "UPDATE matches SET reason = 'X wins' WHERE id = 5")
+    before = told(one)
+    with pytest.raises(DamagedError, match=r"match #5 of .*a.db is not as it was stored"):
+        one.remove(1, tmp_path / "out.db", who="u@h")
+    assert told(one) == before
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_the_rest_of_a_store_is_as_if_the_tournament_had_never_been(

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.results.book import RatedMatches
+from arena.results.corrections import declare_void
 from arena.results.history import History, rate_now
 from arena.results.views import standings
+from arena_db.owner import current_owner
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from refits import assert_true
 from stores import add_cup, digest
@@ -163,3 +167,46 @@ def test_matches_that_are_not_rated_have_no_history(store: Store) -> None:
     assert history.points == []
     assert not history.needs_scan(now)
     assert rate_now(store, cup.record.id, 3) is None
+
+
+def test_void_matches_leave_what_was_read_before(store: Store) -> None:
+    cup = add_cup(store, "a", "b", "c", num=60)
+    play(cup, store, 1, 20)
+    history = History(store, cup.record)
+    for _ in range(2):
+        point = rate_now(store, cup.record.id, 3)
+        assert point is not None
+        store.add_rating_point(cup.record.id, point)
+        history.update(store)
+        play(cup, store, 21, 30)
+    assert [point.num_matches for point in history.points] == [20, 30]
+    last = store.last_match(cup.record.id)
+    declare_void(store, [cup.record.id], [last - 3], "an engine helped")
+    history.update(store)
+    # The points from that match on are gone; the one of now is kept in their place.
+    assert [point.num_matches for point in history.points] == [20, 29]
+    assert_true(store, cup.record, history.points)
+    declare_void(store, [cup.record.id], [last - 3], "proven wrong", undo=True)
+    history.update(store)
+    assert [point.num_matches for point in history.points] == [20, 30]
+    assert_true(store, cup.record, history.points)
+    assert store.claim(cup.record.id, current_owner())
+    declare_void(store, [cup.record.id], [last - 3], "whoever runs it keeps points itself")
+    history.update(store)
+    assert [point.num_matches for point in history.points] == [20]
+
+
+def test_matches_that_were_read_one_by_one_are_read_again(store: Store) -> None:
+    cup = add_cup(store, "a", "b", "c", num=60)
+    play(cup, store, 1, 20)
+    read = RatedMatches(MatchFilter(tournament=cup.record.name, since=0.0))
+    index = {(cup.record.id, seat): seat for seat in range(3)}
+    read.update(store)
+    assert len(read.matches(index)) == 20
+    store.void([1, 2], reason="r", who="u@h")
+    read.update(store)
+    assert len(read.matches(index)) == 18
+    store.unvoid([1], reason="r", who="u@h")
+    play(cup, store, 21, 21)
+    read.update(store)
+    assert len(read.matches(index)) == 20
