@@ -1,8 +1,9 @@
-"""Measures what the ratings of simulated ladders are worth, as a Markdown table."""
+"""Measures what the ratings of simulated ladders are worth and what they cost, as Markdown tables."""
 
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import time
 from pathlib import Path
@@ -11,7 +12,57 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from ladder_worlds import measure_ladder
+from arena.schedules.protocol import PlannedBatch
+from ladder_worlds import SimulatedLadder, measure_ladder, measure_newcomer
+
+
+def print_ratings(num_bots: int, num_ladders: int) -> None:
+    """Print coverage, errors and order of the ratings after 16 and 32 pairs a bot."""
+    print(
+        "\n| pairs a bot | ratings | adjacent gaps | ends | bias of ends | rmse | tau | best found |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    for pairs in (16, 32):
+        rows = [measure_ladder(num_bots, pairs, seed) for seed in range(num_ladders)]
+        ratings, adjacent, ends, bias, square, tau, best = np.array(rows).mean(axis=0).tolist()
+        covered = " | ".join(f"{100 * share:.1f}" for share in (ratings, adjacent, ends))
+        print(
+            f"| {pairs} | {covered} | {bias:+.0f} | {square**0.5:.0f} | {tau:.2f} | {best:.2f} |", flush=True
+        )
+
+
+def print_newcomers(num_ladders: int) -> None:
+    """Print how soon a bot finds its place in a field of 12."""
+    print(
+        "\n| newcomer | pairs to ± 60 Elo | covered | bias |\n| --- | --- | --- | --- |",
+        flush=True,
+    )
+    for elo in (0.0, 300.0, 600.0):
+        rows = [measure_newcomer(elo, seed) for seed in range(num_ladders)]
+        pairs, held, away = np.array(rows).mean(axis=0).tolist()
+        print(f"| {elo:+.0f} | {pairs:.0f} | {100 * held:.0f} | {away:+.0f} |", flush=True)
+
+
+def print_costs() -> None:
+    """Print the processor time of a planned pair, and the memory of this process after it."""
+    print(
+        "\n| bots | pairs played | ms a planned pair | peak of the process, MB |\n| --- | --- | --- | --- |"
+    )
+    for num_bots, pairs_each in ((24, 32), (1000, 32)):
+        ladder = SimulatedLadder(np.random.default_rng(1).normal(0, 250, num_bots).tolist(), 1)
+        ladder.play(num_bots * pairs_each // 2)
+        view = ladder.view()
+        start, num_pairs = time.process_time(), 0
+        while num_pairs < num_bots:
+            match ladder.schedule.next(view, 2**30):
+                case PlannedBatch(matches):
+                    num_pairs += len(matches) // 2
+                case other:
+                    raise AssertionError(other)
+        milliseconds = 1000 * (time.process_time() - start) / num_pairs
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"| {num_bots} | {len(view.plan) // 2} | {milliseconds:.2f} | {peak:.0f} |", flush=True)
 
 
 def main() -> None:
@@ -20,18 +71,9 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=24)
     options = parser.parse_args()
     start = time.process_time()
-    print(
-        "| pairs a bot | ratings | adjacent gaps | ends | bias of ends | rmse | tau | best found |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-        flush=True,
-    )
-    for pairs in (16, 32):
-        rows = [measure_ladder(options.bots, pairs, seed) for seed in range(options.ladders)]
-        ratings, adjacent, ends, bias, square, tau, best = np.array(rows).mean(axis=0).tolist()
-        covered = " | ".join(f"{100 * share:.1f}" for share in (ratings, adjacent, ends))
-        print(
-            f"| {pairs} | {covered} | {bias:+.0f} | {square**0.5:.0f} | {tau:.2f} | {best:.2f} |", flush=True
-        )
+    print_costs()
+    print_ratings(options.bots, options.ladders)
+    print_newcomers(options.ladders)
     print(f"\n{time.process_time() - start:.0f} s of CPU.", flush=True)
 
 

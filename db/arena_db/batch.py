@@ -45,7 +45,7 @@ class Plan:
 
 
 class Tournament(NamedTuple):
-    """What never changes of a tournament."""
+    """What never changes of a tournament; seats are only added."""
 
     num_actions: int
     seats: dict[int, Seat]
@@ -96,6 +96,9 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
             pair = (first, second)
             plan = plans.get(pair)
             if plan is None:
+                if not known.seats.keys() >= {first, second}:
+                    # Bots have joined since.
+                    known = facts.tournaments[tournament] = _tournament(connection, tournament)
                 plan = plans[pair] = Plan(first, second, known.seats[first], known.seats[second])
             batch.plan[number] = plan
             if state == "done":

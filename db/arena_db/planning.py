@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
+_ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change")
+"""Columns of an entrant."""
 
 
 def add_tournament(
@@ -64,7 +66,8 @@ def add_tournament(
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
-    _add_entrants(connection, tournament, listed)
+    for entrant in listed:
+        add_entrant(connection, tournament, entrant, seat=entrant.seat)
     if isinstance(plan, NewBatch):
         plan_rows.add_batch(connection, tournament, plan)
     elif not isinstance(plan, OpenPlan):
@@ -121,13 +124,21 @@ def set_state(connection: Connection, tournament: int, state: str) -> None:
 def list_entrants(connection: Connection, tournament: int) -> list[Entrant]:
     """Return the entrants of a tournament by seat."""
     query = (
-        select(entrants.c.seat, entrants.c.label, entrants.c.time_limit, bots)
+        select(*(entrants.c[name] for name in _ENTERED), bots)
         .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
         .where(entrants.c.tournament_id == tournament)
         .order_by(entrants.c.seat)
     )
     return [
-        Entrant(seat=row.seat, label=row.label, bot=_bot_record(row), limit=row.time_limit)
+        Entrant(
+            seat=row.seat,
+            label=row.label,
+            bot=_bot_record(row),
+            limit=row.time_limit,
+            state=row.state,
+            anchor=row.anchor,
+            joined=row.joined_change or 0,
+        )
         for row in connection.execute(query)
     ]
 
@@ -224,13 +235,22 @@ def free_name(connection: Connection, wanted: str) -> str:
     return name
 
 
-def _add_entrants(connection: Connection, tournament: int, listed: Sequence[Entrant]) -> None:
-    for entrant in listed:
-        bot = entrant.bot
-        known = select(bots.c.id).where(bots.c.identity == bot.identity)
-        bot_id = connection.execute(known).scalar()
-        if bot_id is None:
-            values = asdict(bot) | {"content": bot.content or None}
-            bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
-        row = {"tournament_id": tournament, "seat": entrant.seat, "label": entrant.label}
-        connection.execute(insert(entrants).values(row | {"bot_id": bot_id, "time_limit": entrant.limit}))
+def add_entrant(
+    connection: Connection, tournament: int, entrant: Entrant, *, seat: int, joined_change: int | None = None
+) -> None:
+    """Insert an entrant at a seat, and its bot if that is new."""
+    bot = entrant.bot
+    bot_id = connection.execute(select(bots.c.id).where(bots.c.identity == bot.identity)).scalar()
+    if bot_id is None:
+        values = asdict(bot) | {"content": bot.content or None}
+        bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
+    row = {
+        "tournament_id": tournament,
+        "seat": seat,
+        "label": entrant.label,
+        "bot_id": bot_id,
+        "time_limit": entrant.limit,
+        "anchor": entrant.anchor,
+        "joined_change": joined_change,
+    }
+    connection.execute(insert(entrants).values(row))

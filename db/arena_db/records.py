@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from arena_db.pools import PoolRecord
@@ -50,6 +50,12 @@ class Entrant:
     bot: BotRecord
     limit: str
     """Its own limit where that differs from the tournament's, as TimeControl text; else empty."""
+    state: Literal["playing", "left", "out"] = "playing"
+    """playing, left (it keeps its matches) or out (disqualified)."""
+    anchor: float | None = None
+    """Elo it is given in tables of this tournament; None where it is rated."""
+    joined: int = 0
+    """Id of the change by which it joined; 0 where it was there from the beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

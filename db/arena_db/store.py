@@ -11,6 +11,7 @@ from arena_db.backup import copy_to
 from arena_db.bulk import BulkReading
 from arena_db.checking import find_faults
 from arena_db.engine import Settings, writing
+from arena_db.entering import Entering
 from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
 from arena_db.named import NamesReading
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, Correcting, NamesReading, PlanKeeping, PointsKeeping, Transferring):
+class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, PointsKeeping, Transferring):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used

@@ -109,13 +109,16 @@ class Correcting(Access):
             row = connection.execute(own).first()
         return None if row is None else Change._make(row)
 
-    def last_change(self) -> int:
-        """Return the number of the newest decision, 0 before the first.
+    def last_change(self, tournament: int | None = None) -> int:
+        """Return the number of the newest decision about a tournament, or any; 0 before the first.
 
         What somebody read match by match may be outdated once this number differs.
         """
+        found = select(func.max(changes.c.id))
+        if tournament is not None:
+            found = found.where(changes.c.tournament_id == tournament)
         with self._read() as connection:
-            return connection.scalar(select(func.max(changes.c.id))) or 0
+            return connection.scalar(found) or 0
 
     def num_matches(self, where: MatchFilter) -> int:
         """Return how many matches a filter is about, void ones among them; `tallies` has those that count."""

@@ -106,8 +106,7 @@ def lost(match):
     ),
     "ratings": Rule(
         rates,
-        # A ladder ranks the folds of its own pairs, by which it pairs; it shows no rating.
-        ("arena.results.", "arena.rating.", "arena.schedules.ladder"),
+        ("arena.results.", "arena.rating."),
         """
 def table(matches):
     from arena.rating.fit import fit

@@ -9,16 +9,82 @@ import numpy as np
 
 from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
-from arena.rating.sums import MatchArrays, encounters
-from arena.schedules.ladder import LadderSchedule, rated_matches
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.schedules.counts import SeatCounts
+from arena.schedules.ladder import LadderSchedule
+from arena.schedules.protocol import Participant, View
 from rating_worlds import World, chances
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.rating.ratings import Ratings
     from arena.rating.sums import FloatArray
     from arena_db.records import PlannedMatch
 
 WORLD = World(draws=0.3)
+OPENINGS = [(place,) for place in range(500)]
+
+
+class SimulatedLadder(SimulatedEvent):
+    """A ladder of bots with known strengths; views are asked for between batches only."""
+
+    def __init__(
+        self, strengths: Sequence[float], seed: int, *, until: float | None = None, shows_errors: bool = False
+    ) -> None:
+        super().__init__(LadderSchedule(seed=seed, openings=OPENINGS, until=until), len(strengths))
+        self.strengths = list(strengths)
+        self.shows_errors = shows_errors
+        self._rng = np.random.default_rng([seed, 1])
+        self._matches = MatchArrays()
+        self._counts = SeatCounts()
+        self._rated: tuple[tuple[int, int], Ratings] | None = None
+
+    def join(self, strength: float) -> int:
+        """Let a bot join, and return its seat."""
+        self.strengths.append(strength)
+        seat = len(self.seats)
+        self.seats = (*self.seats, Participant(f"bot-{seat}", joined=seat))
+        return seat
+
+    def view(self) -> View:
+        """Return what the schedule may see now, with sums that grow."""
+        self._add_up()
+        errors = (lambda: self.ratings().error) if self.shows_errors else None
+        return View(
+            seats=self.seats, plan=self.plan, results=self.results, counts=self._counts, errors=errors
+        )
+
+    def ratings(self) -> Ratings:
+        """Return the ratings by all matches."""
+        self._add_up()
+        known = (self._counts.num_planned, len(self.seats))
+        if self._rated is None or self._rated[0] != known:
+            self._rated = known, fit(encounters(self._matches), len(self.seats))
+        return self._rated[1]
+
+    def play(self, num_pairs: int) -> None:
+        """Play so many further pairs at least, in whole batches."""
+        play_all(self, 2**30, self._result, limit=len(self.plan) + 2 * num_pairs)
+
+    def _result(self, match: PlannedMatch) -> float:
+        gap = np.array([self.strengths[match.first] - self.strengths[match.second]]) * LOGITS_PER_ELO
+        law = chances(gap, np.array([WORLD.advantage * LOGITS_PER_ELO]), WORLD)[0][0]
+        points = float(self._rng.choice(3, p=law)) / 2
+        return points if match.first < match.second else 1 - points
+
+    def _add_up(self) -> None:
+        rated: list[RatedMatch] = []
+        new = self.plan[self._counts.num_planned :]
+        self._counts.add(new, self.results)
+        for match in new:
+            low = self.results[match.encounter, match.match_no]
+            assert low is not None
+            points = low if match.first < match.second else 1 - low
+            pair = (match.number - 1) // 2
+            rated.append(RatedMatch(match.first, match.second, points, pair, match.opening, match.number))
+        self._matches.add(rated)
 
 
 class MeasuredLadder(NamedTuple):
@@ -42,19 +108,11 @@ class MeasuredLadder(NamedTuple):
 
 def measure_ladder(num_bots: int, pairs_each: int, seed: int) -> MeasuredLadder:
     """Play a ladder of bots with a standard deviation of 250 Elo, and compare its ratings with the truth."""
-    rng = np.random.default_rng(seed)
-    truth = rng.normal(0, 250, num_bots)
+    truth = np.random.default_rng(seed).normal(0, 250, num_bots)
     truth -= truth.mean()
-
-    def result(match: PlannedMatch) -> float:
-        gap = np.array([truth[match.first] - truth[match.second]]) * LOGITS_PER_ELO
-        law = chances(gap, np.array([WORLD.advantage * LOGITS_PER_ELO]), WORLD)[0][0]
-        points = float(rng.choice(3, p=law)) / 2
-        return points if match.first < match.second else 1 - points
-
-    event = SimulatedEvent(LadderSchedule(seed=seed, openings=[(place,) for place in range(500)]), num_bots)
-    play_all(event, 256, result, limit=num_bots * pairs_each)
-    ratings = fit(encounters(MatchArrays(rated_matches(event.view()))), num_bots)
+    ladder = SimulatedLadder(truth.tolist(), seed)
+    ladder.play(num_bots * pairs_each // 2)
+    ratings = ladder.ratings()
     order = np.argsort(-truth).tolist()
     gaps = ratings.gaps([*pairwise(order), (order[0], order[-1])])
     true = [*(truth[order[:-1]] - truth[order[1:]]).tolist(), float(truth[order[0]] - truth[order[-1]])]
@@ -72,3 +130,33 @@ def measure_ladder(num_bots: int, pairs_each: int, seed: int) -> MeasuredLadder:
         tau=float(signs.mean()),
         best=float(np.argmax(ratings.strength) == order[0]),
     )
+
+
+class MeasuredNewcomer(NamedTuple):
+    """How a bot found its place in a field that had played before."""
+
+    pairs: float
+    """Pairs it needed until the interval of its rating was within 60 Elo."""
+    held: float
+    """Whether that interval held its strength above the mean of the field, 1 or 0."""
+    away: float
+    """Its rating less its strength, Elo."""
+
+
+def measure_newcomer(elo: float, seed: int, *, num_bots: int = 12, pairs_each: int = 300) -> MeasuredNewcomer:
+    """Let a bot of `elo` above the mean join a field with a standard deviation of 250 Elo."""
+    truth = np.random.default_rng(seed).normal(0, 250, num_bots)
+    truth -= truth.mean()
+    ladder = SimulatedLadder(truth.tolist(), seed)
+    ladder.play(num_bots * pairs_each // 2)
+    seat = ladder.join(elo)
+    ladder.shows_errors = True
+    while (error := ladder.ratings().error[seat]) > 60:  # what a newcomer is to reach
+        ladder.play(1)
+    true = np.array(ladder.strengths)
+    away = float(ladder.ratings().strength[seat] - (true[seat] - true.mean()))
+    return MeasuredNewcomer(_pairs_of(ladder, seat), float(abs(away) <= error), away)
+
+
+def _pairs_of(ladder: SimulatedLadder, seat: int) -> float:
+    return sum(seat in {match.first, match.second} for match in ladder.plan) / 2

@@ -46,4 +46,4 @@ def repeated(i: int, j: int, results: Iterable[tuple[float, float]], *, event: i
 
 def rate(matches: Sequence[RatedMatch], num_bots: int, anchor: tuple[int, float] | None = None) -> Ratings:
     """Rate bots by these matches."""
-    return fit(encounters(MatchArrays(matches)), num_bots, anchor=anchor)
+    return fit(encounters(MatchArrays(matches)), num_bots, anchors=() if anchor is None else (anchor,))

@@ -58,8 +58,11 @@ _ROUNDS = (
         "--no-swap", is_flag=True, default=None, help="Keep sides: the first-named bot always moves first."
     ),
 )
-_PLAY = (
-    _field("--reverse", is_flag=True, default=None, help="The second-named bot starts."),
+_REVERSE = _field("--reverse", is_flag=True, default=None, help="The second-named bot starts.")
+_STOP_WHEN = _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo.")
+_NAME = _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default.")
+_TUI = _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it.")
+_EVENT = (
     _field(
         "--openings",
         metavar="PLAN",
@@ -133,9 +136,7 @@ _PLAY = (
     ),
     _output("--event", metavar="TEXT", help="Written into records."),
     _output("--site", metavar="TEXT", help="Written into records."),
-    _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default."),
     _output("--dry-run", is_flag=True, help="Print the plan and play nothing."),
-    _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it."),
     _output(
         "--config",
         type=click.Path(path_type=Path),
@@ -143,7 +144,6 @@ _PLAY = (
         help="A TOML file; its keys are these option names.",
     ),
 )
-_STOP_WHEN = (_end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo."),)
 _TEST = (
     _field(
         "--sprt",
@@ -197,17 +197,22 @@ _SITTING = (
 
 def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that define a tournament."""
-    return _with(command, *_GAME, *_ROUNDS, *_PLAY, *_STOP_WHEN)
+    return _with(command, *_GAME, *_ROUNDS, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that define a match of two bots, which may be a sequential test."""
-    return _with(command, *_GAME, *_ROUNDS, *_TEST, *_PLAY, *_STOP_WHEN)
+    return _with(command, *_GAME, *_ROUNDS, *_TEST, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that define a sequential test, which settles rounds and its end by itself."""
-    return _with(command, *_GAME, *_TEST, *_PLAY)
+    return _with(command, *_GAME, *_TEST, _REVERSE, *_EVENT, _NAME, _TUI)
+
+
+def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options of any event, whatever its plan."""
+    return _with(command, *_GAME, *_EVENT)
 
 
 def _with(

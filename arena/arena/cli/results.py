@@ -9,12 +9,10 @@ from rich_click import RichCommand
 
 from arena.cli.filters import check_names, table_options
 from arena.cli.options import db_option, format_option
-from arena.errors import ConfigError, NotFoundError
+from arena.errors import NotFoundError
 
 if TYPE_CHECKING:
     from arena.results.condition import Condition
-
-_MAX_ELO = 100_000.0
 
 
 @click.command(cls=RichCommand)
@@ -45,11 +43,12 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     """
     from arena.cli.output import say
     from arena.cli.standings import print_standings
+    from arena.coordinator.config import parse_anchor
     from arena.home import open_store
     from arena.results.leaderboards import rate
     from arena.results.views import ALL
 
-    fixed = parse_anchor(anchor)
+    fixed = None if anchor is None else parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
         found = rate(store, condition, refit=refit, anchor=fixed, num_samples=bootstrap)
         if found is None:
@@ -107,21 +106,3 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
             print_crosstable(cross.crosstable(store, record, order), form)
         if tie_breaks:
             print_places(places, form)
-
-
-def parse_anchor(text: str | None) -> tuple[str, float] | None:
-    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits.
-
-    Raises:
-        ConfigError: it is not of that form.
-    """
-    if text is None:
-        return None
-    name, _, number = text.rpartition("=")
-    try:
-        elo = float(number)
-    except ValueError:
-        elo = float("nan")
-    if not name or not -_MAX_ELO <= elo <= _MAX_ELO:
-        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
-    return name, elo

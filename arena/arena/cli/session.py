@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -40,7 +40,7 @@ from arena_db.records import MatchFilter
 from arena_plugins import Termination, game_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
@@ -60,6 +60,11 @@ class Again(NamedTuple):
     concurrency: int | None
     force_concurrency: bool
     max_time: float | None
+
+    @classmethod
+    def of_options(cls, given: Mapping[str, Any]) -> Again:
+        """Take concurrency, force_concurrency and max_time as a command was given them."""
+        return cls(None, given["concurrency"], bool(given["force_concurrency"]), given["max_time"])
 
     def of(self, config: TournamentConfig) -> TournamentConfig:
         """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
@@ -122,8 +127,11 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:
-            more = "" if plan.config.sprt else "; --rounds N adds rounds to it"
-            say(f"{record.name} is finished{more}", err=True)
+            if record.type == "ladder":
+                way_out = f"; arena ladder join {record.name} BOT opens it again"
+            else:
+                way_out = "" if plan.config.sprt else "; --rounds N adds rounds to it"
+            say(f"{record.name} is finished{way_out}", err=True)
         else:
             # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
             plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))
@@ -251,7 +259,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
-    goal = plan.config.error_goal()
+    # A ladder closes its plan by itself.
+    goal = None if tournament.type == "ladder" else plan.config.error_goal()
     ended = hold(
         store,
         tournament,

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_MAX_ELO = 100_000.0
+
+
 class Refusal(NamedTuple):
     """A bot that was to take part in a tournament and was left out."""
 
@@ -34,7 +37,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Specs in seat order."""
     game: str = "connect-four"
     """Spec of the game."""
-    type: Literal["round-robin", "gauntlet", "match", "swiss", "knockout"] = "round-robin"
+    type: Literal["round-robin", "gauntlet", "match", "swiss", "knockout", "ladder"] = "round-robin"
     rounds: int = 10
     """Pairs (or single matches, see `games`) per encounter; of a Swiss tournament its rounds."""
     pairs: int | None = None
@@ -82,13 +85,15 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     max_time: float | None = None
     """Seconds after which no new match begins."""
     stop_when: str | None = None
-    """`error=E`: stop when every rating is within E Elo."""
+    """`error=E`: stop when every rating is within E Elo; of a ladder the option is called `until`."""
     sprt: str | None = None
     """The hypotheses, as `arena.schedules.sprt_words` writes them, that make a match a sequential test."""
     then_rate: int = 0
     """Of a test: pairs that are played after the decision, which are rated."""
     rated: bool = False
     """Of a test: whether its matches count for ratings, though they ended when somebody was ahead."""
+    anchors: tuple[str, ...] = ()
+    """`BOT=ELO`: bots of known strength; a table of a ladder hangs on the first one it has."""
     no_recover: bool = False
     """The first fault of a bot stops the run."""
     score_interval: int = 1
@@ -139,6 +144,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             check_text(f"--{key}", getattr(self, key))
         self._check_type()
         self.error_goal()
+        self.anchor_elos()
         self._check_test()
 
     @property
@@ -229,6 +235,14 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             )
         return goal
 
+    def anchor_elos(self) -> list[tuple[str, float]]:
+        """Return bots and Elo of `anchors`, as they are written.
+
+        Raises:
+            ConfigError: one cannot be read.
+        """
+        return [parse_anchor(text) for text in self.anchors]
+
     def to_toml(self) -> str:
         """Write every key that is not at its default."""
         values = msgspec.to_builtins(self)
@@ -239,6 +253,22 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             for key, value in values.items()
             if value != default[key]
         )
+
+
+def parse_anchor(text: str) -> tuple[str, float]:
+    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    bot, _, elo = text.rpartition("=")
+    try:
+        value = float(elo)
+    except ValueError:
+        value = float("nan")
+    if not bot or not -_MAX_ELO <= value <= _MAX_ELO:
+        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
+    return bot, value
 
 
 def config_from(values: Mapping[str, Any], source: str) -> TournamentConfig:

@@ -32,6 +32,8 @@ _FIRST: Final = 256
 _FIRST_ADAPTIVE: Final = 16
 NO_OPENINGS: Final[Sequence[tuple[int, ...]]] = ((),)
 """The initial state alone."""
+_LADDER_OPENINGS: Final = 500
+"""Pairs of two bots after which an opening comes again."""
 _BEFOREHAND: Final = 1000
 """Matches of a plan that are computed at once when nothing of it is played."""
 
@@ -53,6 +55,8 @@ class PlanSource(NamedTuple):
     """The plan its matches are taken from, one after the other, where that is known beforehand."""
     is_adaptive: bool = False
     """Whether it depends on results what is planned, and how much of it; then little is planned at a time."""
+    is_open: bool = False
+    """Whether bots join and leave while it is played; then it pairs by ratings, and waits for them."""
     plays_pairs: bool = True
     """Whether both matches of a MatchPair are planned together."""
     warnings: tuple[str, ...] = ()
@@ -204,10 +208,23 @@ def _openings(event: EventFacts, num_pairs: int) -> Openings:
     return make_openings(event.game, plan, seed=event.config.srand or 0, wanted=num_pairs)
 
 
+def _ladder(event: EventFacts) -> PlanSource:
+    # It loads NumPy, which events of other kinds need not wait for.
+    from arena.schedules.ladder import LadderSchedule
+
+    config = event.config
+    openings = make_openings(
+        event.game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=_LADDER_OPENINGS
+    )
+    schedule = LadderSchedule(seed=config.srand or 0, openings=openings.openings, until=config.error_goal())
+    return PlanSource(schedule, is_adaptive=True, is_open=True)
+
+
 _KINDS: Final[Mapping[str, Callable[[EventFacts], PlanSource]]] = {
     "match": _match,
     "round-robin": partial(_fixed, "round-robin"),
     "gauntlet": partial(_fixed, "gauntlet"),
     "swiss": _swiss,
     "knockout": _knockout,
+    "ladder": _ladder,
 }

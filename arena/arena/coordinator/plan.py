@@ -81,6 +81,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
     config = _without(config, competitors, left_out)
+    _anchors(config, competitors)
     source = schedule_of(config, game, len(competitors), NEWEST_PLAN)
     tier = choose_tier(config.isolation, config.require_tier, competitors)
     check_limits(config.require_limits, tier)
@@ -191,6 +192,26 @@ def _first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tup
     return tuple(found.get(seat, ()) for seat in range(num_bots))
 
 
+def _anchors(config: TournamentConfig, competitors: Sequence[Competitor]) -> dict[int, float]:
+    """Return the Elo of the bots whose strength is known, by seat.
+
+    Raises:
+        ConfigError: an anchor is none of the bots, or several.
+    """
+    found: dict[int, float] = {}
+    for name, elo in config.anchor_elos():
+        seats = [
+            seat
+            for seat, bot in enumerate(competitors)
+            if name in {bot.label, bot.record.name, bot.record.spec, bot.spec}
+        ]
+        if len(seats) != 1:
+            labels = ", ".join(bot.label for bot in competitors)
+            raise ConfigError(f"--anchor {name} names {len(seats)} of the bots; name one of: {labels}")
+        found[seats[0]] = elo
+    return found
+
+
 def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[Competitor]) -> Tier:
     """Give the tier that bots are run in.
 
@@ -237,6 +258,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
     refused = tuple(
         Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
     )
+    anchors = _anchors(plan.config, plan.competitors)
     return store.add_tournament(
         NewTournament(
             name=plan.config.name,
@@ -256,6 +278,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
                 label=competitor.label,
                 bot=competitor.record,
                 limit="" if competitor.limit is None else str(competitor.limit),
+                anchor=anchors.get(seat),
             )
             for seat, competitor in enumerate(plan.competitors)
         ],
@@ -276,6 +299,9 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             f"arena play --attach {tournament.name} goes on with it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
+    listed = store.entrants(tournament.id)
+    # Who joined later stands in no configuration.
+    texts = (*config.bots, *(entrant.bot.spec for entrant in listed[len(config.bots) :]))
     competitors = [
         restore_competitor(
             text,
@@ -284,7 +310,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             margin_ms=config.timemargin,
             in_place=config.isolation == "none",
         )
-        for text, was in zip(config.bots, store.entrants(tournament.id), strict=True)
+        for text, was in zip(texts, listed, strict=True)
     ]
     unhashed = [bot.label for bot in competitors if not bot.record.content]
     note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Final, overload
 
 from typing_extensions import override
 
+from arena.errors import ArenaError
 from arena.results.forfeits import loser
 from arena.schedules.protocol import Basis, Participant, View
 from arena_db.records import PlannedMatch
@@ -14,6 +17,7 @@ from arena_db.records import PlannedMatch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from arena.schedules.counts import SeatCounts
     from arena.schedules.protocol import MatchKey
     from arena_db.records import Entrant, TournamentRecord
     from arena_db.store import Store
@@ -141,27 +145,67 @@ class EventView:
         self._store = store
         self._tournament = tournament.id
         self._results = StoredResults(store, tournament.id)
-        self._seats = seats_of(store.entrants(tournament.id))
+        self._change: int | None = None
+        self._counts: SeatCounts | None = None
+        self.entrants: Sequence[Entrant] = ()
+        """Who has a seat, as of the last look."""
         self.plan: Final = StoredPlan(store, tournament.id, tournament.num_planned)
         """All matches planned so far."""
 
     def basis(self) -> Basis:
         """Return how much there is to see now; it costs next to nothing."""
-        return Basis(match=self._store.last_match(self._tournament))
+        return Basis(self._store.last_match(self._tournament), self.last_change())
 
-    def look(self, basis: Basis, decision: str) -> View:
-        """Return the view of a basis, which no later view may go back behind; `decision` as in `View`."""
+    def last_change(self) -> int:
+        """Return the id of the newest change of the event; 0 before the first."""
+        return self._store.last_change(self._tournament)
+
+    def look(self, basis: Basis, decision: str, *, adds_up: bool = False) -> View:
+        """Return the view of a basis, which no later view may go back behind.
+
+        Args:
+            basis: what it covers.
+            decision: as in `View`.
+            adds_up: whether it has sums by pair of seats, and ratings.
+        """
         self._results.see(basis)
+        if basis.change != self._change:
+            self._change, self._counts = basis.change, None
+            self.entrants = self._store.entrants(self._tournament)
         return View(
-            seats=self._seats,
+            seats=seats_of(self.entrants),
             plan=self.plan,
             results=self._results,
             basis=basis,
             decision=decision,
             forfeits=StoredForfeits(self._results),
+            counts=self._add_up() if adds_up else None,
+            errors=self._errors if adds_up else None,
         )
+
+    def _add_up(self) -> SeatCounts:
+        # It loads NumPy, which events of other kinds need not wait for.
+        from arena.schedules.counts import SeatCounts
+
+        if self._counts is None:
+            self._counts = SeatCounts()
+        self._counts.add(self.plan[self._counts.num_planned :], self._results)
+        return self._counts
+
+    def _errors(self) -> Sequence[float]:
+        from arena.results.history import rate_now
+
+        found = [inf] * len(self.entrants)
+        # While no ratings fit the results, none is close enough.
+        with suppress(ArenaError):
+            point = rate_now(self._store, self._tournament, len(self.entrants))
+            for rating in () if point is None else point.ratings:
+                found[rating.seat] = rating.error
+        return found
 
 
 def seats_of(entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
     """Return who has a seat of an event, by seat."""
-    return tuple(Participant(entrant.label) for entrant in entrants)
+    return tuple(
+        Participant(entrant.label, entrant.state, entrant.anchor, entrant.joined) for entrant in entrants
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import make_jobs
+from arena.coordinator.plan import make_jobs, restore_competitor
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
 from arena.schedules.protocol import Closed, Decided, PlannedBatch, Wait
@@ -27,6 +28,8 @@ _FEWEST: Final = 128
 """Matches that wait to be played at least, of a plan that follows from the configuration alone."""
 _FEWEST_ADAPTIVE: Final = 8
 """The same of a plan that depends on results: what is planned early is planned from few of them."""
+_LOOK_S: Final = 0.25
+"""Seconds from one look for bots that join or leave to the next."""
 _PAGE: Final = 10_000
 """Rows of a plan that are compared at once."""
 _CHECKED: Final = 256
@@ -58,6 +61,10 @@ class Planner:
         """Whether the plan is complete; what is planned may be still to be handed out."""
         self.decision = tournament.decision
         """What the event has decided; empty before."""
+        self.is_open = tournament.type == "ladder"
+        """Whether bots join and leave while it is played."""
+        self.is_urgent = False
+        """Whether what was planned last goes before all that waits: bots have joined or left."""
         self.is_decided = tournament.is_planned and bool(tournament.decision)
         """Whether what is not being played is not needed any more."""
         self._store = store
@@ -69,6 +76,8 @@ class Planner:
         self._handed_out = 0
         self._has_stored = True
         self._waits_at: Basis | None = None
+        self._change = self._view.last_change()
+        self._next_look = 0.0
         self._num_workers, self._batch_size = num_workers, batch_size
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed with matches in flight.
@@ -98,14 +107,15 @@ class Planner:
         if self.is_exhausted:
             return []
         low, num = self._window(num_queued, len(running))
-        if num >= low:
+        self.is_urgent = not self._has_stored and self._has_changed()
+        if num >= low and not self.is_urgent:
             return []
-        wanted = 2 * low - num
+        wanted = max(low, 2 * low - num)
         if self._has_stored:
             matches = self._store.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
-            self._has_stored = len(matches) == wanted
+            self._handed_out = matches[-1].number if matches else self._handed_out
+            self._has_stored = len(matches) == wanted and self._handed_out < len(self._view.plan)
             if matches:
-                self._handed_out = matches[-1].number
                 return make_jobs(self._tournament, self._plan, matches)
         if self.is_done:
             return []
@@ -121,10 +131,35 @@ class Planner:
         What depends on results is planned from as many of them as possible, so little is planned early. Of
         other plans matches in flight do not count, so that batches stay large while those are played.
         """
-        source = self._source
-        if source is not None and source.is_adaptive:
+        is_adaptive = self.is_open if self._source is None else self._source.is_adaptive
+        if is_adaptive:
             return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
         return max(_FEWEST, 2 * self._num_workers * self._batch_size), num_queued
+
+    def _has_changed(self) -> bool:
+        """Return whether bots have joined or left since the last look, which is some time ago."""
+        if not self.is_open or time.monotonic() < self._next_look:
+            return False
+        self._next_look = time.monotonic() + _LOOK_S
+        return self._view.last_change() != self._change
+
+    def _seat(self) -> None:
+        """Take the bots that joined as competitors.
+
+        Raises:
+            ConfigError: the content of one is not kept any more.
+            PluginError: the same, and its files are gone.
+        """
+        config = self._plan.config
+        for was in self._view.entrants[len(self._plan.competitors) :]:
+            bot = restore_competitor(
+                was.bot.spec,
+                was,
+                self._tournament.name,
+                margin_ms=config.timemargin,
+                in_place=config.isolation == "none",
+            )
+            self._plan.competitors.append(bot)
 
     def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
         source = self._known_source()
@@ -132,7 +167,9 @@ class Planner:
         if self._waits_at == basis:
             self._look_for_results(is_idle=not num_queued and not running)
             return []
-        view = self._view.look(basis, self.decision)
+        view = self._view.look(basis, self.decision, adds_up=source.is_open)
+        self._seat()
+        self._change = basis.change
         found = source.schedule.next(view, wanted)
         if isinstance(found, Wait):
             self._waits_at = basis
@@ -203,7 +240,7 @@ class Planner:
         """
         if self._store.num_waiting:
             self._store.save([])
-        elif is_idle:
+        elif is_idle and not self.is_open:
             raise ArenaError(
                 f"the schedule of {self._tournament.name} waits for results though nothing is being played; "
                 f"arena db check looks for damage, arena resume {self._tournament.name} tries again"

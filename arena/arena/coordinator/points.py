@@ -49,6 +49,8 @@ class PointKeeper:
         if self._is_broken:
             return
         try:
+            # Bots may have joined since.
+            self._num_bots = len(self._store.entrants(self._tournament.id))
             point = rate_now(self._store, self._tournament.id, self._num_bots)
             if point is not None:
                 self._store.add_rating_point(self._tournament.id, point)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_BATCH = 50
 """Matches that are stored in one transaction."""
+_PAIR = 2
+"""The same of an event that bots join while it is played."""
 _TICK_S = 0.05
 """Seconds between two looks at orders and news, and from those to what viewers are told."""
 
@@ -136,7 +138,10 @@ class Run:
         if jobs:
             self._ledger.expect(jobs, self._planner.total)
             self._herald.expect(jobs, self._planner.total)
-            self._queue += jobs
+            if self._planner.is_urgent:
+                self._queue.extendleft(reversed(jobs))
+            else:
+                self._queue += jobs
         elif self._planner.decision != before:
             for books in (self._ledger, self._herald):
                 books.forget([job.number for job in self._queue], self._planner.total)
@@ -165,8 +170,10 @@ class Run:
             return True
         if self._plays_alone or self._recovery.must_be_alone(self._queue[0]):
             return False
-        # One batch waits for each that is played, so that no worker waits for the store.
-        return len(self._flying) < 2 * self._pool.num_workers and not any(
+        # One batch waits for each that is played, so that no worker waits for the store; but where bots join
+        # while it is played, none waits before theirs.
+        depth = 1 if self._planner.is_open else 2
+        return len(self._flying) < depth * self._pool.num_workers and not any(
             future.done() for future in self._flying
         )
 
@@ -176,6 +183,8 @@ class Run:
         if not self._plays_alone:
             num_workers = self._pool.num_workers
             size = min(batch_size(len(self._queue), num_workers), first_size(self._num_batches, num_workers))
+            # Who joins meets nobody before the batches in flight are played.
+            size = min(size, _PAIR) if self._planner.is_open else size
         self._num_batches += 1
         jobs: list[Job] = []
         walkovers: list[MatchRecord] = []

@@ -53,7 +53,9 @@ def bootstrap(
     clusters = _Clusters(matches)
     elo = np.empty((num_samples, num_bots))
     for row in range(num_samples):
-        elo[row] = fit(encounters(clusters.draw(rng)), num_bots, anchor=anchor).elo
+        elo[row] = fit(
+            encounters(clusters.draw(rng)), num_bots, anchors=() if anchor is None else (anchor,)
+        ).elo
     return Bootstrap(elo)
 
 

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 
 def fit(
-    encounters: Encounters, bots: Sequence[str] | int, *, anchor: tuple[int, float] | None = None
+    encounters: Encounters, bots: Sequence[str] | int, *, anchors: Sequence[tuple[int, float]] = ()
 ) -> Ratings:
     """Rate bots by all their matches at once.
 
     Args:
         encounters: sums of their matches.
         bots: their names, or how many there are.
-        anchor: index of a bot and the Elo it is given; its table hangs on it.
+        anchors: indices of bots and the Elo they are given. A table hangs on the first one it has: others of
+            the table change nothing, as they need not agree with its matches.
 
     Raises:
         ConfigError: matches or an anchor that name no bot.
@@ -38,8 +39,9 @@ def fit(
     """
     names = tuple(str(bot) for bot in range(bots)) if isinstance(bots, int) else tuple(bots)
     num = len(names)
-    if anchor is not None and not 0 <= anchor[0] < num:
-        raise ConfigError(f"the anchor is bot {anchor[0]}, but there are only {num}, counted from 0")
+    for bot, _ in anchors:
+        if not 0 <= bot < num:
+            raise ConfigError(f"the anchor is bot {bot}, but there are only {num}, counted from 0")
     if len(encounters) and not (encounters.low.min() >= 0 and encounters.high.max() < num):
         raise ConfigError(f"a match names a bot outside 0 … {num - 1}")
     table = graph.components(zip(encounters.low.tolist(), encounters.high.tolist(), strict=True), num)
@@ -49,7 +51,7 @@ def fit(
     own = sum_by(encounters.low, matches, num) + sum_by(encounters.high, matches, num)
     ratings = Ratings(
         names=names,
-        elo=hang((solution.strength[0] / LOGITS_PER_ELO).tolist(), table, anchor),
+        elo=hang((solution.strength[0] / LOGITS_PER_ELO).tolist(), table, anchors),
         error=(),
         num_matches=tuple(own.tolist()),
         table=table,
@@ -57,7 +59,7 @@ def fit(
         encounters=encounters,
         solution=solution,
     )
-    object.__setattr__(ratings, "error", tuple(_errors(ratings, anchor)))
+    object.__setattr__(ratings, "error", tuple(_errors(ratings, anchors)))
     return ratings
 
 
@@ -77,32 +79,39 @@ def head_to_head(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
 
 
 def hang(
-    strength: Sequence[float], table: Sequence[int], anchor: tuple[int, float] | None
+    strength: Sequence[float], table: Sequence[int], anchors: Sequence[tuple[int, float]]
 ) -> tuple[float, ...]:
-    """Elo as shown, `[num_bots]`: each table hangs on its mean, the anchor's on the anchor.
+    """Return Elo as shown, `[num_bots]`: each table hangs on its first anchor, or else on its mean.
 
     Args:
         strength: Elo above the mean of the table, `[num_bots]`.
         table: number of each bot's table, `[num_bots]`.
-        anchor: index of a bot and the Elo it is given.
+        anchors: indices of bots and the Elo they are given.
     """
     shown = [MEAN_ELO + elo for elo in strength]
-    if anchor is not None:
-        bot, elo = anchor
+    for bot, elo in _first_anchors(table, anchors):
         for other, number in enumerate(table):
             if number == table[bot]:
                 shown[other] = elo + strength[other] - strength[bot]
     return tuple(shown)
 
 
-def _errors(ratings: Ratings, anchor: tuple[int, float] | None) -> list[float]:
+def _first_anchors(table: Sequence[int], anchors: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the first anchor of each table that has one."""
+    found: dict[int, tuple[int, float]] = {}
+    for bot, elo in anchors:
+        found.setdefault(table[bot], (bot, elo))
+    return list(found.values())
+
+
+def _errors(ratings: Ratings, anchors: Sequence[tuple[int, float]]) -> list[float]:
     """Half intervals of the shown ratings, `[num_bots]`: of the bot against what its table hangs on."""
     covariance: FloatArray = ratings.covariance
     variance = covariance.diagonal().copy()
-    if anchor is not None:
-        bot = anchor[0]
+    for bot, _ in _first_anchors(ratings.table, anchors):
         is_here = np.array(ratings.table) == ratings.table[bot]
-        away = variance + variance[bot] - 2 * covariance[bot]
+        own = covariance.diagonal()
+        away = own + own[bot] - 2 * covariance[bot]
         variance = np.where(is_here, away, variance)
     quantile = np.array([student_quantile(each, 1 - LEVEL / 2) for each in ratings.degrees.tolist()])
     error = quantile * np.sqrt(np.maximum(variance, 0.0))

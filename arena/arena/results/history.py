@@ -40,7 +40,12 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
     if moment is None:
         return None
     seats = {seat: seat for seat in range(num_bots)}
-    ratings = fit(encounters_of(moment.sums, {**seats}), num_bots)
+    anchors = [
+        (entrant.seat, entrant.anchor)
+        for entrant in store.entrants(tournament)
+        if entrant.anchor is not None and entrant.seat < num_bots
+    ]
+    ratings = fit(encounters_of(moment.sums, {**seats}), num_bots, anchors=anchors)
     return RatingPoint(moment.num_matches, moment.last_match, _seat_ratings(ratings))
 
 
@@ -73,6 +78,7 @@ class History:
         change = store.last_change()
         if change != self._change:
             self._change, self._is_scanned, self.points = change, False, []
+            self._num_bots = len(store.entrants(self._tournament.id))
         newest = self.points[-1].num_matches if self.points else 0
         self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
 

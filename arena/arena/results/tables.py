@@ -110,7 +110,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     game: str,
     pool: str,
     *,
-    anchor: tuple[str, float] | None = None,
+    anchors: Sequence[tuple[str, float]] = (),
     resampled: tuple[MatchArrays, int] | None = None,
 ) -> list[Table]:
     """Rate a field and count its results; a table for each part that matches connect.
@@ -120,18 +120,19 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         encounters: sums of their rated matches, by index in the field.
         game: canonical spec.
         pool: name of the pool.
-        anchor: a bot and the Elo it is given.
+        anchors: bots and the Elo they are given; a table hangs on the first one it has.
         resampled: the matches, and how often to draw their openings again; None for no such intervals.
 
     Raises:
-        ConfigError: the anchor is none of the bots.
+        ConfigError: an anchor is none of the bots.
     """
-    index = _anchor_index(field.names, anchor)
-    ratings = fit(encounters, field.names, anchor=index)
+    fixed = [_anchor_index(field.names, anchor) for anchor in anchors]
+    ratings = fit(encounters, field.names, anchors=fixed)
     drawn = None
     if resampled is not None:
         matches, num_samples = resampled
-        low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=index).interval()
+        first = fixed[0] if fixed else None
+        low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=first).interval()
         drawn = low.tolist(), high.tolist()
     make_row = _RowMaker(field, ratings, pool, drawn)
     misfits = tuple(_misfits(field.names, ratings))
@@ -139,7 +140,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         Table(
             game=game,
             pool=pool,
-            anchor=f"{anchor[0]} = {anchor[1]:g}" if anchor and index and index[0] in bots else "",
+            anchor=next((f"{field.names[bot]} = {elo:g}" for bot, elo in fixed if bot in bots), ""),
             rows=tuple(make_row(bots)),
             num_bots=len(bots),
             num_repeated=sum(ratings.num_pairs[bot] - ratings.num_counted[bot] for bot in bots) // 2,
@@ -229,9 +230,7 @@ class _RowMaker:
         )
 
 
-def _anchor_index(names: Sequence[str], anchor: tuple[str, float] | None) -> tuple[int, float] | None:
-    if anchor is None:
-        return None
+def _anchor_index(names: Sequence[str], anchor: tuple[str, float]) -> tuple[int, float]:
     if anchor[0] not in names:
         raise ConfigError(
             f"--anchor {anchor[0]} is none of the bots{nearest(anchor[0], names)} ({', '.join(names)})"

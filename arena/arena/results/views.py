@@ -37,7 +37,7 @@ def standings(
     Args:
         store: where it is.
         tournament: whose matches.
-        anchor: a bot and the Elo it is given.
+        anchor: a bot and the Elo it is given; None for those that the tournament has itself, if any.
         book: of the tournament's matches, which reads only what is new.
 
     Raises:
@@ -54,7 +54,9 @@ def standings(
         book = RatedMatches(where)
     book.update(store)
     sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
-    tables = make_tables(field, sums, tournament.game, tournament.pool.name, anchor=anchor)
+    own = [(entrant.label, entrant.anchor) for entrant in entrants if entrant.anchor is not None]
+    anchors = own if anchor is None else [anchor]
+    tables = make_tables(field, sums, tournament.game, tournament.pool.name, anchors=anchors)
     return mark_tested(tables, count_tested(store, where))
 
 
@@ -147,7 +149,8 @@ class Leaderboard:
         Raises:
             ConfigError: the anchor is none of the bots.
         """
+        anchors = () if anchor is None else (anchor,)
         resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
         return make_tables(
-            self._field, self._encounters, self._game, self._pool, anchor=anchor, resampled=resampled
+            self._field, self._encounters, self._game, self._pool, anchors=anchors, resampled=resampled
         )

@@ -9,121 +9,176 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.pairing.sampling import draw_number
 from arena.pairing.schedule import stable_encounter
-from arena.rating.fit import fit
-from arena.rating.sums import MatchArrays, RatedMatch, encounters
-from arena.schedules.protocol import PlannedBatch, Wait
+from arena.schedules.counts import SeatCounts, fold_of
+from arena.schedules.protocol import Closed, PlannedBatch, Wait
+from arena.schedules.ranking import strengths
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.schedules.protocol import Next, View
 
 _FEWEST_PAIRS = 8
-"""Pairs of a batch at least; a batch costs two fits, and sees no result of its own."""
+"""Pairs of a batch at least; a batch costs two rankings, and sees no result of its own."""
 _BOTS_PER_PAIR = 8
 _DRAWN = 1 << 64
 """What `draw_number` gives lies below this."""
-_ROUNDING = 1 << 24
-"""Parts of an Elo that tell two strengths apart; beyond them machines may differ, and chance decides."""
+_SETTLED_ELO = 60.0
+"""A newcomer is one until its rating is that close, half of the 95 % interval,"""
+_SETTLED_PAIRS = 100
+"""or until it has so many pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderSchedule:
-    """Plays as long as it is asked."""
+    """Plays until every rating is close enough, or as long as it is asked."""
 
     seed: int
     """Of the event; it decides all draws."""
     openings: Sequence[tuple[int, ...]]
     """Pair k of an encounter starts from opening k, counted around the list."""
+    until: float | None = None
+    """Half of the 95 % interval that every rating is to reach, Elo; None plays without an end."""
 
     def next(self, view: View, wanted: int) -> Next:
         """Return a batch of max(8, playing bots / 8) pairs, or fewer where fewer are wanted.
+
+        It has two pairs while a newcomer has fewer than eight.
 
         It depends on the results in the view, so a ladder is planned again only from the same basis.
         """
         playing = [seat for seat, who in enumerate(view.seats) if who.state == "playing"]
         if len(playing) < 2:  # noqa: PLR2004 # two meet
             return Wait("fewer than two bots take part; the ladder goes on when another one joins")
-        num_pairs = min(max(1, wanted // 2), max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR))
-        # Its plan has whole pairs only, so the place of a match tells its pair.
-        begin = len(view.plan) // 2
-        pairs = list(self._pairs(view, playing, range(begin, begin + num_pairs)))
-        return PlannedBatch(self._matches(view, pairs), None)
+        counts = SeatCounts.of(view.plan, view.results) if view.counts is None else view.counts
+        newcomers = [
+            seat for seat in playing if view.seats[seat].joined and counts.num_pairs[seat] < _SETTLED_PAIRS
+        ]
+        if view.errors is not None and (newcomers or self.until is not None):
+            errors = view.errors()
+            if self.until is not None and max(errors[seat] for seat in playing) <= self.until:
+                return Closed(f"every rating is within {self.until:g} Elo")
+            newcomers = [seat for seat in newcomers if errors[seat] > _SETTLED_ELO]
+        num_pairs = max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR)
+        if any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers):
+            # Of a bot that nobody knows each pair says where to look next, one in each fold.
+            num_pairs = 2
+        num_pairs = min(max(1, wanted // 2), num_pairs)
+        pairs = list(_Draft(self.seed, counts, playing, newcomers).pairs(num_pairs))
+        return PlannedBatch(self._matches(counts, pairs), None)
 
-    def _pairs(self, view: View, playing: Sequence[int], numbers: range) -> Iterator[tuple[int, int]]:
-        """Yield the seats of each pair, the one with the fewest pairs first."""
-        strengths = [fold_strengths(view, fold) for fold in (0, 1)]
-        counts = Counter(seat for match in view.plan[::2] for seat in (match.first, match.second))
-        for number in numbers:
-            bot = min(playing, key=lambda seat: (counts[seat], self._draw("bot", number, seat)))
-            known = strengths[1 - number % 2]
-            ranking = sorted(playing, key=lambda seat: (-known[seat], self._draw("rank", number, seat)))
-            other = self._near(ranking, bot, number)
-            counts.update((bot, other))
-            yield bot, other
-
-    def _near(self, ranking: Sequence[int], bot: int, number: int) -> int:
-        """Draw an opponent with a chance that falls with the distance in the ranking, as 1 / distance."""
-        place = ranking.index(bot)
-        others = [(seat, 1 / abs(at - place)) for at, seat in enumerate(ranking) if at != place]
-        left = self._draw("opponent", number, bot) / _DRAWN * sum(weight for _, weight in others)
-        for seat, weight in others:
-            left -= weight
-            if left < 0:
-                return seat
-        return others[-1][0]
-
-    def _draw(self, purpose: str, number: int, seat: int) -> int:
-        return draw_number(f"{self.seed}/ladder-{purpose}/{number}/{seat}")
-
-    def _matches(self, view: View, pairs: Sequence[tuple[int, int]]) -> list[PlannedMatch]:
+    def _matches(self, counts: SeatCounts, pairs: Sequence[tuple[int, int]]) -> list[PlannedMatch]:
         """Return the two matches of each pair; the lower seat moves first in the first one."""
-        played = Counter(match.encounter for match in view.plan)
+        planned: Counter[int] = Counter()
         found: list[PlannedMatch] = []
         for low, high in map(sorted, pairs):
             encounter = stable_encounter(low, high)
             for first, second in ((low, high), (high, low)):
-                match_no = played[encounter]
-                opening = self.openings[match_no // 2 % len(self.openings)]
-                number = len(view.plan) + len(found) + 1
+                match_no = counts.next_match_no[encounter] + planned[encounter]
                 found.append(
                     PlannedMatch(
-                        number=number,
+                        number=counts.num_planned + len(found) + 1,
                         encounter=encounter,
                         match_no=match_no,
                         first=first,
                         second=second,
-                        opening=opening,
+                        opening=self.openings[match_no // 2 % len(self.openings)],
                     )
                 )
-                played[encounter] += 1
+                planned[encounter] += 1
         return found
 
 
-def fold_strengths(view: View, fold: int) -> list[float]:
-    """Return what the results of one fold say of each seat, Elo rounded to 24 binary digits, `[seats]`.
+class _Ranking(NamedTuple):
+    """The playing seats by one fold."""
 
-    Args:
-        view: what was planned and played.
-        fold: 0 or 1: pairs of even or odd number in the plan, from 0.
-    """
-    ratings = fit(encounters(MatchArrays(rated_matches(view, fold))), len(view.seats))
-    return [round(elo * _ROUNDING) / _ROUNDING for elo in ratings.strength.tolist()]
+    seats: list[int]
+    """Best first."""
+    places: dict[int, int]
+    """Place by seat."""
+    known: Mapping[int, float]
+    """Strength by seat, Elo."""
 
 
-def rated_matches(view: View, fold: int | None = None) -> Iterator[RatedMatch]:
-    """Yield the final matches of one fold, or of both, as ratings see them; no two have equal moves."""
-    for place, match in enumerate(view.plan):
-        pair = place // 2
-        points = view.results.get((match.encounter, match.match_no))
-        if points is None or (fold is not None and pair % 2 != fold):
-            continue
-        is_low = match.first < match.second
-        yield RatedMatch(
-            match.first, match.second, points if is_low else 1 - points, pair, match.opening, place
-        )
+class _Draft:
+    """One batch in the making."""
+
+    def __init__(
+        self, seed: int, counts: SeatCounts, playing: Sequence[int], newcomers: Sequence[int]
+    ) -> None:
+        self._seed = seed
+        self._playing = playing
+        self._begin = counts.num_planned // 2
+        self._num_pairs = counts.num_pairs.copy()
+        self._last_pair = dict(counts.last_pair)
+        self._unsettled = newcomers
+        self._rankings = [self._rank(counts, fold) for fold in (0, 1)]
+
+    def pairs(self, num: int) -> Iterator[tuple[int, int]]:
+        """Yield the two seats of the next pairs."""
+        for number in range(self._begin, self._begin + num):
+            bot = self._bot(number)
+            ranking = self._rankings[1 - fold_of(number)]
+            find = self._nearest if self._is_newcomer(bot) else self._near
+            other = find(ranking, bot, number)
+            self._num_pairs.update((bot, other))
+            self._last_pair[bot] = self._last_pair[other] = number
+            yield bot, other
+
+    def _bot(self, number: int) -> int:
+        """Choose who plays: a seat that has waited long, else a newcomer, else one of all.
+
+        A seat waits playing / 2 pairs on average. Whoever has waited twice as long is next, and since a pair
+        adds two to those at most and one is served at once, nobody waits longer than three times the average.
+        Whoever was never paired has waited longest. Of newcomers, and of all, the fewest pairs decide.
+        """
+        too_early = number - len(self._playing)
+        long = [seat for seat in self._playing if self._last_pair.get(seat, -1) <= too_early]
+        if long:
+            return self._least(long, lambda seat: self._last_pair.get(seat, -1), number)
+        newcomers = [seat for seat in self._unsettled if self._is_newcomer(seat)]
+        return self._least(newcomers or self._playing, self._num_pairs.__getitem__, number)
+
+    def _is_newcomer(self, seat: int) -> bool:
+        return seat in self._unsettled and self._num_pairs[seat] < _SETTLED_PAIRS
+
+    def _least(self, seats: Sequence[int], value: Callable[[int], int], number: int) -> int:
+        """Return the seat with the least value; chance decides between equal ones."""
+        values = [value(seat) for seat in seats]
+        least = min(values)
+        tied = [seat for seat, each in zip(seats, values, strict=True) if each == least]
+        return tied[0] if len(tied) == 1 else min(tied, key=lambda seat: self._draw("bot", number, seat))
+
+    def _rank(self, counts: SeatCounts, fold: int) -> _Ranking:
+        known = dict.fromkeys(self._playing, 0.0) | strengths(counts.fold(fold))
+        seats = sorted(self._playing, key=lambda seat: (-known[seat], self._draw("rank", self._begin, seat)))
+        return _Ranking(seats, {seat: place for place, seat in enumerate(seats)}, known)
+
+    def _nearest(self, ranking: _Ranking, bot: int, number: int) -> int:
+        """Return the opponent of a newcomer: against one of its strength a result says most.
+
+        The others are known well enough, so that this ties no two unknown bots to each other.
+        """
+        others = [seat for seat in self._playing if seat != bot]
+        gaps = {seat: abs(ranking.known[seat] - ranking.known[bot]) for seat in others}
+        return min(others, key=lambda seat: (gaps[seat], self._draw("nearest", number, seat)))
+
+    def _near(self, ranking: _Ranking, bot: int, number: int) -> int:
+        """Draw an opponent with a chance that falls with the distance in the ranking, as 1 / distance."""
+        place = ranking.places[bot]
+        weights = [1 / abs(at - place) if at != place else 0.0 for at in range(len(ranking.seats))]
+        left = self._draw("opponent", number, bot) / _DRAWN * sum(weights)
+        for seat, weight in zip(ranking.seats, weights, strict=True):
+            left -= weight
+            if left < 0:
+                return seat
+        # Rounding alone gets here; the last seat is the bot itself where it is ranked last.
+        return ranking.seats[-1] if ranking.seats[-1] != bot else ranking.seats[-2]
+
+    def _draw(self, purpose: str, number: int, seat: int) -> int:
+        return draw_number(f"{self._seed}/ladder-{purpose}/{number}/{seat}")

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from arena.schedules.counts import SeatCounts
     from arena_db.records import PlannedMatch
 
 SeatState: TypeAlias = Literal["playing", "left", "out"]
@@ -36,6 +37,8 @@ class Participant(NamedTuple):
     """Matches that had been planned before it took part."""
     left_at: int | None = None
     """Matches that had been planned when it left or was disqualified; None while it plays."""
+    joined: int = 0
+    """Id of the change it joined by; 0 for an entrant of the beginning."""
 
 
 class Basis(NamedTuple):
@@ -70,6 +73,13 @@ class View:
     """What the event has decided; it stands, whatever becomes of the matches it rests on."""
     forfeits: Mapping[MatchKey, int] = field(default_factory=dict[MatchKey, int])
     """Seat that forfeited, for each final match that ended by a forfeit."""
+    counts: SeatCounts | None = None
+    """Sums of plan and results by pair of seats, kept by the coordinator; None lets the schedule add up."""
+    errors: Callable[[], Sequence[float]] | None = None
+    """Returns half of the 95 % interval of each seat's rating as tables show it, Elo; infinite if unknown.
+
+    It is asked where ratings decide what is played, as they cost more than a batch; None: they are not known.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,7 +354,7 @@ def test_tables_and_their_order() -> None:
 @pytest.mark.parametrize("bot", [-1, 2])
 def test_bots_and_anchors_outside_the_field_are_refused(bot: int) -> None:
     with pytest.raises(ConfigError, match="the anchor is bot"):
-        fit(encounters(MatchArrays()), 2, anchor=(bot, 1200.0))
+        fit(encounters(MatchArrays()), 2, anchors=[(bot, 1200.0)])
     with pytest.raises(ConfigError, match="outside 0 … 1"):
         rate([RatedMatch(0, bot, 1.0, 0, 0, 0)], 2)
 

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from arena.pairing.schedule import stable_encounter
-from arena.schedules.ladder import LadderSchedule, fold_strengths
-from arena.schedules.protocol import Participant, PlannedBatch, View, Wait
+from arena.schedules.counts import SeatCounts
+from arena.schedules.ladder import LadderSchedule
+from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
+from arena.schedules.ranking import strengths
 from arena_db.records import PlannedMatch
-from ladder_worlds import measure_ladder
+from ladder_worlds import SimulatedLadder, measure_ladder, measure_newcomer
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ def _next(view: View, wanted: int = 2, seed: int = 1) -> list[PlannedMatch]:
     assert isinstance(found, PlannedBatch)
     assert found.total is None
     return list(found.matches)
+
+
+def _fold_strengths(view: View, fold: int) -> list[float]:
+    known = strengths(SeatCounts.of(view.plan, view.results).fold(fold))
+    return [known.get(seat, 0.0) for seat in range(len(view.seats))]
 
 
 def test_pairs_are_whole_and_everybody_plays_equally_often() -> None:
@@ -93,12 +100,11 @@ def test_a_pair_is_drawn_by_the_other_fold_alone(pairs: int) -> None:
     assert changed[1 - own] > 0
 
 
-def test_opponents_fall_off_with_the_distance_in_the_ranking() -> None:
-    """Seats 0 to 3 have met; seat 0, the strongest, has the fewest pairs, so it is next."""
+def _played(seats: list[Participant], pairs: list[tuple[int, int]], errors: tuple[float, ...]) -> View:
+    """Return the view of an event in which the lower seat won all matches of these pairs."""
     plan: list[PlannedMatch] = []
     results: dict[tuple[int, int], float | None] = {}
-    chain = [(0, 1), (1, 2), (2, 3), (1, 2), (2, 3), (1, 3)]
-    for pair, (low, high) in enumerate(chain[place] for place in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)):
+    for pair, (low, high) in enumerate(pairs):
         for half in (0, 1):
             match = PlannedMatch(
                 number=len(plan) + 1,
@@ -110,8 +116,15 @@ def test_opponents_fall_off_with_the_distance_in_the_ranking() -> None:
             )
             plan.append(match)
             results[match.encounter, match.match_no] = 1.0
-    view = View(seats=_seats(4), plan=plan, results=results)
-    assert fold_strengths(view, 0) == sorted(fold_strengths(view, 0), reverse=True)
+    return View(seats=seats, plan=plan, results=results, errors=lambda: errors)
+
+
+def test_opponents_fall_off_with_the_distance_in_the_ranking() -> None:
+    """Seats 0 to 3 have met; seat 0, the strongest, has the fewest pairs, so it is next."""
+    chain = [(0, 1), (1, 2), (2, 3), (1, 2), (2, 3), (1, 3)]
+    view = _played(_seats(4), [chain[place] for place in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)], ())
+    known = _fold_strengths(view, 0)
+    assert known == sorted(known, reverse=True)
     firsts = [_next(view, 2, seed)[0] for seed in range(1100)]
     met = Counter(frozenset({match.first, match.second}) for match in firsts)
     assert met[frozenset({0, 1})] == pytest.approx(600, abs=66)
@@ -127,16 +140,115 @@ def test_void_matches_and_open_ones_say_nothing() -> None:
     results = {known: points for known, points in event.results.items() if known != key}
     is_open = View(seats=event.seats, plan=event.plan, results=results)
     for fold in (0, 1):
-        assert fold_strengths(is_void, fold) == fold_strengths(is_open, fold)
+        assert _fold_strengths(is_void, fold) == _fold_strengths(is_open, fold)
 
 
-def test_a_newcomer_plays_next_and_who_has_left_does_not() -> None:
+def test_who_has_left_is_not_paired() -> None:
     event = _event(5, 20)
-    joined = View(seats=_seats(6, s1="left", s2="out"), plan=event.plan, results=event.results)
-    batch = _next(joined, 16)
-    seats = Counter(seat for match in batch for seat in (match.first, match.second))
-    assert seats.keys() <= {0, 3, 4, 5}
-    assert seats[5] == len(batch)
+    left = View(seats=_seats(5, s1="left", s2="out"), plan=event.plan, results=event.results)
+    assert {seat for match in _next(left, 16) for seat in (match.first, match.second)} == {0, 3, 4}
+
+
+def _joined(event: SimulatedEvent, num: int) -> View:
+    """The view of an event that bots have joined."""
+    seats = [*event.seats, *(Participant(f"new-{seat}", joined=seat + 1) for seat in range(num))]
+    return View(seats=seats, plan=event.plan, results=event.results)
+
+
+def test_newcomers_play_first_the_one_with_the_fewest_pairs_before_the_others() -> None:
+    event = _event(12, 120)
+    event.seats = tuple(_joined(event, 2).seats)
+    before = len(event.plan)
+    batches = [len(event.ask(16)) for _ in range(14)]
+    # Two pairs a batch until each newcomer has eight, as everything is learned from the first ones.
+    assert batches[:4] == [4, 4, 4, 4]
+    assert batches[-1] == 16
+    own = [{match.first, match.second} & {12, 13} for match in event.plan[before::2]]
+    assert own[0] | own[1] == {12, 13}
+    first = Counter(seat for seats in own[:16] for seat in seats)
+    # Some of the others have waited long.
+    assert abs(first[12] - first[13]) <= 1
+    assert first.total() >= 12
+
+
+@pytest.mark.parametrize(
+    ("joined", "error", "num_pairs", "is_newcomer"),
+    [(1, 60.1, 99, True), (1, 60.0, 99, False), (1, 60.1, 100, False), (0, 60.1, 99, False)],
+)
+def test_a_newcomer_meets_the_nearest_bot_until_its_rating_is_close(
+    joined: int, error: float, num_pairs: int, *, is_newcomer: bool
+) -> None:
+    seats = [*_seats(4), Participant("new", joined=joined)]
+    field = [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)] * 60
+    view = _played(seats, [(3, 4)] * num_pairs + field + [(0, 1), (2, 3)], (30.0,) * 4 + (error,))
+    batches = [_next(view, 2, seed) for seed in range(60)]
+    assert all(batch[0].second == 4 for batch in batches)  # with the fewest pairs
+    opponents = {batch[0].first for batch in batches}
+    assert opponents == ({3} if is_newcomer else {0, 1, 2, 3})
+
+
+def test_nobody_waits_longer_than_three_times_the_mean() -> None:
+    """Newcomers come one after the other, and are never known well enough."""
+    ladder = SimulatedLadder(np.linspace(-400, 400, 9).tolist(), 5)
+    since = dict.fromkeys(range(9), -1)
+    for joining in (0, 0, 3, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0):
+        begin = len(ladder.plan) // 2
+        for _ in range(joining):
+            since[ladder.join(0.0)] = begin
+        ladder.play(8)
+        for pair, match in enumerate(ladder.plan[2 * begin :: 2], begin):
+            for seat in (match.first, match.second):
+                assert pair - since[seat] <= 3 * len(ladder.seats) / 2
+                since[seat] = pair
+    assert min(since.values()) >= len(ladder.plan) // 2 - 3 * len(ladder.seats) / 2
+
+
+def test_a_ladder_is_closed_once_every_rating_is_close_and_opens_for_a_newcomer() -> None:
+    event = _event(4, 20)
+    schedule = LadderSchedule(seed=1, openings=OPENINGS, until=15.0)
+
+    def ask(errors: list[float], **states: SeatState) -> object:
+        seats = _seats(4, **states)
+        view = View(seats=seats, plan=event.plan, results=event.results, errors=lambda: errors)
+        return schedule.next(view, 16)
+
+    assert ask([15.0, 9.0, 14.0, 15.0]) == Closed("every rating is within 15 Elo")
+    assert isinstance(ask([15.0, 9.0, 15.1, 15.0]), PlannedBatch)
+    assert isinstance(ask([15.0, 9.0, float("inf"), 15.0], s2="left"), Closed)
+    unknown = View(seats=_seats(4), plan=event.plan, results=event.results)
+    assert isinstance(schedule.next(unknown, 16), PlannedBatch)
+
+
+def _by_seats(counts: SeatCounts, fold: int) -> dict[tuple[int, int], tuple[float, float]]:
+    low, high, matches, points = (values.tolist() for values in counts.fold(fold))
+    return {(i, j): (m, s) for i, j, m, s in zip(low, high, matches, points, strict=True)}
+
+
+def test_sums_that_grow_equal_those_of_the_whole() -> None:
+    event = _event(16, 100)
+    growing = SeatCounts()
+    results: dict[tuple[int, int], float | None] = {}
+    rng = np.random.default_rng(2)
+    places: list[int] = rng.permutation(len(event.plan)).tolist()
+    for part in range(5):
+        for place in places[40 * part : 40 * part + 40]:
+            match = event.plan[place]
+            key = (match.encounter, match.match_no)
+            results[key] = None if place == 7 else event.results[key]
+        growing.add(event.plan[growing.num_planned : 40 * part + 40], results)
+    assert len(results) == len(event.plan)
+    whole = SeatCounts.of(event.plan, results)
+    assert growing.num_pairs == whole.num_pairs
+    assert growing.last_pair == whole.last_pair
+    assert growing.next_match_no == whole.next_match_no
+    for fold in (0, 1):
+        one, other = _by_seats(growing, fold), _by_seats(whole, fold)
+        assert one == other
+        by_hand: Counter[tuple[int, int]] = Counter()
+        for match in event.plan:
+            if (match.number - 1) // 2 % 2 == fold and results[match.encounter, match.match_no] is not None:
+                by_hand[min(match.first, match.second), max(match.first, match.second)] += 1
+        assert {seats: matches for seats, (matches, _) in one.items()} == by_hand
 
 
 def test_a_ladder_of_one_waits() -> None:
@@ -154,3 +266,19 @@ def test_pairing_does_not_bias_the_ratings() -> None:
     assert abs(bias) <= 100
     assert square**0.5 <= 85
     assert tau >= 0.79
+
+
+def test_a_newcomer_finds_its_place_soon() -> None:
+    """Against random opponents it would need 137 pairs in the mean."""
+    found = [measure_newcomer(300.0, seed, pairs_each=100) for seed in range(2)]
+    assert np.mean([each.pairs for each in found]) <= 105
+    assert all(abs(each.away) <= 90 for each in found)
+
+
+def test_sums_that_grow_plan_as_the_whole_does() -> None:
+    ladder = SimulatedLadder([100.0, 50.0, 0.0, -50.0], 3)
+    ladder.play(40)
+    view = ladder.view()
+    assert view.counts is not None
+    plain = View(seats=view.seats, plan=view.plan, results=view.results)
+    assert _next(view, 16) == _next(plain, 16)

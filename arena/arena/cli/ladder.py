@@ -1,0 +1,159 @@
+"""`arena ladder`: an event that bots join and leave while it is played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich_click import RichCommand, RichGroup, RichOption
+
+from arena.cli.options import db_option, event_options, format_option, sitting_options
+from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.cli.exits import Exit
+    from arena.cli.options import Sitting
+
+_AGAIN = ("concurrency", "force_concurrency", "max_time")
+"""Options of a run that goes on with a stored ladder."""
+
+
+@click.group(cls=RichGroup)
+def ladder() -> None:
+    """Hold a ladder: bots of similar strength meet, for ever or until all ratings are close enough."""
+
+
+@ladder.command(cls=RichCommand)
+@click.argument("name")
+@click.argument("bots", nargs=-1, metavar="[BOT]...")
+@click.option(
+    "--until",
+    cls=RichOption,
+    panel="Ends",
+    metavar="error=E",
+    help="Play until every rating is within E Elo.  [default: for ever]",
+)
+@click.option(
+    "--anchor",
+    "anchors",
+    cls=RichOption,
+    panel="Matches",
+    multiple=True,
+    metavar="BOT=ELO",
+    help="A bot of known strength; a table of ratings hangs on the first one it has.",
+)
+@event_options
+@sitting_options
+def run(  # noqa: PLR0913 - what this command has beyond the options of events
+    sitting: Sitting,
+    *,
+    name: str,
+    bots: tuple[str, ...],
+    until: str | None,
+    config: Path | None,
+    dry_run: bool,
+    **given: object,
+) -> Exit:
+    """Begin the ladder NAME with some BOTs, or go on with it; arena stop NAME stops it.
+
+    Others join and leave at any time: arena ladder join, arena ladder leave
+    """
+    from arena.cli.configuration import configuration
+    from arena.cli.session import Again, hold_again, hold_new
+
+    if bots:
+        own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
+        return hold_new(configuration({**given, **own}, config), sitting, dry_run=dry_run)
+    others = {**given, "until": until, "config": config, "dry_run": dry_run or None}
+    changed = [key for key, value in others.items() if key not in _AGAIN and value not in {None, ()}]
+    if changed:
+        option = f"--{changed[0].removesuffix('s') if changed[0] == 'anchors' else changed[0]}".replace(
+            "_", "-"
+        )
+        raise ConfigError(
+            f"{option} is for a new ladder; name its bots: arena ladder run {name} BOT BOT {option}"
+        )
+    _check_ladder(sitting.db, name)
+    again: dict[str, object] = {key: given[key] for key in _AGAIN}
+    return hold_again(name, sitting, Again.of_options(again))
+
+
+@ladder.command(cls=RichCommand)
+@click.argument("name")
+@click.argument("bot")
+@click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
+@db_option
+def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
+    """Let BOT join the ladder NAME, from any shell, while it is played or not.
+
+    Its content is kept as it is now. Changed code is another bot and needs a name of its own.
+    """
+    from arena.cli.output import say
+    from arena.cli.session import check_bots
+    from arena.coordinator import joining
+    from arena.home import open_store
+
+    with open_store(db, create=False) as store:
+        record = joining.find_open_ladder(store, name)
+        plan = joining.plan_join(store, record, bot)
+        check_bots(plan)
+        entered = joining.join(store, record, plan, reason=reason)
+        lease = store.lease(record.id)
+        is_played = lease is not None and lease.is_alive
+    when = "its first match is next" if is_played else f"arena ladder run {name} lets it play"
+    say(f"{entered.label} joined {name}; {when}")
+
+
+@ladder.command(cls=RichCommand)
+@click.argument("name")
+@click.argument("bot")
+@click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
+@db_option
+def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
+    """Take BOT out of the ladder NAME; it keeps its matches and its rating, and can join again."""
+    from arena.cli.output import say
+    from arena.coordinator import joining
+    from arena.home import open_store
+
+    with open_store(db, create=False) as store:
+        record = joining.find_open_ladder(store, name)
+        for entrant in joining.leave(store, record, bot, reason=reason):
+            say(f"{entrant.label} left {name}; matches that are planned already are played")
+
+
+@ladder.command(cls=RichCommand)
+@click.argument("name")
+@db_option
+@format_option
+def status(name: str, *, db: str | None, form: str) -> None:
+    """Show who plays in the ladder NAME, how close the ratings are, and the table."""
+    from arena.cli.output import say
+    from arena.cli.standings import print_standings
+    from arena.coordinator.joining import find_ladder, ladder_status
+    from arena.home import open_store
+    from arena.results.views import standings
+
+    with open_store(db, read_only=True) as store:
+        record = find_ladder(store, name)
+        found = ladder_status(store, record)
+        tables = standings(store, record)
+    if form == "table":
+        for line in str(found).splitlines():
+            say(line)
+    print_standings(tables, form, ladder=record.name)
+
+
+def _check_ladder(db: str | None, name: str) -> None:
+    """Refuse to go on with what is no ladder.
+
+    Raises:
+        NotFoundError: there is no such tournament.
+        ConfigError: it is of another type.
+    """
+    from arena.coordinator.joining import find_ladder
+    from arena.home import open_store
+
+    with open_store(db, read_only=True) as store:
+        find_ladder(store, name)
