@@ -46,7 +46,7 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
         return None
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
     event = EventView(store, record)
-    view = event.look(event.basis())
+    view = event.look(event.basis(), record.decision)
     labels = [who.label for who in view.seats]
     if record.type == "swiss":
         return EventTables(place_rows(swiss_of(config).meetings(view), labels), [], [])

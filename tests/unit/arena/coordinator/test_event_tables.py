@@ -16,7 +16,7 @@ def test_a_view_names_the_seat_that_forfeited(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b")
         view = EventView(store, cup.record)
-        assert dict(view.look(view.basis()).forfeits) == {}
+        assert dict(view.look(view.basis(), "").forfeits) == {}
         store.save(
             [
                 cup.match(1, outcome="first"),
@@ -26,7 +26,7 @@ def test_a_view_names_the_seat_that_forfeited(tmp_path: Path) -> None:
                 cup.match(5, outcome="void", termination="crash", rated=False),
             ]
         )
-        seen = view.look(view.basis())
+        seen = view.look(view.basis(), "")
         keys = [(match.encounter, match.match_no) for match in cup.plan[:5]]
         assert dict(seen.forfeits) == {keys[1]: cup.plan[1].second, keys[2]: cup.plan[2].first}
         assert len(seen.forfeits) == 2
