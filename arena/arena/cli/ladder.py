@@ -65,7 +65,7 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
 
     if bots:
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
-        return hold_new(configuration({**given, **own}, config), sitting, dry_run=dry_run)
+        return hold_new(configuration({**given, **own}, config, {}), sitting, dry_run=dry_run)
     others = {**given, "until": until, "config": config, "dry_run": dry_run or None}
     changed = [key for key, value in others.items() if key not in _AGAIN and value not in {None, ()}]
     if changed:

@@ -13,12 +13,11 @@ from arena.pairing.sampling import draw_number
 from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.replayed import NUM_REPLAYS, correct
-from arena.rating.sums import MatchArrays, encounters
-from arena.schedules.ladder import rated_matches
+from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.schedules.protocol import Closed, PlannedBatch, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from arena.rating.ratings import Ratings
     from arena.rating.replayed import Replayed
@@ -103,11 +102,20 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
         if isinstance(found, Closed):
             return view
         if not isinstance(found, PlannedBatch):
-            raise ArenaError(f"the event cannot be replayed: {found.why}")
+            raise ArenaError(f"the event cannot be replayed: {found}")
         plan += found.matches
         for match in found.matches:
             key = (match.encounter, match.match_no)
             results[key] = model.result(match, f"{text}/{match.encounter}/{match.match_no}")
+
+
+def rated_matches(view: View) -> Iterator[RatedMatch]:
+    """Yield the final matches as ratings see them; no two have equal moves."""
+    for place, match in enumerate(view.plan):
+        points = view.results.get((match.encounter, match.match_no))
+        if points is not None:
+            own = points if match.first < match.second else 1 - points
+            yield RatedMatch(match.first, match.second, own, place // 2, match.opening, place)
 
 
 def share_of_draws(ratings: Ratings) -> float:

@@ -58,6 +58,8 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     from arena_plugins import load_game
 
     config = config_of(form)
+    if config.type in ("swiss", "knockout", "ladder"):
+        raise ConfigError(f"how long a {config.type} takes depends on its results; hold it from a shell")
     game = load_game(config.game)
     bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match", keep=False)
     tier = choose_tier(config.isolation, config.require_tier, bots)

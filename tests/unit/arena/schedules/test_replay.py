@@ -10,9 +10,9 @@ from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.schedules.knockout import KnockoutSchedule
-from arena.schedules.ladder import LadderSchedule, rated_matches
+from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant
-from arena.schedules.replay import FieldModel, play_again, replayed, share_of_draws
+from arena.schedules.replay import FieldModel, play_again, rated_matches, replayed, share_of_draws
 from arena.schedules.swiss import SwissSchedule
 from arena_db.records import PlannedMatch
 from rating_worlds import World, chances
