@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from msgspec.structs import replace
+import msgspec
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
@@ -76,7 +76,9 @@ class StandingsScreen(ArenaScreen):
         if isinstance(view, StandingsView):
             what = "" if self._board is None else "leaderboard "
             rows = tuple(row for row in view.rows if fits_words(self.filter_text, row.name))
-            self._view = replace(view, title=f"{what}{view.title}{self.filter_note}", rows=rows)
+            self._view = msgspec.structs.replace(
+                view, title=f"{what}{view.title}{self.filter_note}", rows=rows
+            )
             self.query_one(StandingsTable).show(self._view)
             self.query_one(RatingPlot).show(rows)
         self._show_goal(model.view.progress.goal if self._board is None else "")

@@ -198,7 +198,11 @@ def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
 
 def test_a_test_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     book = SprtBook(store, _add(store).record)
-    monkeypatch.setattr(store, "tournament", lambda _: None)
+
+    def gone(_: int) -> None:
+        return None
+
+    monkeypatch.setattr(store, "tournament", gone)
     with pytest.raises(ArenaError, match="no longer in"):
         book.report()
 
