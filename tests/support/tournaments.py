@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
@@ -55,6 +55,17 @@ class Sitting:
         self.tournament: TournamentRecord = store_plan(self.store, self.plan)
         self.events: list[Event] = []
         self.said: list[str] = []
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on with the first tournament of a store."""
+        sitting = cls.__new__(cls)
+        sitting.store = Store.open(path, busy_ms=500)
+        tournament = sitting.store.tournament(1)
+        assert tournament is not None
+        sitting.tournament, sitting.plan = tournament, restore_plan(sitting.store, tournament)
+        sitting.events, sitting.said = [], []
+        return sitting
 
     def jobs(self) -> list[Job]:
         """Give what is left to play."""
@@ -114,8 +125,14 @@ class Sitting:
             goal_reached=goal_reached,
         )
 
-    def play_in(self, pool: Pool, on_event: Callable[[Event], None] = lambda _: None) -> Ended:
-        """Play what is left in a pool of the test."""
+    def play_in(
+        self,
+        pool: Pool,
+        on_event: Callable[[Event], None] = lambda _: None,
+        *,
+        planner: Planner | None = None,
+    ) -> Ended:
+        """Play what is left in a pool of the test, as it is planned or as a planner of the test does."""
 
         def tell(event: Event) -> None:
             self.events.append(event)
@@ -123,7 +140,7 @@ class Sitting:
 
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
-            planner = self.planner(pool.num_workers)
+            planner = planner or self.planner(pool.num_workers)
             ledger = Ledger(self.store, tournament, lease, tell)
             orders = Orders(self.store, tournament, lease, StopSignals(), say=self.said.append)
             return Run(planner, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
