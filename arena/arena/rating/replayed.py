@@ -27,6 +27,9 @@ NUM_REPLAYS = 40
 _LEAST, _MOST = 0.5, 2.0
 """Bounds of a slope: where all bots are about equal, chance alone would give any."""
 
+_LEAST_TRUE = 0.1
+"""Of the variance of ratings, so much at least is taken for true: else equal bots would leave no model."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
@@ -63,7 +66,10 @@ def correct(
     """Correct the ratings of an event by replays of it.
 
     The mean of the fits of replays is regressed on the model they are drawn from, and the ratings are divided
-    by that slope. The result is a better model, so this is done once more from there.
+    by that slope. The result is a better model, so this is done once more from there. But ratings are spread
+    by their errors, too, and a field that is wider than the true one has another slope: 1.17 in place of 1.25
+    for 24 bots with a deviation of 250 Elo, 7 rounds and 1 pair. So the second model is drawn together until
+    its variance is that of the ratings less that of their errors.
 
     Args:
         fitted: what the fit of the event says, Elo above the mean, `[num_bots]`.
@@ -78,8 +84,20 @@ def correct(
         fits = np.array([replay(model, step * num_replays + number) for number in range(num_replays)])
         slope = _slope(fits.mean(axis=0), model)
         away = fits / slope - model
-        model = fitted / slope
-    return Replayed(model, slope, away)
+        model = fitted / slope * _true_share(fitted / slope, fits / slope)
+    return Replayed(fitted / slope, slope, away)
+
+
+def _true_share(strength: FloatArray, fits: FloatArray) -> float:
+    """Return the deviation of true strengths as a share of that of ratings, which errors widen.
+
+    Args:
+        strength: ratings, `[num_bots]`.
+        fits: the same of replays, `[replays, num_bots]`.
+    """
+    variance = float(strength.var())
+    errors = float(fits.var(axis=0, ddof=1).mean())
+    return float(np.sqrt(max(_LEAST_TRUE, 1 - errors / variance))) if variance else 1.0
 
 
 def _slope(mean: FloatArray, model: FloatArray) -> float:

@@ -75,10 +75,9 @@ def replayed(
     Raises:
         ArenaError: the schedule waits for something that no replay brings.
     """
-    draws = share_of_draws(ratings)
 
     def replay(strength: FloatArray, number: int) -> FloatArray:
-        model = FieldModel(strength, ratings.advantage, draws)
+        model = FieldModel(strength, ratings.advantage, share_of_draws(ratings, strength))
         view = play_again(schedule, seats, model, f"{seed}/replay/{number}")
         return fit(encounters(MatchArrays(rated_matches(view))), len(seats)).strength
 
@@ -118,10 +117,15 @@ def rated_matches(view: View) -> Iterator[RatedMatch]:
             yield RatedMatch(match.first, match.second, own, place // 2, match.opening, place)
 
 
-def share_of_draws(ratings: Ratings) -> float:
-    """Return the share of draws between equal bots that makes as many draws likely as there were, 0 … 1."""
+def share_of_draws(ratings: Ratings, strength: FloatArray) -> float:
+    """Return the share of draws between equal bots that makes as many draws likely as there were, 0 … 1.
+
+    Args:
+        ratings: what was played.
+        strength: how strong the bots are taken to be, Elo, `[num_bots]`.
+    """
     found = ratings.encounters
-    gaps = ratings.strength[found.low] - ratings.strength[found.high]
+    gaps = strength[found.low] - strength[found.high]
     expected = 0.0
     for gap, sides in zip(gaps.tolist(), found.results.sum(axis=2).tolist(), strict=True):
         mean, away = _law(gap, ratings.advantage)

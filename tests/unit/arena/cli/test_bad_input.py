@@ -51,7 +51,7 @@ PLANS = [
     (f"{PLAN} --openings file:nope", "cannot read the openings in nope"),
     (f"{PLAN} --openings sometimes", 'openings "sometimes" are not auto'),
     (f"{PLAN} --openings auto:plies=99", "too few for auto:plies=99"),
-    (f"{PLAN} --type swiss", "'swiss' is not one of 'round-robin', 'gauntlet'."),
+    (f"{PLAN} --type league", "'league' is not one of 'round-robin', 'gauntlet', 'swiss', 'knockout'."),
     (f"{PLAN} --type gauntlet --seeds 5", "seeds, not 5"),
     (f"{PLAN} --name last", '--name "last" cannot be one'),
     (f"{PLAN} --name 42", '--name "42" cannot be one'),

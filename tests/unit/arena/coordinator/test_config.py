@@ -32,7 +32,12 @@ def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "bots": st.lists(TEXT, max_size=4).map(tuple),
     "game": TEXT,
-    "type": st.sampled_from(["round-robin", "gauntlet", "match"]),
+    "type": st.sampled_from(["round-robin", "gauntlet", "match", "swiss", "knockout"]),
+    "pairs": st.integers(0, 99),
+    "tie_pairs": st.integers(0, 99),
+    "double": st.booleans(),
+    "third_place": st.booleans(),
+    "seeding": st.sampled_from(["given", "leaderboard"]),
     "rounds": st.integers(-(1 << 63), (1 << 63) - 1),
     "games": st.sampled_from([1, 2]),
     "seeds": st.integers(0, 99),
@@ -109,7 +114,7 @@ def test_defaults_are_left_out() -> None:
         ({"rounds": 3.0}, r"cup.toml: .*int.*float.*rounds"),
         ({"no-swap": 1}, r"cup.toml: .*bool.*int.*no-swap"),
         ({"games": 3}, r"cup.toml: .*3.*games"),
-        ({"type": "swiss"}, r"cup.toml: .*swiss.*type"),
+        ({"type": "league"}, r"cup.toml: .*league.*type"),
         ({"bots": "random"}, r"cup.toml: .*array.*str.*bots"),
     ],
 )

@@ -45,6 +45,22 @@ def test_the_second_step_begins_where_the_first_one_ended() -> None:
     assert found.strength[0] == pytest.approx(225)
 
 
+@pytest.mark.parametrize("noise", [0.0, 100.0, 2000.0])
+def test_the_second_model_has_the_spread_of_the_truth(noise: float) -> None:
+    seen: list[FloatArray] = []
+
+    def replay(strength: FloatArray, number: int) -> FloatArray:
+        seen.append(strength)
+        return 1.25 * (strength + noise * FALSE[number % 4])
+
+    found = correct(FITTED, replay, 8)
+    # The variance of errors over eight replays is 8 / 7 of their mean square; a tenth is true in any case.
+    share = max(0.1, 1 - noise**2 * 8 / 7 / float(np.var(FITTED / 1.25))) ** 0.5
+    assert seen[7] == pytest.approx(FITTED)
+    assert seen[8] == pytest.approx(FITTED / 1.25 * share)
+    assert found.strength == pytest.approx(FITTED / 1.25)
+
+
 def test_replays_have_numbers_of_their_own() -> None:
     seen: list[int] = []
 

@@ -56,9 +56,9 @@ def test_the_share_of_draws_is_found_again() -> None:
                 RatedMatch(first, second, points if first == i else 1 - points, pair, pair, len(played))
             )
     ratings = fit(encounters(MatchArrays(played)), 3)
-    assert share_of_draws(ratings) == pytest.approx(0.35, abs=0.04)
+    assert share_of_draws(ratings, strength) == pytest.approx(0.35, abs=0.04)
     assert ratings.advantage == pytest.approx(40, abs=20)
-    assert share_of_draws(fit(encounters(MatchArrays([])), 3)) == 0
+    assert share_of_draws(fit(encounters(MatchArrays([])), 3), strength) == 0
 
 
 def test_an_event_is_paired_again_by_the_drawn_results() -> None:
@@ -113,11 +113,14 @@ def test_ratings_are_corrected_by_replays_of_their_own_event() -> None:
     assert found.strength == pytest.approx(ratings.strength / found.slope)
     assert (replayed(SWISS, SEATS, ratings, 2, 5).away != found.away).any()
     # By hand: what the fits of five replays of the fit say of it, then of five more.
-    draws, fits, model = share_of_draws(ratings), [ratings.strength] * 10, ratings.strength
+    fits, model = [ratings.strength] * 10, ratings.strength
     for number in range(10):
         if number == 5:
-            model = ratings.strength / (np.mean(fits[:5], axis=0) @ model) * (model @ model)
-        field = FieldModel(model, ratings.advantage, draws)
+            slope = float(np.mean(fits[:5], axis=0) @ model / (model @ model))
+            errors = np.var(np.array(fits[:5]) / slope, axis=0, ddof=1).mean()
+            model = ratings.strength / slope
+            model = model * np.sqrt(max(0.1, 1 - errors / np.var(model)))
+        field = FieldModel(model, ratings.advantage, share_of_draws(ratings, model))
         played = rated_matches(play_again(SWISS, SEATS, field, f"1/replay/{number}"))
         fits[number] = fit(encounters(MatchArrays(played)), 8).strength
     slope = float(np.mean(fits[5:], axis=0) @ model / (model @ model))
