@@ -32,7 +32,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0009"
+REVISION: Final = "0010"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -296,9 +296,13 @@ leases = Table(
     columns.integer("pid"),
     Column("pid_start", columns.big(), nullable=False),
     Column("expires_at", columns.seconds(), nullable=False),
+    # Raised by each claim, so that a writer of an earlier one is told from the present one.
+    columns.integer("epoch"),
+    Column("beat_at", columns.seconds(), nullable=False),
     columns.length("uuid", 0, 64),
     columns.length("host", 0, 256),
     columns.length("boot_id", 0, 64),
+    columns.at_least("epoch", 0),
     sqlite_strict=True,
 )
 

@@ -62,7 +62,7 @@ class Sitting:
     def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
-        return Herald(self.store, self.tournament, self.jobs(), lease, **(usual | changes))
+        return Herald(lease.store, self.tournament, self.jobs(), **(usual | changes))
 
     def told(self) -> list[LiveEvent]:
         """Give what viewers were told."""
@@ -106,8 +106,8 @@ class Sitting:
         jobs = self.jobs()
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
-            ledger = Ledger(self.store, tournament, jobs, lease, tell)
-            orders = Orders(self.store, tournament, lease, StopSignals(), say=self.said.append)
+            ledger = Ledger(lease.store, tournament, jobs, tell)
+            orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
             return Run(jobs, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
 
     def state(self) -> str:

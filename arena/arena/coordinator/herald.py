@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arena.coordinator.events import Event
-    from arena.coordinator.lease import Lease
     from arena.executor.job import Job
     from arena.live.events import Payload
     from arena_db.records import MatchRecord, TournamentRecord
@@ -57,7 +56,6 @@ class Herald:
         store: Store,
         tournament: TournamentRecord,
         jobs: Sequence[Job],
-        lease: Lease,
         *,
         num_workers: int,
         warn: Callable[[str], None],
@@ -66,10 +64,9 @@ class Herald:
         """Tell nothing yet.
 
         Args:
-            store: takes the events.
+            store: takes the events, as the holder of the lease writes it.
             tournament: as it stands in the store.
             jobs: what is to be played.
-            lease: of the tournament; once it is lost, nothing is told.
             num_workers: matches at once.
             warn: hears that events cannot be told.
             clock: gives seconds that never run back.
@@ -77,7 +74,6 @@ class Herald:
         self._store = store
         self._tournament = tournament
         self._jobs = {job.number: job for job in jobs}
-        self._lease = lease
         self._num_workers = num_workers
         self._warn = warn
         self._clock = clock
@@ -142,7 +138,7 @@ class Herald:
     def tick(self, *, at_once: bool = False) -> None:
         """Write what there is, if it is time or `at_once`; never fail."""
         now = self._clock()
-        if self._lease.is_lost or (now < self._next_flush and not at_once):
+        if now < self._next_flush and not at_once:
             return
         self._next_flush = now + PERIOD_S
         try:

@@ -11,6 +11,7 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_jobs
+from arena.coordinator.rescue import rescuing
 from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena.executor.pools import make_pool
@@ -35,6 +36,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
     tell: Callable[[Event], None],
     say: Callable[[str], None],
     goal_reached: Callable[[], bool] | None = None,
+    take_over: bool = False,
 ) -> Ended:
     """Play what is left of a stored tournament.
 
@@ -46,14 +48,23 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         tell: hears every event.
         say: tells people what their signals do.
         goal_reached: whether the ratings are good enough to stop.
+        take_over: whether a process that holds it and has been silent for 30 s is replaced, though it lives.
 
     Raises:
         ConfigError: another process runs it.
+        LeaseLostError: another process has taken it over; what was told of is stored.
+        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
         ArenaError: worker processes do not start.
         DatabaseError: the store cannot be written; what was told of is stored.
     """
     config = plan.config
-    with workspace() as folder, Lease(store, tournament, current_owner()) as lease, StopSignals() as signals:
+    with (
+        workspace() as folder,
+        Lease(store, tournament, current_owner(), take_over=take_over) as lease,
+        rescuing(lease.store, tournament),
+        StopSignals() as signals,
+    ):
+        store = lease.store
         # Only the holder of the lease knows what is left.
         tournament = store.tournament(tournament.id) or tournament
         jobs = make_jobs(tournament, plan, store.unplayed(tournament.id))
@@ -62,7 +73,6 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             store,
             tournament,
             jobs,
-            lease,
             num_workers=num_workers,
             warn=lambda text: tell(Notice(text)),
         )
@@ -71,7 +81,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             herald.tell(event)
             tell(event)
 
-        ledger = Ledger(store, tournament, jobs, lease, tell_all)
+        ledger = Ledger(store, tournament, jobs, tell_all)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
         rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
         with closing(make_pool(config.executor, num_workers, folder)) as pool:
