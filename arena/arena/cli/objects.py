@@ -15,6 +15,7 @@ from arena_db.records import StoredMatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
@@ -81,6 +82,20 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
             | bot_object(entrant.bot)
             for entrant in entrants
         ],
+    }
+
+
+def holder_object(lease: LeaseRecord | None) -> dict[str, object] | None:
+    """Return the process that runs a tournament, None where none does; `silent_s` since it last wrote."""
+    if lease is None or not lease.is_alive:
+        return None
+    owner = lease.owner
+    return {
+        "pid": owner.pid,
+        "host": owner.host_name,
+        "heard_at": utc(lease.beat_at),
+        "silent_s": round(lease.silent_s, 1),
+        "is_silent": lease.is_silent,
     }
 
 

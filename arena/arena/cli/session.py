@@ -18,6 +18,7 @@ from arena.cli.reporter import Held, Results
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.changes import changes
 from arena.coordinator.hold import hold
+from arena.coordinator.holder import check_free
 from arena.coordinator.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
@@ -55,6 +56,8 @@ class Again(NamedTuple):
     concurrency: int | None
     force_concurrency: bool
     max_time: float | None
+    take_over: bool = False
+    """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
 
     def of(self, config: TournamentConfig) -> TournamentConfig:
         """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
@@ -101,6 +104,8 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
+        # Before the bots are tried, which takes a while; the lease is taken after that.
+        check_free(store, record, take_over=again.take_over)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.num_done == record.num_planned:
@@ -112,7 +117,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
             plan = enlarge(store, record, plan, again.rounds)
             record = find_event(store, record.name, unfinished=False)
         plan = plan._replace(config=again.of(plan.config))
-        return _play(store, record, plan, num_workers, sitting)
+        return _play(store, record, plan, num_workers, sitting, take_over=again.take_over)
 
 
 def _check_place(sitting: Sitting) -> None:
@@ -204,6 +209,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     num_workers: int,
     sitting: Sitting,
     changed: Sequence[BotChange] = (),
+    *,
+    take_over: bool = False,
 ) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]
@@ -241,6 +248,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         tell=reporter.tell,
         say=reporter.remark,
         goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
+        take_over=take_over,
     )
     reporter.end(ended, _results(store, held))
     if sitting.pgnout is not None:

@@ -10,11 +10,13 @@ import msgspec
 
 from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
-from arena.cli.objects import RESULT, stored_match_object, tournament_object
+from arena.cli.objects import RESULT, holder_object, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_refused, print_standings
 from arena.coordinator.config import refusals
+from arena.coordinator.holder import heard_of, state_of
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.live.tournaments import STATES
 from arena.results.addresses import address_of
 from arena.results.views import standings
 from arena_plugins import load_game
@@ -138,11 +140,14 @@ def replay_match(match: StoredMatch, ply: int | None = None) -> None:
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
-    entrants = store.entrants(record.id)
+    entrants, lease = store.entrants(record.id), store.lease(record.id)
     if form != "table":
-        emit_one("tournament", tournament_object(record, entrants), form)
+        emit_one("tournament", tournament_object(record, entrants) | {"holder": holder_object(lease)}, form)
         return
-    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
+    state = STATES[state_of(record, lease)]
+    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {state}")
+    if lease is not None and lease.is_alive:
+        say(f"held by {heard_of(lease)}")
     say(
         f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"

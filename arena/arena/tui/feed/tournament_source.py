@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from arena.coordinator.holder import state_of
 from arena.errors import ArenaError, ConfigError
 from arena.home import has_store, open_store, user_config
 from arena.live.events import RunState, unpack
@@ -180,11 +181,9 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
 
 
 def _state(store: Store, record: TournamentRecord) -> State:
-    if record.state != "running":
-        return "finished" if record.state == "finished" else "stopped"
-    lease = store.lease(record.id)
-    if lease is None or not lease.is_alive:
-        return "left"
+    state = state_of(record, store.lease(record.id))
+    if state != "running":
+        return state
     told = store.newest_state(record.id)
     return "paused" if told is not None and _is_paused(told.payload) else "running"
 
