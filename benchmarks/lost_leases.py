@@ -36,7 +36,7 @@ FAILURES: Final = ("told_but_not_stored", "doubled", "wrong_exits", "unnoticed",
 NUM_MATCHES: Final = 1000
 _DEADLINE_S: Final = 60.0
 _COORDINATOR: Final = """
-import os, signal, sys
+import os, signal, sys, time
 from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
@@ -62,13 +62,14 @@ with Store.open(sys.argv[2], busy_ms=int(sys.argv[4])) as opened:
         for planned in store.unplayed(1):
             store.save([replace(match(1, planned, entrants), reason="by the old one")])
             print(planned.number, flush=True)
+            time.sleep(0.01)
     except LeaseLostError as error:
         sys.exit(3 if "was taken over by pid" in str(error) else 4)
     except MovedError as error:
         store.rescue(Path(sys.argv[5]))
         sys.exit(1)
 """
-"""A coordinator that plays at once: it saves match after match, and prints the number of each that is stored.
+"""A coordinator whose matches take 10 ms: it saves match after match, and prints the number of each that is stored.
 
 It stops itself inside its `stop_at`-th transaction, before it has the write lock: who has that lock cannot be
 replaced before it has let it go.
