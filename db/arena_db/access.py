@@ -108,8 +108,8 @@ class Access:
         """Write in one transaction; every write of a store comes through here.
 
         Where this store is that of a run, the transaction begins with a look whether the run still has its
-        tournament. The file is compared with the one that was opened, before the transaction and after its
-        commit: what was committed to a file that is gone must not be told as stored.
+        tournament, and after its end the file is compared with the one that was opened: what was committed to
+        a file that is gone must not be told as stored, and what failed may have failed for that.
 
         Raises:
             LeaseLostError: another process has taken over the tournament.
@@ -117,14 +117,14 @@ class Access:
         """
         fence = self._fence
         with translated(self.path):
-            if fence is not None:
-                self._place.check()
-            with writing(self._engine, settings, self._log.tend) as connection:
+            try:
+                with writing(self._engine, settings, self._log.tend) as connection:
+                    if fence is not None:
+                        pass_fence(connection, fence)
+                    yield connection
+            finally:
                 if fence is not None:
-                    pass_fence(connection, fence)
-                yield connection
-            if fence is not None:
-                self._place.check()
+                    self._place.check()
 
     def _store_waiting(self, settings: Settings, *, claimed: int | None = None) -> None:
         """Store what waits beside the store, in a transaction of its own; see `Spool.store`."""

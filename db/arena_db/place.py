@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from arena_db.errors import MovedError
 
@@ -21,11 +21,8 @@ _LOGS: Final = ("-wal", "-shm")
 _OPEN_FILES: Final = Path("/proc/self/fd")
 
 
-class _Identity(NamedTuple):
-    """What tells a file from every other one that exists at the same time."""
-
-    device: int
-    inode: int
+_Identity: TypeAlias = tuple[int, int]
+"""Device and inode: what tells a file from every other one that exists at the same time."""
 
 
 class Place:
@@ -68,7 +65,7 @@ def _identity(name: str) -> _Identity | None:
         found = os.stat(name)  # noqa: PTH116 - a Path takes three times as long, and this is done at each save
     except OSError:
         return None
-    return _Identity(found.st_dev, found.st_ino)
+    return found.st_dev, found.st_ino
 
 
 def _fate(known: _Identity, *, is_there: bool) -> str:
