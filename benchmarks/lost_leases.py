@@ -69,7 +69,7 @@ with Store.open(sys.argv[2], busy_ms=int(sys.argv[4])) as opened:
         store.rescue(Path(sys.argv[5]))
         sys.exit(1)
 """
-"""A coordinator whose matches take 10 ms: it saves match after match, and prints the number of each that is stored.
+"""A coordinator whose matches take 10 ms: it saves one after the other, and prints the number of each.
 
 It stops itself inside its `stop_at`-th transaction, before it has the write lock: who has that lock cannot be
 replaced before it has let it go.

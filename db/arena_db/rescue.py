@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from arena_db.files import written_durably
@@ -29,7 +28,7 @@ def write(connection: Connection, fence: Fence, unsaved: Sequence[MatchRecord], 
     Args:
         connection: of the file that was opened.
         fence: of the run, which the lines name as that they were played for.
-        unsaved: of the same tournament; one that is stored as well is no harm, as nothing is stored twice.
+        unsaved: of the same tournament; those that are stored as well are written once.
         target: is there whole at the end, or not at all.
 
     Raises:
@@ -39,10 +38,15 @@ def write(connection: Connection, fence: Fence, unsaved: Sequence[MatchRecord], 
     """
     uid, num = uid_of(connection, fence.tournament), 0
     with written_durably(target) as file:
-        for record in chain(_stored(connection, fence.tournament), unsaved):
+        # A save may have been committed, and failed only when its file was found to be gone.
+        left = {(record.number, record.attempt): record for record in unsaved}
+        for record in _stored(connection, fence.tournament):
             file.write(encode(record, fence.epoch, uid))
+            left.pop((record.number, record.attempt), None)
             num += 1
-    return num
+        for record in left.values():
+            file.write(encode(record, fence.epoch, uid))
+    return num + len(left)
 
 
 def _stored(connection: Connection, tournament: int) -> Iterator[MatchRecord]:

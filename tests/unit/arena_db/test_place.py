@@ -143,6 +143,19 @@ def take_back(rescued: Path, path: Path) -> None:
     shutil.copy(rescued, folder / "cup.jsonl")
 
 
+def test_results_that_found_the_store_locked_are_rescued(store: Store, cup: Cup, tmp_path: Path) -> None:
+    with Store.open(store.path, busy_ms=20) as other:
+        fenced = held(other)
+        fenced.save([cup.match(1)])
+        with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+            move(store.path)
+            with pytest.raises(MovedError):
+                fenced.save([cup.match(2), cup.match(3)])
+        target = tmp_path / "cup.spool"
+        assert fenced.rescue(target) == 3
+        assert [json.loads(line)["number"] for line in target.read_bytes().splitlines()] == [1, 2, 3]
+
+
 def test_results_of_another_tournament_are_refused(store: Store, cup: Cup, tmp_path: Path) -> None:
     fenced = held(store)
     fenced.save([cup.match(1)])

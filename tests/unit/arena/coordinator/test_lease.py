@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.lease import Lease
+from arena.coordinator.orders import Orders
+from arena.coordinator.stop import StopSignals
 from arena.errors import ConfigError
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
@@ -140,3 +142,14 @@ def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
             assert store.misses.acquire(timeout=20)
             with pytest.raises(MovedError, match=r"0\.db was moved to .*elsewhere\.db"):
                 lease.check()
+
+
+def test_a_store_that_is_gone_is_noticed_between_two_writes(sitting: Sitting) -> None:
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        orders = Orders(lease.store, sitting.tournament, lease, StopSignals(), say=sitting.said.append)
+        lease.check()
+        sitting.store.path.rename(sitting.store.path.with_name("elsewhere.db"))
+        with pytest.raises(MovedError):
+            lease.check()
+        with pytest.raises(MovedError):
+            orders.poll()

@@ -111,6 +111,7 @@ def test_a_stop_reaches_workers_whose_folder_is_gone(jobs_of: JobsOf, tmp_path: 
     folder.mkdir()
     pool = LocalPool(1, folder)
     jobs = jobs_of(config("random", f"strange:folder={tmp_path},wait=on"))
+    pool.go()
     future = pool.submit(jobs, nothing)
     await_news(pool, 1)
     shutil.rmtree(folder)
@@ -118,7 +119,6 @@ def test_a_stop_reaches_workers_whose_folder_is_gone(jobs_of: JobsOf, tmp_path: 
     pool.stop()
     (tmp_path / "gate").touch()
     assert [record.number for record in future.result(60)] == [1], "in flight, so it ends; no other begins"
-    pool.go()
     pool.go()
     assert [record.number for record in pool.submit(jobs[1:], nothing).result(60)] == [2]
     assert folder.stat().st_mode & 0o777 == 0o711, "made again, as a root's bots need it"
