@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -83,7 +84,11 @@ def test_a_silent_holder_is_named_and_can_be_replaced(
         assert re.search(way, arena("stop", "cup", status=1).stderr)
         assert re.search(way, arena("resume", "cup", status=2).stderr)
         assert re.search(r"  silent\nheld by pid \d+ on \S+, silent for 12 min", arena("show", "cup").stdout)
+        holder = cast("dict[str, Any]", arena.objects("show", "cup")[0]["holder"])
+        assert (holder["pid"], holder["is_silent"]) == (os.getpid(), True)
+        assert holder["silent_s"] >= 720
         arena("resume", "cup", "--take-over", "--quiet")
+        assert arena.objects("show", "cup")[0]["holder"] is None
         with pytest.raises(LeaseLostError, match="cup was taken over by another process"):
             held.set_state(1, "stopped")
         record = store.tournament(1)
