@@ -26,14 +26,17 @@ class PlanKeeping(Access):
     """Stores tournaments and their plans, and reads them; every write is one transaction."""
 
     def add_tournament(
-        self, new: NewTournament, entrants: Sequence[Entrant], planned: Sequence[PlannedMatch] | OpenPlan
+        self,
+        new: NewTournament,
+        entrants: Sequence[Entrant],
+        planned: Sequence[PlannedMatch] | NewBatch | OpenPlan,
     ) -> TournamentRecord:
         """Store a tournament with its bots and its plan; it is `running` and nobody holds its lease.
 
         Args:
             new: the tournament.
             entrants: who takes part.
-            planned: the whole plan; or that it follows batch by batch, through `add_batch`.
+            planned: the whole plan; or its first batch, or none, where others follow through `add_batch`.
 
         Raises:
             TakenError: another tournament has this name.

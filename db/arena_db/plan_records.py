@@ -29,7 +29,8 @@ class PlannedMatch:
     """How many void attempts lie behind it."""
 
 
-class OpenPlan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OpenPlan:
     """In the place of the matches of a new tournament: they are planned later, batch by batch."""
 
     num_total: int | None = None

@@ -15,7 +15,7 @@ from arena_db.filters import is_named
 from arena_db.kept import pools
 from arena_db.models import bots, entrants, leases, tournaments
 from arena_db.pools import PoolRecord
-from arena_db.records import BotRecord, Entered, Entrant, OpenPlan, TournamentRecord
+from arena_db.records import BotRecord, Entered, Entrant, NewBatch, OpenPlan, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def add_tournament(
     connection: Connection,
     new: NewTournament,
     listed: Sequence[Entrant],
-    plan: Sequence[PlannedMatch] | OpenPlan,
+    plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
     """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
     if new.name and find_tournament(connection, new.name) is not None:
@@ -62,7 +62,9 @@ def add_tournament(
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0}))
     _add_entrants(connection, tournament, listed)
-    if not isinstance(plan, OpenPlan):
+    if isinstance(plan, NewBatch):
+        plan_rows.add_batch(connection, tournament, plan)
+    elif not isinstance(plan, OpenPlan):
         plan_rows.append(connection, tournament, plan)
     return _one_tournament(connection, tournament)
 
@@ -166,7 +168,8 @@ def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord
 def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
     names = (field.name for field in fields(TournamentRecord) if field.name != "pool")
     values: dict[str, Any] = {name: getattr(row, name) for name in names}
-    return TournamentRecord(**(values | {"is_planned": bool(row.is_planned)}), pool=pool_record(row))
+    values["is_planned"] = bool(row.is_planned)
+    return TournamentRecord(**values, pool=pool_record(row))
 
 
 def _select_tournaments() -> Select[*tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from arena.coordinator.config import refusals
 from arena.coordinator.holder import heard_of, state_of
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.live.tournaments import STATES
+from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.views import standings
 from arena_plugins import load_game
@@ -149,7 +150,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     if lease is not None and lease.is_alive:
         say(f"held by {heard_of(lease)}")
     say(
-        f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, "
+        f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"
     )
     for entrant in entrants:

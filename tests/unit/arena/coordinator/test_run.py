@@ -257,7 +257,8 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     control = Control(lambda _: None)
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        ledger = Ledger(lease.store, sitting.tournament, jobs, sitting.events.append)
+        ledger = Ledger(lease.store, sitting.tournament, sitting.events.append)
+        ledger.expect(jobs, sitting.tournament.num_total)
         assert ledger.keep(play_batch(jobs[2:5], control)) == []
         ended = ledger.close("")
     assert (ended.state, ended.num_done) == ("stopped", 5)
