@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials lease-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -54,6 +54,9 @@ hostile: $(VENV)/.installed-test
 kill-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/kill_trials.py --trials 500
 	$(BIN)/python benchmarks/worker_kills.py --kills 200
+
+lease-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/lost_leases.py
 
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from arena_db.batch import Facts
 from arena_db.engine import make_engine, writer_lock, writing
+from arena_db.errors import RefusedError
 from arena_db.failures import translated
+from arena_db.fence import pass_fence
 from arena_db.log import Log
+from arena_db.place import Place
 from arena_db.spool import Spool
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, PoolProxiedConnection
 
     from arena_db.engine import Settings
+    from arena_db.fence import Fence
 
 
 _SHORT_MS: Final = 1000
@@ -31,7 +35,9 @@ class Access:
     def __init__(self, settings: Settings) -> None:
         """Take a prepared store; `Store.open` is the way to get one."""
         self._settings = settings
-        self._engine = make_engine(settings)
+        self._place = Place(settings.path)
+        self._fence: Fence | None = None
+        self._engine = make_engine(settings, self._place.check)
         self._watcher: PoolProxiedConnection | None = None
         self._spool = Spool(settings.path)
         self._log = Log(settings)
@@ -44,12 +50,16 @@ class Access:
         self.close()
 
     def close(self) -> None:
-        """End all connections; the last one on a store folds its write-ahead log back into the file."""
+        """End all connections; the last one on a store folds its write-ahead log back into the file.
+
+        A fenced store shares its connections with the store it came from, which ends them.
+        """
         with translated(self.path), writer_lock(self._settings):
             if self._watcher is not None:
                 self._watcher.close()
                 self._watcher = None
-            self._engine.dispose()
+            if self._fence is None:
+                self._engine.dispose()
 
     @property
     def path(self) -> Path:
@@ -78,24 +88,50 @@ class Access:
     def _write(self, settings: Settings | None = None) -> Generator[Connection]:
         settings = settings or self._settings
         self._store_waiting(settings)
-        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+        with self._transaction(settings) as connection:
             yield connection
 
     @contextmanager
-    def _write_run(self, tournament: int, settings: Settings | None = None) -> Generator[Connection]:  # noqa: ARG002 - see below
+    def _write_run(self, tournament: int, settings: Settings | None = None) -> Generator[Connection]:
         """Write for the run of a tournament: its plan, its state.
 
-        Every such transaction comes through here, so that whatever entitles a run to write is checked in it.
+        Raises:
+            RefusedError: this store is that of the run of another tournament.
         """
+        if self._fence is not None and self._fence.tournament != tournament:
+            raise RefusedError(f"a run of tournament {self._fence.tournament} does not write to {tournament}")
         with self._write(settings) as connection:
             yield connection
 
-    def _store_waiting(self, settings: Settings) -> None:
-        """Store what waits beside the store, in a transaction of its own."""
+    @contextmanager
+    def _transaction(self, settings: Settings) -> Generator[Connection]:
+        """Write in one transaction; every write of a store comes through here.
+
+        Where this store is that of a run, the transaction begins with a look whether the run still has its
+        tournament, and after its end the file is compared with the one that was opened: what was committed to
+        a file that is gone must not be told as stored, and what failed may have failed for that.
+
+        Raises:
+            LeaseLostError: another process has taken over the tournament.
+            MovedError: the file was removed, moved or replaced.
+        """
+        fence = self._fence
+        with translated(self.path):
+            try:
+                with writing(self._engine, settings, self._log.tend) as connection:
+                    if fence is not None:
+                        pass_fence(connection, fence)
+                    yield connection
+            finally:
+                if fence is not None:
+                    self._place.check()
+
+    def _store_waiting(self, settings: Settings, *, claimed: int | None = None) -> None:
+        """Store what waits beside the store, in a transaction of its own; see `Spool.store`."""
         if self._spool.waiting():
             with translated(self.path):
-                with writing(self._engine, settings, self._log.tend) as connection:
-                    stored = self._spool.store(connection)
+                with self._transaction(settings) as connection:
+                    stored = self._spool.store(connection, claimed=claimed)
                 self._spool.discard(stored)
 
     def _in_a_hurry(self) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import explain
-from arena_db.files import part_of, sync_file, sync_folder
+from arena_db.files import part_of, remove_part, sweep_parts, sync_file, sync_folder, take_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def copy_to(settings: Settings, target: Path) -> None:
-    """Copy a store to a new file: first beside it, checked and synced, then renamed.
+    """Copy a store to a new file: first beside it, checked and synced; then it gets its name.
+
+    A process that is killed meanwhile leaves a whole backup or none. The copy it was making is removed by the
+    next backup into the same folder.
 
     Raises:
         TakenError: the target exists.
@@ -24,22 +28,27 @@ def copy_to(settings: Settings, target: Path) -> None:
         DatabaseError: reading or writing failed.
     """
     target = target.absolute()
-    try:
-        # The name is taken first, so that of two backups to one file one is refused.
-        target.touch(exist_ok=False)
-    except FileExistsError as error:
-        raise TakenError(f"{target} exists; give a backup a new name") from error
-    except OSError as error:
-        raise AccessError(f"cannot write {target}: {error}") from error
+    if os.path.lexists(target):
+        raise _taken(target)
     part = part_of(target)
     try:
+        sweep_parts(target.parent)
+        part.touch(exist_ok=False)
+    except OSError as error:
+        raise AccessError(f"cannot write {target}: {error}") from error
+    try:
         copy_whole(settings, part)
-        part.replace(target)
-    except BaseException:
-        target.unlink()
-        part.unlink(missing_ok=True)
-        raise
+        try:
+            take_name(part, target)
+        except FileExistsError as error:
+            raise _taken(target) from error
+    finally:
+        remove_part(part)
     sync_folder(target.parent)
+
+
+def _taken(target: Path) -> TakenError:
+    return TakenError(f"{target} exists; give a backup a new name")
 
 
 def copy_whole(settings: Settings, part: Path) -> None:

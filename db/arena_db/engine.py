@@ -110,9 +110,24 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
     return raw
 
 
-def make_engine(settings: Settings) -> Engine:
-    """Return the engine of an existing store; `writing` gives its transactions the write lock at once."""
-    return _engine(settings, QueuePool, lambda: open_raw(settings))
+def make_engine(settings: Settings, check: Callable[[], None] = lambda: None) -> Engine:
+    """Return the engine of an existing store; `writing` gives its transactions the write lock at once.
+
+    Args:
+        settings: of the store.
+        check: called after each opening of the file; may raise where it is not the one that is meant.
+    """
+
+    def connect() -> Any:  # noqa: ANN401 - one of two libraries
+        raw = open_raw(settings)
+        try:
+            check()
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+    return _engine(settings, QueuePool, connect)
 
 
 def make_migration_engine(settings: Settings) -> Engine:

@@ -11,6 +11,8 @@ DatabaseError
 ├── LockedError           another process holds it for too long
 ├── FullError             the disk is full
 ├── AccessError           it cannot be read or written
+├── LeaseLostError        another process runs the tournament now
+├── MovedError            the file of an open store was removed, moved or replaced
 ├── TakenError            a name that is taken, a target that exists
 └── RefusedError          a record the store cannot hold
 """
@@ -60,6 +62,14 @@ class FullError(DatabaseError):
 
 class AccessError(DatabaseError):
     """The operating system lets nobody read or write it here."""
+
+
+class LeaseLostError(DatabaseError):
+    """Another process has taken over the tournament; nothing of the transaction was kept."""
+
+
+class MovedError(DatabaseError):
+    """The file of an open store was removed, moved or replaced; what is written to it may be gone."""
 
 
 class TakenError(DatabaseError):

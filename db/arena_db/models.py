@@ -306,9 +306,13 @@ leases = Table(
     columns.integer("pid"),
     Column("pid_start", columns.big(), nullable=False),
     Column("expires_at", columns.seconds(), nullable=False),
+    # Raised by each claim, so that a writer of an earlier one is told from the present one.
+    columns.integer("epoch"),
+    Column("beat_at", columns.seconds(), nullable=False),
     columns.length("uuid", 0, 64),
     columns.length("host", 0, 256),
     columns.length("boot_id", 0, 64),
+    columns.at_least("epoch", 0),
     sqlite_strict=True,
 )
 

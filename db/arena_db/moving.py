@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena_db.engine import writer_lock
 from arena_db.errors import LockedError
-from arena_db.files import part_of, sync_folder, write_durably
+from arena_db.files import part_of, remove_part, sweep_parts, sync_folder, write_durably
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -42,6 +42,8 @@ def moving(settings: Settings) -> Generator[Move]:
     path = settings.path
     with writer_lock(settings, always=True):
         _undo(path)
+        sweep_parts(path.parent)
+        # The lock is ours, so nobody is writing a note now: these were left by processes that were killed.
         for leftover in path.parent.glob(f".{glob.escape(_note_of(path).name)}.*.part"):
             leftover.unlink()
         move = Move(_free_name(path), part_of(path))
@@ -92,7 +94,7 @@ def _undo(path: Path) -> None:
         for suffix in reversed(_SUFFIXES):
             with suppress(FileNotFoundError):
                 _sibling(old, suffix).rename(_sibling(path, suffix))
-        part.unlink(missing_ok=True)
+        remove_part(part)
     sync_folder(path.parent)
     note.unlink()
     sync_folder(path.parent)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Final
 
 _PROC: Final = Path("/proc")
+SILENT_S: Final = 30.0
+"""Seconds without a write after which a process that holds a lease may be replaced on request; it writes
+every ten seconds at least."""
 _ENDED: Final = "ZX"
 """States of a process that runs no more."""
 
@@ -33,16 +36,37 @@ class Owner:
     pid_start: int
     """When the process started, in ticks of its machine; tells it from a later one of that id."""
 
+    @property
+    def host_name(self) -> str:
+        """The machine alone."""
+        return self.host.split(" ", maxsplit=1)[0] or "an unknown machine"
+
+    @property
+    def called(self) -> str:
+        """What people call it: `pid 4711 on lab3`."""
+        return f"pid {self.pid} on {self.host_name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRecord:
-    """Who runs a tournament."""
+    """The process that runs a tournament."""
 
     owner: Owner
+    epoch: int
+    """Number of the claim by which it got the lease, from 1."""
+    beat_at: float
+    """When it last wrote, UTC seconds by the clock of the database; it does so every ten seconds at least."""
+    silent_s: float
+    """Seconds since then."""
     expires_at: float
-    """UTC seconds by the clock of the database; its owner puts it off again and again."""
+    """When another machine may take the lease, UTC seconds; each write puts it off."""
     is_alive: bool
     """Whether the owner still runs: for sure on this machine, elsewhere as far as the lease tells."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has missed so many beats that it may be replaced on request, though it lives."""
+        return self.silent_s >= SILENT_S
 
 
 @cache

@@ -65,7 +65,7 @@ def add_tournament(
         name = free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
-    connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+    connection.execute(insert(leases).values(lease | {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0}))
     for entrant in listed:
         add_entrant(connection, tournament, entrant, seat=entrant.seat)
     if isinstance(plan, NewBatch):

@@ -10,9 +10,7 @@ from sqlalchemy import delete, func, insert, select, text
 
 from arena_db.access import Access
 from arena_db.counted import COUNTS, read_counted
-from arena_db.engine import writing
 from arena_db.errors import RefusedError
-from arena_db.failures import translated
 from arena_db.kept import rating_points
 from arena_db.models import matches, tournaments
 
@@ -65,7 +63,7 @@ class PointsKeeping(Access):
             RefusedError: no such tournament, seat or match; a rating that is no number.
         """
         settings = replace(self._in_a_hurry(), fast=True)
-        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+        with self._transaction(settings) as connection:
             return _add(connection, tournament, point)
 
     def rating_points(

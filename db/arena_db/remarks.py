@@ -43,10 +43,16 @@ def store(connection: Connection, records: Iterable[MatchRecord]) -> None:
 
 def find(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
     """Return the remarks of matches by id, of those that have any."""
-    found: dict[int, tuple[Remark | None, ...]] = {}
+    packed = find_packed(connection, numbers)
+    return {number: _unpacked(number, content) for number, content in packed.items()}
+
+
+def find_packed(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Return the remarks of matches by id as `MatchRecord.remarks` has them, of those that have any."""
+    found: dict[int, bytes] = {}
     for start in range(0, len(numbers), CHUNK):
         chosen = connection.execute(_ALL.where(matches.c.id.in_(numbers[start : start + CHUNK])))
-        found.update((number, _unpacked(number, content)) for number, content in chosen)
+        found.update((number, content) for number, content in chosen)
     return found
 
 

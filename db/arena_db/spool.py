@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from contextlib import suppress
-from dataclasses import asdict
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
+
+from sqlalchemy import exists, select
 
 from arena_db import saving
 from arena_db.errors import RefusedError
 from arena_db.failures import translated
-from arena_db.files import sync_folder, write_durably
-from arena_db.records import MatchRecord
+from arena_db.fence import present_epoch
+from arena_db.files import sweep_parts, sync_folder, write_durably
+from arena_db.models import matches, planned
+from arena_db.spool_lines import decode, encode, uid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from arena_db.records import MatchRecord
+    from arena_db.spool_lines import Line
+
 _SUFFIX: Final = ".jsonl"
 _REFUSED: Final = ".refused"
 _TRIES: Final = 10
 """Another process may remove the empty folder between making it and writing to it."""
+_CHUNK: Final = 500
+"""Results that are stored together; one by one they take three times as long."""
 
 
 class Spool:
@@ -58,26 +64,37 @@ class Spool:
                 total += file.read_bytes().count(b"\n")
         return total
 
-    def keep(self, records: Sequence[MatchRecord]) -> None:
-        """Return when the records are on the disk.
+    def keep(self, records: Sequence[MatchRecord], epoch: int | None = None) -> Path:
+        """Return the file of the records, when it is on the disk.
+
+        Args:
+            records: to be stored later.
+            epoch: of the claim by which they were played; None where they are of no run.
 
         Raises:
             OSError: they cannot be written.
         """
-        content = "".join(json.dumps(_fields(record)) + "\n" for record in records).encode()
+        content = b"".join(encode(record, epoch) for record in records)
         for _ in range(_TRIES):
             with suppress(FileNotFoundError):
-                self._write(content)
-                return
-        self._write(content)
+                return self._write(content)
+        return self._write(content)
 
-    def store(self, connection: Connection) -> list[tuple[Path, bool]]:
-        """Store what waits; return the files, and whether all records of each were taken."""
+    def store(self, connection: Connection, *, claimed: int | None = None) -> list[tuple[Path, bool]]:
+        """Store what waits; return the files, and whether all records of each were taken.
+
+        A result of a run that was replaced is stored only where its match has none. While the run that
+        replaced it goes on, it is not stored at all, since that run may be playing the match just now; it was
+        told to nobody then, as a claim finds what was told.
+
+        Args:
+            connection: holds the write lock.
+            claimed: id of the tournament that was just claimed by whoever stores this, and is not played yet.
+        """
         done: list[tuple[Path, bool]] = []
         for file in self.waiting():
             with suppress(FileNotFoundError):
-                taken = [self._store_line(connection, line) for line in file.read_bytes().splitlines()]
-                done.append((file, all(taken)))
+                done.append((file, self._store_lines(connection, file.read_bytes().splitlines(), claimed)))
         return done
 
     def discard(self, done: Iterable[tuple[Path, bool]]) -> None:
@@ -89,19 +106,41 @@ class Spool:
                 else:
                     file.replace(file.with_suffix(_REFUSED))
         with suppress(OSError):
+            sweep_parts(self.folder)
             self.folder.rmdir()
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytes) -> Path:
         self.folder.mkdir(exist_ok=True)
-        write_durably(self.folder / f"{time_ns():020}-{uuid4().hex}{_SUFFIX}", content)
+        file = self.folder / f"{time_ns():020}-{uuid4().hex}{_SUFFIX}"
+        write_durably(file, content)
         sync_folder(self.folder.parent)
+        return file
 
-    def _store_line(self, connection: Connection, line: bytes) -> bool:
+    def _store_lines(self, connection: Connection, lines: Sequence[bytes], claimed: int | None) -> bool:
+        """Store the records of a file; return whether each is stored now, or needs not be."""
+        is_whole = True
+        for start in range(0, len(lines), _CHUNK):
+            due: list[MatchRecord] = []
+            for line in lines[start : start + _CHUNK]:
+                found = _read(line)
+                if found is None or not _is_of(connection, found):
+                    is_whole = False
+                elif _may_store(connection, found, claimed):
+                    due.append(found.record)
+                else:
+                    is_whole &= _is_done(connection, found.record)
+            is_whole &= self._save(connection, due)
+        return is_whole
+
+    def _save(self, connection: Connection, records: Sequence[MatchRecord]) -> bool:
+        """Store records together; if one of them is refused, the others one by one."""
         try:
             with translated(self._path), connection.begin_nested():
-                saving.save(connection, [_record(json.loads(line))])
+                saving.save(connection, records)
         except (RefusedError, LookupError, ValueError, TypeError):
-            return False
+            # Each of them is tried, whatever became of those before.
+            taken = [self._save(connection, [record]) for record in records] if len(records) > 1 else [False]
+            return all(taken)
         return True
 
     def _files(self, suffix: str) -> list[Path]:
@@ -111,12 +150,34 @@ class Spool:
             return []
 
 
-def _fields(record: MatchRecord) -> dict[str, Any]:
-    return asdict(record) | {"remarks": b64encode(record.remarks).decode()}
+def _read(line: bytes) -> Line | None:
+    try:
+        return decode(line)
+    except (LookupError, ValueError, TypeError):
+        return None
 
 
-def _record(fields: dict[str, Any]) -> MatchRecord:
-    lists: dict[str, Any] = {name: tuple(fields[name]) for name in ("actions", "times_ms", "values")}
-    # An older version of the arena may have left the file, and knew of no remarks.
-    lists["remarks"] = b64decode(fields.get("remarks", ""), validate=True)
-    return MatchRecord(**(fields | lists))
+def _is_of(connection: Connection, line: Line) -> bool:
+    """Return whether the tournament with the id of a result is the one that it was played for."""
+    return not line.uid or uid_of(connection, line.record.tournament) == line.uid
+
+
+def _may_store(connection: Connection, line: Line, claimed: int | None) -> bool:
+    """Return whether no other run may be playing the match of a result."""
+    if line.epoch is None or line.record.tournament == claimed:
+        return True
+    epoch, is_held = present_epoch(connection, line.record.tournament)
+    return line.epoch >= epoch or not is_held
+
+
+def _is_done(connection: Connection, record: MatchRecord) -> bool:
+    """Return whether a match has its final result, or this attempt is stored."""
+    own = (planned.c.tournament_id == record.tournament) & (planned.c.number == record.number)
+    attempt = (matches.c.tournament_id == record.tournament) & (matches.c.number == record.number)
+    is_there = exists().where(attempt, matches.c.attempt == record.attempt)
+    return (
+        connection.execute(
+            select(planned.c.number).where(own, (planned.c.state == "done") | is_there)
+        ).first()
+        is not None
+    )

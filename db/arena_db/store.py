@@ -6,14 +6,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from arena_db import analyses, commands, coordination, live, planning, queries, remarks, saving, tallying
+from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backup import copy_to
 from arena_db.bulk import BulkReading
 from arena_db.checking import find_faults
-from arena_db.engine import Settings, writing
+from arena_db.engine import Settings
 from arena_db.entering import Entering
-from arena_db.errors import DamagedError, LockedError
+from arena_db.errors import LockedError
 from arena_db.failures import translated
+from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from arena_db.owner import LeaseRecord, Owner
     from arena_db.records import (
         Analysis,
         BotRecord,
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, PointsKeeping, Transferring):
+class Store(
+    BulkReading, Correcting, Entering, Leasing, NamesReading, PlanKeeping, PointsKeeping, Transferring
+):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
@@ -126,42 +128,6 @@ class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, Points
         with self._write_run(tournament) as connection:
             planning.set_state(connection, tournament, state)
 
-    def claim(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:
-        """Take the lease of a tournament; tell whether `owner` has it now.
-
-        It is to be had when nobody holds it, it has expired by the clock of the database, or its holder is a
-        process of this machine that has ended. A process of this machine that lives keeps it, whatever the
-        clock says.
-
-        Raises:
-            DamagedError: the last holder ended suddenly, and a quick check finds damage.
-        """
-        with self._read() as connection:
-            is_left = coordination.is_left(connection, tournament, owner)
-            faults = find_faults(connection, quick=True) if is_left else []
-        if faults:
-            raise DamagedError(
-                f"{self.path} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
-                "`arena db check` tells more, `arena db restore` puts a backup in its place"
-            )
-        with self._write() as connection:
-            return coordination.claim(connection, tournament, owner, expires_s)
-
-    def heartbeat(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:
-        """Renew the lease; False where another has taken it over."""
-        with self._write() as connection:
-            return coordination.heartbeat(connection, tournament, owner, expires_s)
-
-    def release(self, tournament: int, owner: Owner) -> None:
-        """Give the lease back, if `owner` has it."""
-        with self._write() as connection:
-            coordination.release(connection, tournament, owner)
-
-    def lease(self, tournament: int) -> LeaseRecord | None:
-        """Return who holds the lease of a tournament, alive or not; None where nobody does."""
-        with self._read() as connection:
-            return coordination.find(connection, tournament)
-
     def ask(self, tournament: int, kind: str, payload: str = "") -> int:
         """Leave a command for whoever runs a tournament; return its id.
 
@@ -212,7 +178,7 @@ class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, Points
         """
         # What waits beside the store is not stored by the way: that would be without a sync, and take long.
         settings = replace(self._in_a_hurry(), fast=True)
-        with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+        with self._transaction(settings) as connection:
             return live.append(connection, events)
 
     def events_after(self, seq: int, limit: int = 500, *, tournament: int | None = None) -> EventPage:
@@ -242,15 +208,18 @@ class Store(BulkReading, Correcting, Entering, NamesReading, PlanKeeping, Points
 
         Raises:
             RefusedError: no such planned match, other bots than planned, a field breaks a rule of the tables.
+            LeaseLostError: this store is that of a run, and another process has taken over the tournament.
+            MovedError: this store is that of a run, and its file was removed, moved or replaced.
         """
+        self._unsaved = records
         try:
             with self._write(self._in_a_hurry() if self._spool.waiting() else self._settings) as connection:
                 num = saving.save(connection, records, self._facts)
         except LockedError:
             if records:
-                with translated(self.path):
-                    self._spool.keep(records)
-            return 0
+                self._keep_waiting(records)
+            num = 0
+        self._unsaved = ()
         self._has_saved |= num > 0
         return num
 

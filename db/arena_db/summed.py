@@ -12,9 +12,7 @@ from sqlalchemy import select, text
 from arena_db import points, resumming
 from arena_db.access import Access
 from arena_db.counted import COUNTS
-from arena_db.engine import writing
 from arena_db.errors import DatabaseError, LockedError
-from arena_db.failures import translated
 from arena_db.kept import encounters, pools
 from arena_db.models import bots, matches, tournaments
 from arena_db.summing import Summing
@@ -89,7 +87,7 @@ class SumsReading(Access):
         num = 0
         with suppress(LockedError):
             while not is_done and (batches is None or num < batches):
-                with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
+                with self._transaction(settings) as connection:
                     is_done = resumming.step(connection, self._facts.encounters)
                 num += 1
         self._has_saved = self._has_saved and not is_done

@@ -27,6 +27,18 @@ def test_kill_9(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_lost_leases_stores_and_backups(tmp_path: Path) -> None:
+    script = ROOT / "benchmarks" / "lost_leases.py"
+    command = [sys.executable, script, "--stops", "4", "--moves", "2", "--backups", "3"]
+    figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
+
+    assert (figures["stopped"], figures["taken_away"], figures["killed_backups"]) == (4, 2, 3)
+    assert figures["told_by_old"] > 0 < figures["told_by_new"]
+    failures = ("told_but_not_stored", "doubled", "wrong_exits", "unnoticed", "not_whole", "parts_left")
+    assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)
+
+
+@pytest.mark.slow
 def test_killed_workers_bots_and_starters(tmp_path: Path) -> None:
     command = [sys.executable, ROOT / "benchmarks" / "worker_kills.py", "--kills", "6", "--rounds", "200"]
     figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)

@@ -79,16 +79,17 @@ class Sitting:
         """Give the numbers of each batch of the plan."""
         return [range(batch.first, batch.last + 1) for batch in self.store.batches(self.tournament.id)]
 
-    def planner(self, num_workers: int) -> Planner:
-        """Give what plans the matches that are left."""
-        tournament = self.store.tournament(self.tournament.id) or self.tournament
-        plan = restore_plan(self.store, tournament)
-        return Planner(self.store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
+    def planner(self, num_workers: int, store: Store | None = None) -> Planner:
+        """Give what plans the matches that are left; `store` is as the holder of the lease writes it."""
+        store = store or self.store
+        tournament = store.tournament(self.tournament.id) or self.tournament
+        plan = restore_plan(store, tournament)
+        return Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
 
     def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
-        herald = Herald(self.store, self.tournament, lease, **(usual | changes))
+        herald = Herald(lease.store, self.tournament, **(usual | changes))
         herald.expect(self.jobs(), self.tournament.num_total)
         return herald
 
@@ -142,9 +143,9 @@ class Sitting:
 
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
-            planner = planner or self.planner(pool.num_workers)
-            ledger = Ledger(self.store, tournament, lease, tell)
-            orders = Orders(self.store, tournament, lease, StopSignals(), say=self.said.append)
+            planner = planner or self.planner(pool.num_workers, lease.store)
+            ledger = Ledger(lease.store, tournament, tell)
+            orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
             return Run(planner, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
 
     def state(self) -> str:

@@ -50,13 +50,17 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Tell a store in a bad state from a place or a name that was given wrongly, and from a failing disk."""
+    """Tell a store in a bad state from a wrong place or name, from a lost lease, and from a failing disk."""
     from arena_db import errors
 
     cause = error.__cause__
     if isinstance(cause, errors.MissingError | errors.UnsupportedError | errors.TakenError):
         return Exit.USAGE
-    if isinstance(cause, OSError | errors.FullError | errors.AccessError | errors.RefusedError):
+    if isinstance(cause, errors.LeaseLostError):
+        return Exit.STOPPED
+    if isinstance(
+        cause, OSError | errors.FullError | errors.AccessError | errors.RefusedError | errors.MovedError
+    ):
         return Exit.RUN_ERROR
     return Exit.STORE
 

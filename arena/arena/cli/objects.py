@@ -15,6 +15,7 @@ from arena_db.records import StoredMatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
     from arena_db.voiding import Change
 
@@ -95,6 +96,20 @@ def change_object(change: Change) -> dict[str, object]:
     """Return what somebody decided about a tournament."""
     names = ("kind", "subject", "reason", "who")
     return {**{name: getattr(change, name) for name in names}, "made_at": utc(change.made_at)}
+
+
+def holder_object(lease: LeaseRecord | None) -> dict[str, object] | None:
+    """Return the process that runs a tournament, None where none does; `silent_s` since it last wrote."""
+    if lease is None or not lease.is_alive:
+        return None
+    owner = lease.owner
+    return {
+        "pid": owner.pid,
+        "host": owner.host_name,
+        "heard_at": utc(lease.beat_at),
+        "silent_s": round(lease.silent_s, 1),
+        "is_silent": lease.is_silent,
+    }
 
 
 def bot_object(bot: BotRecord) -> dict[str, object]:

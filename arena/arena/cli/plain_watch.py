@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.home import store_path
-from arena.live.plain import finished_line, line_of, progress_line, started_line
-from arena.live.reducer import reduce
+from arena.live.plain import duration_text, finished_line, line_of, progress_line, started_line
+from arena.live.reducer import reduce, stalled
 from arena.live.views import LiveView
 from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.feed.stored import finished_of
+from arena.tui.shell.feed import Health
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ def say_how_to_begin(db: str | None) -> None:
 
 def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None = None) -> None:
     """Print the lines of a feed until its tournament has ended, or the one match that is asked for."""
-    view = LiveView()
+    view, health = LiveView(), Health()
     is_first = True
     while True:
         batch = feed.poll()
         if batch is not None:
             view = _print_batch(batch, view, number, is_first=is_first)
             is_first = False
+            health = _print_health(batch.health or health, health, view)
             if any(match.number == number and match.outcome != "void" for match in view.finished):
                 return
             if view.progress.state == "ended" or batch.is_last:
@@ -68,22 +70,38 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
 def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
     if batch.view is not None:
         known = {(match.number, match.attempt) for match in view.finished}
-        new = [match for match in batch.view.finished if (match.number, match.attempt) not in known]
+        before, view = view, _played(batch.view, batch.health)
+        new = [match for match in view.finished if (match.number, match.attempt) not in known]
         for match in reversed([match for match in new if number in (None, match.number)]):
             _say(finished_line(match))
         if is_first:
-            for board in batch.view.matches.values():
+            for board in view.matches.values():
                 if not board.is_over and number in (None, board.number):
                     _say(started_line(board))
-        if number is None and (is_first or batch.view.progress.done != view.progress.done):
-            _say(progress_line(batch.view.progress))
-        view = batch.view
+        if number is None and (is_first or view.progress.done != before.progress.done):
+            _say(progress_line(view.progress))
     for event in batch.events:
         view = reduce(view, event)
         line = line_of(event, view)
         if line is not None and number in (None, event.match):
             _say(line)
     return view
+
+
+def _played(view: LiveView, health: Health | None) -> LiveView:
+    """Return a view without the rate of a process that plays no more."""
+    return stalled(view) if health is not None and (health.is_gone or health.is_silent) else view
+
+
+def _print_health(health: Health, before: Health, view: LiveView) -> Health:
+    """Say that the process that plays is not heard of, or is again; return what is known now."""
+    name = view.progress.name or "tournament"
+    if health.is_silent and not before.is_silent and health.heartbeat_t is not None:
+        silence = duration_text(time.time() - health.heartbeat_t)
+        _say(f"{name} silent: the process that plays it has not been heard of for {silence}")
+    elif before.is_silent and not health.is_silent:
+        _say(f"{name} goes on")
+    return health
 
 
 def _say(text: str) -> None:

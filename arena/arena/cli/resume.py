@@ -47,6 +47,13 @@ if TYPE_CHECKING:
     metavar="S",
     help="Begin no match after so many seconds.",
 )
+@click.option(
+    "--take-over",
+    cls=RichOption,
+    panel="Machine",
+    is_flag=True,
+    help="Replace a process that holds it and has been silent for 30 s; it stores nothing more.",
+)
 @sitting_options
 def resume(  # noqa: PLR0913 - one parameter an option
     sitting: Sitting,
@@ -56,11 +63,12 @@ def resume(  # noqa: PLR0913 - one parameter an option
     concurrency: int | None,
     force_concurrency: bool,
     max_time: float | None,
+    take_over: bool,
 ) -> Exit:
     """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
     from arena.cli.session import Again, hold_again
 
-    again = Again(rounds, concurrency, force_concurrency, max_time)
+    again = Again(rounds, concurrency, force_concurrency, max_time, take_over)
     return hold_again(tournament, sitting, again)
 
 
@@ -71,13 +79,18 @@ def resume(  # noqa: PLR0913 - one parameter an option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
     from arena.cli.output import say
+    from arena.coordinator.holder import nobody_runs, request
     from arena.home import open_store
     from arena.results.addresses import find_event
 
-    with open_store(db, create=False) as store:
+    # The answer comes from another process, which this one must not keep from writing.
+    with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
         if record.state != "running":
             say(f"{record.name} is {record.state}; nothing runs", err=True)
             return
-        store.ask(record.id, "abort" if now else "stop")
-        say(f"asked {record.name} to stop; to go on later: arena resume {record.name}")
+        if store.lease(record.id) is None:
+            say(nobody_runs(record), err=True)
+            return
+        answer = request(store, record, "abort" if now else "stop")
+        say(f"asked {record.name} to stop: {answer}; to go on later: arena resume {record.name}")

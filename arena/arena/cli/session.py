@@ -21,6 +21,7 @@ from arena.coordinator.changes import changes
 from arena.coordinator.enlarge import enlarge
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
+from arena.coordinator.holder import check_free
 from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
@@ -60,6 +61,8 @@ class Again(NamedTuple):
     concurrency: int | None
     force_concurrency: bool
     max_time: float | None
+    take_over: bool = False
+    """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
 
     @classmethod
     def of_options(cls, given: Mapping[str, Any]) -> Again:
@@ -124,6 +127,8 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
         refuse_copy(store, record)
+        # Before the bots are tried, which takes a while; the lease is taken after that.
+        check_free(store, record, take_over=again.take_over)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:
@@ -139,7 +144,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
             plan = enlarge(store, record, plan, again.rounds)
             record = find_event(store, record.name, unfinished=False)
         plan = plan._replace(config=again.of(plan.config))
-        return _play(store, record, plan, num_workers, sitting)
+        return _play(store, record, plan, num_workers, sitting, take_over=again.take_over)
 
 
 def _check_place(sitting: Sitting) -> None:
@@ -230,6 +235,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     num_workers: int,
     sitting: Sitting,
     changed: Sequence[BotChange] = (),
+    *,
+    take_over: bool = False,
 ) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]
@@ -270,6 +277,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         say=reporter.remark,
         goal=None if test is None else lambda: test.report().line(),
         goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
+        take_over=take_over,
     )
     reporter.end(ended, _results(store, held))
     if sitting.pgnout is not None:

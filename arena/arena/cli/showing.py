@@ -10,16 +10,19 @@ import msgspec
 
 from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
-from arena.cli.objects import RESULT, stored_match_object, tournament_object
+from arena.cli.objects import RESULT, holder_object, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.sequential import report_of
 from arena.cli.standings import event_objects, print_event, print_refused, print_standings
 from arena.coordinator.config import refusals
 from arena.coordinator.event_tables import event_tables
+from arena.coordinator.holder import heard_of
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.live.tournaments import STATES
 from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
+from arena.results.tournaments import state_of
 from arena.results.views import standings
 from arena_plugins import load_game
 
@@ -145,16 +148,22 @@ def replay_match(match: StoredMatch, ply: int | None = None) -> None:
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
-    entrants = store.entrants(record.id)
+    entrants, lease = store.entrants(record.id), store.lease(record.id)
     if form != "table":
         report = report_of(store, record)
         more = event_objects(event_tables(store, record))
-        found: dict[str, object] = {"test": None if report is None else report.to_object()}
+        found: dict[str, object] = {
+            "holder": holder_object(lease),
+            "test": None if report is None else report.to_object(),
+        }
         for key, of in (("places", "place"), ("bracket", "bracket")):
             found[key] = [row for kind, row in more if kind == of]
         emit_one("tournament", tournament_object(record, entrants, store.changes(record.id)) | found, form)
         return
-    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
+    state = STATES[state_of(store, record)]
+    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {state}")
+    if lease is not None and lease.is_alive:
+        say(f"held by {heard_of(lease)}")
     say(
         f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arena.coordinator.events import Event
-    from arena.coordinator.lease import Lease
     from arena.executor.job import Job
     from arena.live.events import Payload
     from arena_db.records import MatchRecord, TournamentRecord
@@ -52,11 +51,10 @@ class Herald:
     takes no events they wait, as many as is reasonable.
     """
 
-    def __init__(  # noqa: PLR0913 - a tournament, who plays it and who runs it
+    def __init__(  # noqa: PLR0913 - a tournament, who plays it and who hears of it
         self,
         store: Store,
         tournament: TournamentRecord,
-        lease: Lease,
         *,
         num_workers: int,
         warn: Callable[[str], None],
@@ -66,9 +64,8 @@ class Herald:
         """Tell nothing yet.
 
         Args:
-            store: takes the events.
+            store: takes the events, as the holder of the lease writes it.
             tournament: as it stands in the store.
-            lease: of the tournament; once it is lost, nothing is told.
             num_workers: matches at once.
             warn: hears that events cannot be told.
             goal: says how far the tournament is on the way to what it is held for.
@@ -78,7 +75,6 @@ class Herald:
         self._tournament = tournament
         self._total = tournament.num_total
         self._jobs: dict[int, Job] = {}
-        self._lease = lease
         self._num_workers = num_workers
         self._warn = warn
         self._goal = goal
@@ -157,7 +153,7 @@ class Herald:
     def tick(self, *, at_once: bool = False) -> None:
         """Write what there is, if it is time or `at_once`; never fail."""
         now = self._clock()
-        if self._lease.is_lost or (now < self._next_flush and not at_once):
+        if now < self._next_flush and not at_once:
             return
         self._next_flush = now + PERIOD_S
         try:

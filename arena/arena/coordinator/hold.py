@@ -11,6 +11,7 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
+from arena.coordinator.rescue import rescuing
 from arena.coordinator.run import MAX_BATCH, Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena.executor.pools import make_pool
@@ -36,6 +37,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
     say: Callable[[str], None],
     goal: Callable[[], str] | None = None,
     goal_reached: Callable[[], bool] | None = None,
+    take_over: bool = False,
 ) -> Ended:
     """Play what is left of a stored tournament.
 
@@ -48,14 +50,23 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         say: tells people what their signals do.
         goal: says how far it is on the way to what it is held for.
         goal_reached: whether the ratings are good enough to stop.
+        take_over: whether a process that holds it and has been silent for 30 s is replaced, though it lives.
 
     Raises:
         ConfigError: another process runs it, or its openings are no longer those it began with.
+        LeaseLostError: another process has taken it over; what was told of is stored.
+        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
         ArenaError: worker processes do not start, or the schedule plans what cannot be played.
         DatabaseError: the store cannot be written; what was told of is stored.
     """
     config = plan.config
-    with workspace() as folder, Lease(store, tournament, current_owner()) as lease, StopSignals() as signals:
+    with (
+        workspace() as folder,
+        Lease(store, tournament, current_owner(), take_over=take_over) as lease,
+        rescuing(lease.store, tournament),
+        StopSignals() as signals,
+    ):
+        store = lease.store
         # Only the holder of the lease knows what is left.
         tournament = store.tournament(tournament.id) or tournament
         if tournament.num_total is not None:
@@ -64,7 +75,6 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         herald = Herald(
             store,
             tournament,
-            lease,
             num_workers=num_workers,
             warn=lambda text: tell(Notice(text)),
             goal=goal,
@@ -74,7 +84,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             herald.tell(event)
             tell(event)
 
-        ledger = Ledger(store, tournament, lease, tell_all)
+        ledger = Ledger(store, tournament, tell_all)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
         rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
         with closing(make_pool(config.executor, num_workers, folder)) as pool:

@@ -6,8 +6,9 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from arena.coordinator.holder import check_free
 from arena.errors import ConfigError
-from arena_db.errors import DatabaseError
+from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,14 +25,30 @@ class Lease:
     """Holds the lease within a `with` block; a thread renews it, whatever the process is busy with."""
 
     def __init__(
-        self, store: Store, tournament: TournamentRecord, owner: Owner, *, beat_s: float = _BEAT_S
+        self,
+        store: Store,
+        tournament: TournamentRecord,
+        owner: Owner,
+        *,
+        take_over: bool = False,
+        beat_s: float = _BEAT_S,
     ) -> None:
-        self.is_lost = False
-        """Whether another process has taken it over."""
-        self._store = store
+        """Prepare it; `with` takes it.
+
+        Args:
+            store: that the tournament is in.
+            tournament: the one that is to be run.
+            owner: this process.
+            take_over: whether a holder that has been silent for 30 s is replaced, though it lives.
+            beat_s: seconds between two renewals.
+        """
+        self._base = store
+        self._fenced: Store | None = None
         self._tournament = tournament
         self._owner = owner
+        self._take_over = take_over
         self._beat_s = beat_s
+        self._trouble: DatabaseError | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
 
@@ -39,11 +56,24 @@ class Lease:
         """Take the lease.
 
         Raises:
-            ConfigError: another process runs the tournament.
+            ConfigError: another process runs the tournament; says which, and what can be done.
+            LockedError: another process keeps the store locked.
         """
         name = self._tournament.name
-        if not self._store.claim(self._tournament.id, self._owner):
-            raise ConfigError(f"{name} is being run by another process; arena stop {name} stops it")
+        try:
+            self._fenced = self._base.claim(self._tournament.id, self._owner, take_over=self._take_over)
+        except LockedError as error:
+            lease = self._base.lease(self._tournament.id)
+            if lease is None or not lease.is_silent:
+                raise
+            # A process that is stopped in the middle of a write keeps SQLite's lock, which nobody can take.
+            raise LockedError(
+                f"{error}; {lease.owner.called}, which holds {name}, may have been stopped in the middle of "
+                f"a write: end it (kill -9 {lease.owner.pid}), nothing that was stored is lost"
+            ) from error
+        if self._fenced is None:
+            check_free(self._base, self._tournament, take_over=self._take_over)
+            raise ConfigError(f"{name} has just been claimed by another process")
         self._thread.start()
         return self
 
@@ -53,10 +83,37 @@ class Lease:
         self._thread.join()
         # Where the store cannot be written now, the end of this process frees it as well.
         with suppress(DatabaseError):
-            self._store.release(self._tournament.id, self._owner)
+            self.store.close()
+            self.store.release()
+
+    @property
+    def store(self) -> Store:
+        """The store as the holder writes it: every write fails once another process has taken over."""
+        if self._fenced is None:
+            raise ValueError("the lease has not been taken yet")
+        return self._fenced
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether this process must end its run: the tournament is another's, or the store is gone."""
+        return self._trouble is not None
+
+    def check(self) -> None:
+        """Return if the run may go on; cheap enough for every look at orders.
+
+        Raises:
+            LeaseLostError: another process has taken over the tournament.
+            MovedError: the file of the store was removed, moved or replaced.
+        """
+        if self._trouble is not None:
+            raise self._trouble
+        self.store.check_place()
 
     def _beat(self) -> None:
-        while not self.is_lost and not self._ended.wait(self._beat_s):
+        while self._trouble is None and not self._ended.wait(self._beat_s):
             # A store that is locked now may do at the next beat; five may fail before the lease expires.
             with suppress(DatabaseError):
-                self.is_lost = not self._store.heartbeat(self._tournament.id, self._owner)
+                try:
+                    self.store.beat()
+                except (LeaseLostError, MovedError) as error:
+                    self._trouble = error

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.coordinator.events import Event
-    from arena.coordinator.lease import Lease
     from arena.executor.job import Job
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
@@ -37,21 +36,19 @@ SUM_EVERY_S = 1.0
 
 
 class Ledger:
-    """Alone writes the matches of a tournament while it is run; nothing once its lease is lost."""
+    """Alone writes the matches of a tournament while it is run; what it tells of is stored."""
 
     def __init__(
         self,
         store: Store,
         tournament: TournamentRecord,
-        lease: Lease,
         tell: Callable[[Event], None],
     ) -> None:
         """Open the books of a run; quarantines of earlier runs hold.
 
         Args:
-            store: where results go.
+            store: where results go, as the holder of the lease writes it.
             tournament: as it stands in the store.
-            lease: of that tournament.
             tell: hears of everything that is stored.
         """
         self.num_done = tournament.num_done
@@ -63,7 +60,6 @@ class Ledger:
         # Where matches were dropped, numbers go on beyond the number of matches.
         self._is_numbered = not tournament.num_dropped
         self._jobs: dict[int, Job] = {}
-        self._lease = lease
         self._errors: Counter[int] = Counter()
         self._stalls: Counter[int] = Counter()
         self._num_kept = 0
@@ -103,8 +99,13 @@ class Ledger:
             self.tell(MatchStarted(number, total, job.first.label, job.second.label))
 
     def keep(self, played: Sequence[MatchRecord]) -> list[Job]:
-        """Store records as one transaction, then tell of them; give the matches that must be played again."""
-        if not played or self._lease.is_lost:
+        """Store records as one transaction, then tell of them; return the matches that must be played again.
+
+        Raises:
+            LeaseLostError: another process has taken over the tournament; nothing is stored, nothing told.
+            MovedError: the file of the store was removed, moved or replaced; nothing is told.
+        """
+        if not played:
             return []
         records = [self._settled(record) for record in played]
         if self._store.save(records) < len(records):
@@ -132,8 +133,7 @@ class Ledger:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
         self._store.save([])  # first of all what waits beside the store
         self._store.sum_up()
-        if not self._lease.is_lost:
-            self._points.keep()
+        self._points.keep()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(
@@ -144,8 +144,7 @@ class Ledger:
         record = self._store.tournament(self._tournament.id) or self._tournament
         is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
-        if not self._lease.is_lost:
-            self._store.set_state(record.id, state)
+        self._store.set_state(record.id, state)
         why = "" if is_finished else reason or "another process took part in it"
         ended = Ended(state, why, record.num_done, record.num_total)
         self.tell(ended)

@@ -1,4 +1,4 @@
-"""Who may stop a run: signals, people in other shells, the clock, and another process that took it over."""
+"""What stops a run: signals, commands from other shells, the clock, the loss of its lease or its store."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Orders:
         Args:
             store: where people leave commands.
             tournament: the one that is run.
-            lease: of that tournament.
+            lease: of that tournament; once it is lost, or its store, the run must end.
             signals: what this process was sent.
             say: told once how to stop at once.
             max_time: seconds after which no new match begins.
@@ -70,9 +70,12 @@ class Orders:
             store.answer(command.id, "asked before this run began")
 
     def poll(self) -> Order | None:
-        """Give the strongest order there is, if any; cheap enough for every move."""
-        if self._lease.is_lost:
-            return Order("another process has taken it over", now=True)
+        """Return the strongest order there is, if any; cheap enough for every move.
+
+        Raises:
+            LeaseLostError: another process has taken over the tournament.
+            MovedError: the file of the store was removed, moved or replaced.
+        """
         wishes = {self._signals.wish, *self._commands()}
         if "abort" in wishes:
             return Order("running matches were ended", now=True)
@@ -89,6 +92,7 @@ class Orders:
         if now < self._next_look:
             return []
         self._next_look = now + _COMMAND_S
+        self._lease.check()
         taken = self._store.take_commands(self._tournament.id)
         for command in taken:
             self._store.answer(command.id, _ANSWERS.get(command.kind, f"this run takes no {command.kind}"))

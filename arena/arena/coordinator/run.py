@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.coordinator.events import DecisionFell, Notice
 from arena.coordinator.recovery import MAX_LOSSES, Recovery
 from arena.errors import ArenaError
+from arena.executor.parcel import ParcelLostError
 from arena.executor.record import void_record
 from arena_plugins import Termination
 
@@ -210,6 +211,11 @@ class Run:
             jobs = self._flying.pop(future)
             if isinstance(future.exception(), BrokenExecutor):
                 lost += jobs
+                continue
+            if isinstance(future.exception(), ParcelLostError):
+                # Nothing was told of them.
+                self._ledger.tell(Notice(f"{future.exception()}; {len(jobs)} matches are played again"))
+                self._queue.extendleft(reversed(jobs))
                 continue
             played = future.result()
             records += played

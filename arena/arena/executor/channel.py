@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import select
 import socket
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_MESSAGE = 60_000
 """Bytes of a message; the buffers of all systems take it."""
@@ -58,3 +64,12 @@ def send(writer: socket.socket, message: bytes) -> bool:
         return writer.send(message, _DONT_WAIT) == len(message)
     except OSError:  # it is full, or nobody listens any more
         return False
+
+
+def looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
+    """Return a function that tells whether something can be read, quicker than `reader.poll`."""
+    if sys.platform == "win32":
+        return reader.poll
+    waiting = select.poll()
+    waiting.register(reader, select.POLLIN)
+    return functools.partial(waiting.poll, 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.errors import ArenaError
 from arena_db.records import MatchRecord
 
 if TYPE_CHECKING:
@@ -35,16 +36,24 @@ def pack(records: Sequence[MatchRecord]) -> Parcel:
     return file.name
 
 
+class ParcelLostError(ArenaError):
+    """The file of a parcel was removed before it was read: somebody cleared the temporary files."""
+
+
 def unpack(parcel: Parcel) -> list[MatchRecord]:
     """Read the records, and remove the file.
 
     Raises:
+        ParcelLostError: the file is gone.
         OSError: the file cannot be read.
         msgspec.DecodeError: it was changed.
     """
     if not isinstance(parcel, str):
         return parcel
     path = Path(parcel)
-    records = _DECODER.decode(path.read_bytes())
-    path.unlink()
+    try:
+        records = _DECODER.decode(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ParcelLostError(f"{path} was removed before its results were read") from error
+    path.unlink(missing_ok=True)
     return records

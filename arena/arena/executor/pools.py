@@ -6,14 +6,13 @@ import contextlib
 import functools
 import multiprocessing
 import os
-import select
 import signal
 import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from arena.executor.channel import Channel
+from arena.executor.channel import Channel, looker
 from arena.executor.parcel import pack, unpack
 from arena.executor.telling import Teller, decode_events
 from arena.executor.worker import INTERRUPTS, Began, Control, begin_worker, play_batch
@@ -159,11 +158,15 @@ class LocalPool:
         """
         self.num_workers = size
         self._folder = folder
-        self._stop_file = folder / "stop"
         self._context = multiprocessing.get_context("spawn")
+        # A message in this pipe, which nobody reads before `go`, stops all workers. A file in the folder
+        # would not once somebody has cleared the temporary files, nor a semaphore once a worker was killed
+        # while it held it.
+        self._stop_reader, self._stop_writer = self._context.Pipe(duplex=False)
+        self._is_stopping = looker(self._stop_reader)
         # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one.
         self._reader, self._writer = self._context.Pipe(duplex=False)
-        self._has_news = _looker(self._reader)
+        self._has_news = looker(self._reader)
         self._channel = _channel()
         # The workers share the cgroup of this process: divided now, it is theirs to use.
         own_subtree()
@@ -179,7 +182,7 @@ class LocalPool:
             self._context,
             functools.partial(begin_worker, programs_roam=self.num_workers < num_workers(0, num_cores())),
             (
-                *(str(self._folder), str(self._stop_file), self._writer, os.getpid()),
+                *(str(self._folder), self._stop_reader, self._writer, os.getpid()),
                 None if self._channel is None else self._channel.writer,
             ),
         )
@@ -214,11 +217,13 @@ class LocalPool:
 
     def stop(self) -> None:
         """Let no further match begin."""
-        self._stop_file.touch()
+        if not self._is_stopping():
+            self._stop_writer.send_bytes(b"stop")
 
     def go(self) -> None:
         """Let matches begin again."""
-        self._stop_file.unlink(missing_ok=True)
+        if self._is_stopping():
+            self._stop_reader.recv_bytes()
 
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
@@ -241,8 +246,8 @@ class LocalPool:
         self._executor.shutdown(wait=True, cancel_futures=True)
         is_done.set()
         killer.join()
-        self._reader.close()
-        self._writer.close()
+        for end in (self._reader, self._writer, self._stop_reader, self._stop_writer):
+            end.close()
         if self._channel is not None:
             self._channel.close()
 
@@ -283,15 +288,6 @@ def _channel() -> Channel | None:
     with contextlib.suppress(OSError):
         return Channel()
     return None
-
-
-def _looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
-    """Give what tells whether something can be read; `reader.poll` sets up and takes down a lot each time."""
-    if sys.platform == "win32":
-        return reader.poll
-    waiting = select.poll()
-    waiting.register(reader, select.POLLIN)
-    return functools.partial(waiting.poll, 0)
 
 
 def make_pool(executor: str, size: int, folder: Path) -> Pool:

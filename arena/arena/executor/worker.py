@@ -14,11 +14,10 @@ import tempfile
 import threading
 import time
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arena.errors import ArenaError
-from arena.executor.channel import send
+from arena.executor.channel import looker, send
 from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.logs import keep_log
@@ -26,6 +25,7 @@ from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.executor.telling import Teller, controls_of
+from arena.executor.workspace import mend
 from arena.match import MatchSetup, play_match
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -107,7 +107,7 @@ _control: Control | None = None
 
 def begin_worker(  # noqa: PLR0913 - what a process is given as it starts
     folder: str,
-    stop_file: str,
+    stop_reader: Any,  # noqa: ANN401 - as the next one
     writer: Any,  # noqa: ANN401 - a Connection, which has another type on each system
     coordinator: int,
     channel: socket.socket | None = None,
@@ -118,7 +118,7 @@ def begin_worker(  # noqa: PLR0913 - what a process is given as it starts
 
     Args:
         folder: for temporary files; the coordinator removes it.
-        stop_file: once it exists, no further match begins.
+        stop_reader: once something can be read from it, no further match begins; it stays unread.
         writer: takes each `Began`.
         coordinator: the process id of the coordinator.
         channel: takes what is told of matches while they are played; None where there is no way for that.
@@ -144,7 +144,8 @@ def begin_worker(  # noqa: PLR0913 - what a process is given as it starts
 
     teller = None if channel is None else Teller(functools.partial(send, channel))
     core = Core(programs_roam=programs_roam)
-    _control = Control(tell, Path(stop_file).exists, core=core, teller=teller)
+    must_stop = looker(stop_reader)
+    _control = Control(tell, lambda: bool(must_stop()), core=core, teller=teller)
     if teller is not None:
         teller.run()
     atexit.register(_control.close)
@@ -173,11 +174,24 @@ def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[Matc
     for job in jobs:
         if here.must_stop() or time.monotonic() >= ends_at:
             break
+        _renew(here)
         here.tell(Began(os.getpid(), job.number))
-        records.append(play_job(job, here))
+        record = play_job(job, here)
+        if _renew(here) and Termination(record.termination).is_fault:
+            # No bot is to blame for a folder that went while it was started, or while it wrote to it.
+            record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
+        records.append(record)
         if here.teller is not None and here.teller.has_told:
             ends_at = min(ends_at, began + SEEN_S)
     return records
+
+
+def _renew(control: Control) -> bool:
+    """Start bots anew once somebody cleared the temporary files away; return whether that was so."""
+    is_new = mend()
+    if is_new:
+        control.seats.close()
+    return is_new
 
 
 def play_job(job: Job, control: Control) -> MatchRecord:

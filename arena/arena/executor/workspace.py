@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _PREFIX = "arena-run-"
 _SWEEP_S = 0.5
 """Seconds a start may spend on what killed runs left; the starts after it go on with the rest."""
+_known: dict[str, tuple[int, int]] = {}
+"""Device and inode of folders for temporary files, as this process last saw them."""
+_mended: list[int] = []
+"""Locks of folders that this process made again; they last as long as it."""
 
 
 @contextmanager
@@ -38,6 +42,34 @@ def workspace() -> Generator[Path]:
         remove(folder)
         if lock is not None:
             os.close(lock)
+
+
+def mend() -> bool:
+    """Make the folder for temporary files again, if somebody cleared it away under the run.
+
+    Without it no bot could be started any more.
+
+    Returns:
+        Whether it is another one than at the last call in this process: what bots had in it is gone.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder = tempfile.gettempdir()
+    try:
+        found = os.stat(folder)  # noqa: PTH116 - a Path takes three times as long, and this is done at each match
+    except FileNotFoundError:
+        Path(folder).mkdir(mode=0o711, parents=True, exist_ok=True)
+        found = os.stat(folder)  # noqa: PTH116 - as above
+    identity = (found.st_dev, found.st_ino)
+    if _known.setdefault(folder, identity) == identity:
+        return False
+    _known[folder] = identity
+    # The run's own lock is on the folder that is gone, so the next run would sweep this one away.
+    lock = _lock(Path(folder), shared=True)
+    if lock is not None:
+        _mended.append(lock)
+    return True
 
 
 def _make(base: Path) -> tuple[Path, int | None]:
@@ -62,8 +94,11 @@ def _sweep(base: Path) -> None:
             os.close(lock)
 
 
-def _lock(folder: Path) -> int | None:
-    """Lock a folder as long as this process lives; None where another has it, or it cannot be locked."""
+def _lock(folder: Path, *, shared: bool = False) -> int | None:
+    """Lock a folder as long as this process lives; None where another has it, or it cannot be locked.
+
+    A `shared` lock lets other processes have one, too, and none a lock of its own.
+    """
     if sys.platform == "win32":
         return None
     import fcntl
@@ -71,7 +106,7 @@ def _lock(folder: Path) -> int | None:
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)
         else:

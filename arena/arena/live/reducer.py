@@ -52,7 +52,10 @@ def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
 
 
 def stalled(view: LiveView) -> LiveView:
-    """Give the view once nobody plays the tournament any more: its boards stand still."""
+    """Return the view while nobody plays the tournament: its boards stand still, and it has no rate."""
+    progress = view.progress
+    if progress.given_rate is not None or progress.recent:
+        view = replace(view, progress=replace(progress, given_rate=None, recent=()))
     if not any(match.is_played for match in view.matches.values()):
         return view
     return replace(view, matches={number: playing.stall(match) for number, match in view.matches.items()})

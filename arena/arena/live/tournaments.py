@@ -10,15 +10,17 @@ import msgspec
 from arena.errors import ConfigError
 from arena.live.plain import duration_text
 
-State = Literal["running", "paused", "left", "stopped", "finished"]
+State = Literal["running", "paused", "silent", "left", "stopped", "finished"]
 STATES: dict[State, str] = {
     "running": "running",
     "paused": "paused",
+    "silent": "silent",
     "left": "no coordinator",
     "stopped": "stopped",
     "finished": "finished",
 }
-"""How states are shown; `left` is one that nobody plays although nobody ended it."""
+"""How states are shown; `left` is one that nobody plays although nobody ended it, `silent` one whose process
+has not been heard of for 30 s, though it may live."""
 TYPES = ("round-robin", "gauntlet", "match")
 ISOLATIONS = ("auto", "none", "T1", "T2", "T3")
 
@@ -49,7 +51,11 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def can_resume(self) -> bool:
         """Whether it can be gone on with."""
-        return self.state in ("left", "stopped")
+        return self.state in ("left", "stopped", "silent")
+
+    def resume_words(self) -> list[str]:
+        """Return the command that goes on with it, as what stands behind `arena`."""
+        return ["resume", *(["--take-over"] if self.state == "silent" else []), "--", self.name]
 
 
 class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):

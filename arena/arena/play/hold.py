@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from arena.coordinator.changes import changes
 from arena.coordinator.lease import Lease
 from arena.coordinator.plan import choose_tier, restore_competitor
+from arena.coordinator.rescue import rescuing
 from arena.coordinator.stop import StopSignals
 from arena.errors import ArenaError, ConfigError, OptionError
 from arena.executor.preflight import (
@@ -64,6 +65,8 @@ def open_play(
         BotNotReadyError: the bot does not start; then nothing is stored.
         OptionError: the bot refuses an option.
         ArenaError: the tier it requires is not to be had.
+        LeaseLostError: another process has taken it over.
+        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
         DatabaseError: the store cannot be written.
     """
     plan = make_play(config)
@@ -72,7 +75,9 @@ def open_play(
         match = planned_match(1, first, plan.config.opening)
         changed = changes(store, [plan.bot])
         tournament = store_play(store, plan, tier, match)
-        _sit(Table(store, tournament, plan, tier, bot), match, None, lambda record: tell(record, changed))
+        with Lease(store, tournament, current_owner()) as lease:
+            table = Table(lease.store, tournament, plan, tier, bot)
+            _sit(table, lease, match, None, lambda record: tell(record, changed))
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -94,20 +99,22 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     plan = make_play(config, bot)
     unplayed = store.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
-    with _ready(plan) as (tier, bot):
-        store.set_state(tournament.id, "running")
+    with _ready(plan) as (tier, bot), Lease(store, tournament, current_owner()) as lease:
+        held = lease.store
+        held.set_state(tournament.id, "running")
         if unplayed:
             match = unplayed[-1]
         else:
-            planned = store.planned(tournament.id)
+            planned = held.planned(tournament.id)
             first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
             match = planned_match(len(planned) + 1, first, plan.config.opening)
-            store.extend_plan(tournament.id, [match], tournament.config)
-        _sit(Table(store, tournament, plan, tier, bot), match, told, tell)
+            held.extend_plan(tournament.id, [match], tournament.config)
+        _sit(Table(held, tournament, plan, tier, bot), lease, match, told, tell)
 
 
 def _sit(
     table: Table,
+    lease: Lease,
     match: PlannedMatch,
     told: tuple[int, ...] | None,
     tell: Callable[[TournamentRecord], None],
@@ -115,11 +122,13 @@ def _sit(
     """Play from a match on; one of which `told` is known was being played when its coordinator ended."""
     tournament = table.tournament
     with ExitStack() as stack:
-        lease = stack.enter_context(Lease(table.store, tournament, current_owner()))
+        stack.enter_context(rescuing(table.store, tournament))
         signals = stack.enter_context(StopSignals())
         sitting = stack.enter_context(Sitting(table, lambda: bool(signals.wish) or lease.is_lost))
         tell(tournament)
         sitting.run(match if told is None else sitting.abandon(match, told))
+        # A match that was ended since the lease was lost is no result.
+        lease.check()
 
 
 def store_play(store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch) -> TournamentRecord:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 
 def state_of(store: Store, record: TournamentRecord) -> State:
-    """Return what a tournament is doing: `left` where it should be running and nobody runs it."""
+    """Return what a tournament is doing: `left` where nobody runs it, `silent` where its process is not heard."""
     if record.state != "running":
         return "finished" if record.state == "finished" else "stopped"
     lease = store.lease(record.id)
     if lease is None or not lease.is_alive:
         return "left"
+    if lease.is_silent:
+        return "silent"
     told = store.newest_state(record.id)
     return "paused" if told is not None and _is_paused(told.payload) else "running"
 
@@ -32,8 +34,7 @@ def holder_of(lease: LeaseRecord | None) -> str | None:
     """Return who runs a tournament, `pid 4711 on lab3`; None where nobody does."""
     if lease is None or not lease.is_alive:
         return None
-    # The name of the host may be followed by its process namespace.
-    return f"pid {lease.owner.pid} on {lease.owner.host.partition(' ')[0]}"
+    return lease.owner.called
 
 
 def refuse_copy(store: Store, record: TournamentRecord) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from arena_db import backup as backups
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import AccessError, DamagedError, DatabaseError, TakenError
+from arena_db.files import _mark  # pyright: ignore[reportPrivateUsage] - what parts of other processes are named by
+from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, break_index
@@ -83,3 +87,89 @@ def test_a_damaged_store_gives_no_backup(store: Store, tmp_path: Path, place: in
         store.backup(tmp_path / "copy.db")
     assert isinstance(caught.value, DamagedError) or place == 0
     assert [file for file in tmp_path.iterdir() if file.is_file()] == []
+
+
+def _dead() -> str:
+    """Return the mark of a process of this machine that has ended."""
+    return _mark(replace(current_owner(), pid_start=current_owner().pid_start + 1))
+
+
+def test_parts_of_dead_processes_go_with_the_next_backup(store: Store, tmp_path: Path) -> None:
+    add_cup(store)
+    number = "0" * 32
+    marks = {
+        "dead": _dead(),
+        "restarted": _mark(replace(current_owner(), boot_id="before")),
+        "alive": _mark(current_owner()),
+        "elsewhere": _mark(replace(current_owner(), host="elsewhere", pid_start=1)),
+    }
+    for name, mark in marks.items():
+        for side in ("", "-journal", "-wal", "-shm"):
+            (tmp_path / f".{name}.db.{mark}.{number}.part{side}").touch()
+    (tmp_path / f".mine.{number}.part").touch()
+    (tmp_path / ".mine.part").touch()
+    store.backup(tmp_path / "copy.db")
+    left = {file.name.split(".")[1] for file in tmp_path.iterdir() if file.name.startswith(".")}
+    assert left == {"alive", "elsewhere", "mine"}
+    assert len(list(tmp_path.glob(".mine*"))) == 2
+
+
+def test_a_name_that_is_taken_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, usual = tmp_path / "copy.db", backups.copy_whole
+
+    def copy_late(settings: Settings, part: Path) -> None:
+        usual(settings, part)
+        target.write_text("mine")
+
+    monkeypatch.setattr(backups, "copy_whole", copy_late)
+    with pytest.raises(TakenError, match="new name"):
+        store.backup(target)
+    assert target.read_text() == "mine"
+    assert [file for file in tmp_path.iterdir() if file.is_file()] == [target]
+
+
+def test_a_link_to_nowhere_is_a_taken_name(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").symlink_to("nowhere")
+    with pytest.raises(TakenError):
+        store.backup(tmp_path / "copy.db")
+
+
+@pytest.fixture
+def without_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", fail)
+
+
+@pytest.mark.usefixtures("without_links")
+@pytest.mark.parametrize("claim", [None, "dead", "broken"])
+def test_a_file_system_without_links(store: Store, tmp_path: Path, claim: str | None) -> None:
+    target, place = tmp_path / "copy.db", tmp_path / ".copy.db.claim"
+    if claim is not None:
+        place.write_text(_dead() if claim == "dead" else "")
+        os.utime(place, (0, 0))
+    store.backup(target)
+    with pytest.raises(TakenError):
+        store.backup(target)
+    assert [file for file in tmp_path.iterdir() if file.is_file()] == [target]
+    with Store.open(target, read_only=True) as copy:
+        assert copy.check() == []
+
+
+@pytest.mark.usefixtures("without_links")
+@pytest.mark.parametrize("claim", ["alive", "new"])
+def test_a_claim_keeps_others_out(store: Store, tmp_path: Path, claim: str) -> None:
+    """Of two backups to one file, where a rename alone would let the second replace the first."""
+    place = tmp_path / ".copy.db.claim"
+    place.write_text(_mark(current_owner()) if claim == "alive" else "")
+    with pytest.raises(TakenError):
+        store.backup(tmp_path / "copy.db")
+    assert [file for file in tmp_path.iterdir() if file.is_file()] == [place]
+
+
+@pytest.mark.usefixtures("without_links")
+def test_a_rename_replaces_nothing(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test_a_name_that_is_taken_meanwhile(store, tmp_path, monkeypatch)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,19 @@ import pytest
 from arena_db import coordination
 from arena_db import owner as owners
 from arena_db.clock import now
-from arena_db.errors import DamagedError
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import DamagedError, LeaseLostError, RefusedError
 from arena_db.owner import Owner, current_owner, is_alive
+from arena_db.points import RatingPoint, SeatRating
+from arena_db.records import LiveEvent
 from arena_db.store import Store
-from stores import add_cup, tamper
+from stores import add_cup, plan, tamper
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from stores import Cup
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 OTHER = replace(ELSEWHERE, uuid="two")
@@ -33,52 +40,153 @@ def gone() -> Owner:
     return replace(current_owner(), uuid="gone", pid=child.pid, pid_start=12)
 
 
+def claim(store: Store, tournament: int, owner: Owner, *, expires_s: float = 60) -> Store:
+    """Claim a tournament that is to be had."""
+    held = store.claim(tournament, owner, expires_s=expires_s)
+    assert held is not None
+    return held
+
+
+def silence(store: Store, seconds: float) -> None:
+    """Let every holder of a lease have written its last this long ago."""
+    tamper(store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
+
+
 def test_a_lease_has_one_owner(store: Store) -> None:
     tournament = add_cup(store).record.id
-    assert store.claim(tournament, ELSEWHERE)
-    assert store.claim(tournament, ELSEWHERE)
-    assert not store.claim(tournament, OTHER)
-    assert not store.heartbeat(tournament, OTHER)
-    assert store.heartbeat(tournament, ELSEWHERE)
-    store.release(tournament, OTHER)
-    assert not store.claim(tournament, OTHER)
-    store.release(tournament, ELSEWHERE)
-    assert not store.heartbeat(tournament, ELSEWHERE)
-    assert store.claim(tournament, OTHER)
-    assert not store.claim(99, OTHER)
+    claim(store, tournament, ELSEWHERE)
+    first = claim(store, tournament, ELSEWHERE)
+    assert store.claim(tournament, OTHER) is None
+    first.beat()
+    first.release()
+    second = claim(store, tournament, OTHER)
+    for forbidden in (first.beat, first.release):
+        with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere, which goes on"):
+            forbidden()
+    second.beat()
+    assert store.claim(99, OTHER) is None
+    for impossible in (store.beat, store.release):
+        with pytest.raises(RefusedError, match="no tournament of it is claimed"):
+            impossible()
+
+
+def test_each_claim_raises_the_epoch(store: Store) -> None:
+    tournament = add_cup(store).record.id
+    for epoch in (1, 2, 3):
+        held = claim(store, tournament, ELSEWHERE)
+        lease = store.lease(tournament)
+        assert lease is not None
+        assert lease.epoch == epoch
+    held.release()
+    claim(store, tournament, OTHER)
+    lease = store.lease(tournament)
+    assert lease is not None
+    assert lease.epoch == 4, "a lease that was given back begins no new count"
 
 
 def test_viewers_see_who_has_a_lease_and_whether_it_lives(store: Store) -> None:
     tournament = add_cup(store).record.id
     assert store.lease(tournament) is None
     for owner, is_alive_ in ((current_owner(), True), (gone(), False), (ELSEWHERE, True)):
-        assert store.claim(tournament, owner)
+        held = claim(store, tournament, owner)
         with Store.open(store.path, read_only=True) as viewer:
             lease = viewer.lease(tournament)
         assert lease is not None
-        assert (lease.owner, lease.is_alive) == (owner, is_alive_)
+        assert (lease.owner, lease.is_alive, lease.is_silent) == (owner, is_alive_, False)
         assert 50 < lease.expires_at - time.time() <= 60
-        store.release(tournament, owner)
+        assert lease.expires_at == pytest.approx(lease.beat_at + 60)
+        held.release()
     assert store.lease(tournament) is None
-    assert store.claim(tournament, ELSEWHERE, expires_s=0)
+    claim(store, tournament, ELSEWHERE, expires_s=0)
     lease = store.lease(tournament)
     assert lease is not None
     assert not lease.is_alive, "of another machine the lease alone tells"
+    assert (lease.owner.called, lease.silent_s < 30) == ("pid 1 on elsewhere", True)
+    silence(store, 700)
+    lease = store.lease(tournament)
+    assert lease is not None
+    assert (lease.is_silent, round(lease.silent_s, -2)) == (True, 700)
+    silence(store, -7000)
+    lease = store.lease(tournament)
+    assert lease is not None
+    assert lease.silent_s == 0, "the clock was set back"
     assert store.lease(99) is None
 
 
 def test_a_lease_expires(store: Store) -> None:
     tournament = add_cup(store).record.id
-    assert store.claim(tournament, ELSEWHERE, expires_s=0)
-    assert store.claim(tournament, OTHER)
-    assert not store.heartbeat(tournament, ELSEWHERE)
+    late = claim(store, tournament, ELSEWHERE, expires_s=0)
+    claim(store, tournament, OTHER)
+    with pytest.raises(LeaseLostError):
+        late.beat()
 
 
-def test_a_heartbeat_renews(store: Store) -> None:
-    tournament = add_cup(store).record.id
-    assert store.claim(tournament, ELSEWHERE, expires_s=0)
-    assert store.heartbeat(tournament, ELSEWHERE, expires_s=60)
-    assert not store.claim(tournament, OTHER)
+@pytest.mark.parametrize("write", ["beat", "save", "state", "events", "commands"])
+def test_every_write_of_the_holder_renews(store: Store, write: str) -> None:
+    cup = add_cup(store)
+    held = claim(store, 1, ELSEWHERE, expires_s=0)
+    silence(store, 700)
+    store.save([cup.match(12)])
+    assert store.lease(1) is not None
+    assert getattr(store.lease(1), "silent_s", 0) > 600, "a write of anybody else does not"
+    writes[write](held, cup)
+    lease = store.lease(1)
+    assert lease is not None
+    assert (lease.is_alive, lease.is_silent) == (True, False)
+    assert store.claim(1, OTHER) is None
+
+
+writes: dict[str, Callable[[Store, Cup], object]] = {
+    "beat": lambda store, _: store.beat(),
+    "save": lambda store, cup: store.save([cup.match(1)]),
+    "state": lambda store, _: store.set_state(1, "running"),
+    "events": lambda store, _: store.append_events(
+        [LiveEvent(tournament=1, number=1, kind="started", t=1.0)]
+    ),
+    "commands": lambda store, _: (store.ask(1, "stop"), store.take_commands(1)),
+    "plan": lambda store, cup: store.extend_plan(1, plan(3, 3, start=12), cup.record.config),
+    "sums": lambda store, _: store.sum_up(),
+    "points": lambda store, _: store.add_rating_point(
+        1, RatingPoint(1, 1, (SeatRating(0, 0.0, 1.0, rests_on_prior=False),))
+    ),
+}
+"""What a run writes."""
+
+
+@pytest.mark.parametrize("write", writes)
+def test_nothing_is_written_once_another_has_taken_over(store: Store, write: str) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(2)])
+    old = claim(store, 1, current_owner())
+    assert store.claim(1, OTHER, take_over=True) is None, "it is not silent"
+    silence(store, 30)
+    assert store.claim(1, OTHER) is None, "nobody asked for a take-over"
+    new = store.claim(1, OTHER, take_over=True)
+    assert new is not None
+    before = contents(store)
+    with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere"):
+        writes[write](old, cup)
+    tamper(store.path, "DELETE FROM commands")
+    assert contents(store) == before
+    writes[write](new, cup)
+    old.close()
+    new.beat()
+    assert store.check() == []
+
+
+def contents(store: Store) -> dict[str, list[object]]:
+    """Return all rows of all tables."""
+    with closing(open_raw(Settings(path=store.path, read_only=True))) as raw:
+        names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: raw.execute(f"SELECT * FROM {name}").fetchall() for name in names}  # noqa: S608 - names of our tables
+
+
+def test_a_run_writes_to_no_other_tournament(store: Store) -> None:
+    add_cup(store)
+    two = add_cup(store)
+    held = claim(store, 1, OTHER)
+    with pytest.raises(RefusedError, match="a run of tournament 1 does not write to 2"):
+        held.set_state(two.record.id, "stopped")
 
 
 def test_a_dead_owner_loses_its_lease_at_once(store: Store) -> None:
@@ -98,12 +206,12 @@ def test_the_clock_is_set_while_a_lease_is_held(
     store: Store, monkeypatch: pytest.MonkeyPatch, jump_s: float
 ) -> None:
     tournament = add_cup(store).record.id
-    assert store.claim(tournament, current_owner())
+    held = claim(store, tournament, current_owner())
     monkeypatch.setattr(coordination, "now", lambda: now() + jump_s)
     assert not store.claim(tournament, OTHER), "its holder lives here"
-    assert store.heartbeat(tournament, current_owner())
+    held.beat()
     assert not store.claim(tournament, OTHER)
-    store.release(tournament, current_owner())
+    held.release()
     assert store.claim(tournament, gone())
     monkeypatch.setattr(coordination, "now", now)
     assert store.claim(tournament, OTHER), "its holder is dead"
@@ -113,10 +221,11 @@ def test_the_clock_is_set_while_another_machine_holds_a_lease(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tournament = add_cup(store).record.id
-    assert store.claim(tournament, ELSEWHERE)
+    held = claim(store, tournament, ELSEWHERE)
     monkeypatch.setattr(coordination, "now", lambda: now() + 3600)
     assert store.claim(tournament, OTHER), "nothing but the clock tells of another machine"
-    assert not store.heartbeat(tournament, ELSEWHERE), "and it hears so at its next beat"
+    with pytest.raises(LeaseLostError):
+        held.beat()
 
 
 _CLAIMING = """
@@ -127,7 +236,7 @@ from arena_db.store import Store
 with Store.open(sys.argv[1]) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    print(store.claim(1, current_owner()), flush=True)
+    print(store.claim(1, current_owner()) is not None, flush=True)
     sys.stdin.readline()
 """
 
@@ -165,10 +274,19 @@ def test_a_store_that_was_left_is_looked_at(store: Store, owner: str) -> None:
     assert store.claim(tournament, OTHER)
 
 
+def test_a_store_that_is_taken_over_is_looked_at(store: Store) -> None:
+    tournament = add_cup(store).record.id
+    claim(store, tournament, current_owner())
+    silence(store, 31)
+    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    assert store.claim(tournament, OTHER) is None
+    with pytest.raises(DamagedError, match="counts 5 planned"):
+        store.claim(tournament, OTHER, take_over=True)
+
+
 def test_a_store_that_was_given_back_is_not(store: Store) -> None:
     tournament = add_cup(store).record.id
-    assert store.claim(tournament, gone())
-    store.release(tournament, gone())
+    claim(store, tournament, gone()).release()
     tamper(store.path, "UPDATE tournaments SET num_done = 5")
     assert store.claim(tournament, current_owner())
     assert store.claim(tournament, current_owner())

@@ -116,12 +116,13 @@ def test_results_that_wait_go_with_the_old_store(store: Store, cup: Cup, backup:
 
 @pytest.mark.parametrize("owner", [replace(current_owner(), uuid="me"), ELSEWHERE])
 def test_a_store_in_use_stays(store: Store, backup: Path, owner: Owner) -> None:
-    assert store.claim(1, owner)
+    held = store.claim(1, owner)
+    assert held is not None
     before = everything(store.path.parent)
     with pytest.raises(LockedError, match="rr-1 is being run; arena stop rr-1"):
         Store.restore(backup, store.path)
     assert everything(store.path.parent) == before
-    store.release(1, owner)
+    held.release()
     assert Store.restore(backup, store.path) is not None
 
 

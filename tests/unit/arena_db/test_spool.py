@@ -6,16 +6,17 @@ import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena_db import files
+from arena_db import coordination, files
 from arena_db.engine import Settings, open_raw
-from arena_db.errors import AccessError, FullError, LockedError
-from arena_db.owner import current_owner
+from arena_db.errors import AccessError, FullError, LeaseLostError, LockedError
+from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent
 from arena_db.spool import Spool
+from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup
 
@@ -209,3 +210,96 @@ def test_many_threads_keep_and_store(store: Store, cup: Cup) -> None:
     ]
     assert not spool.folder.exists()
     assert store.check() == []
+
+
+ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
+OTHER = replace(ELSEWHERE, uuid="two")
+
+
+def claim(store: Store, owner: Owner) -> Store:
+    """Claim the tournament; a lease that lasts no time gives way."""
+    held = store.claim(1, owner, expires_s=0)
+    assert held is not None
+    return held
+
+
+def test_what_a_run_left_is_stored_before_the_next_one_plays(store: Store, cup: Cup) -> None:
+    claim(store, ELSEWHERE)
+    spool = Spool(store.path)
+    spool.keep([cup.match(1), cup.void(2)], epoch=1)
+    new = claim(store, OTHER)
+    assert [match.number for match in new.unplayed(1)] == list(range(2, 13))
+    assert (stored(store), new.num_waiting) == ([1, 2], 0)
+
+
+def test_what_a_run_left_in_the_middle_of_a_claim(
+    store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told of these results, as it had the lease still when it looked after it had written the file."""
+    claim(store, ELSEWHERE)
+    spool, usual = Spool(store.path), coordination.claim
+
+    def claim_late(*arguments: Any, **named: Any) -> int:  # noqa: ANN401 - as the usual one
+        spool.keep([cup.match(1)], epoch=1)
+        return usual(*arguments, **named)
+
+    monkeypatch.setattr(coordination, "claim", claim_late)
+    new = claim(store, OTHER)
+    assert (stored(store), new.num_waiting) == ([1], 0)
+
+
+def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
+    """It told nobody of these results; the run that replaced it may be playing those matches just now."""
+    claim(store, ELSEWHERE)
+    new = claim(store, OTHER)
+    new.save([cup.match(1)])
+    spool = Spool(store.path)
+    spool.keep([cup.match(1, outcome="second"), cup.void(1)], epoch=1)
+    store.save([])
+    assert (stored(store), spool.refused()) == ([1], []), "that match has a result"
+    spool.keep([cup.match(2, outcome="second")], epoch=1)
+    spool.keep([cup.match(3)], epoch=2)
+    assert new.save([cup.match(2)]) == 1
+    assert [(match.number, match.outcome) for match in store.tournament_matches(1)] == [
+        (1, "first"),
+        (2, "first"),
+        (3, "first"),
+    ]
+    (late,) = spool.refused()
+    new.release()
+    late.rename(late.with_suffix(".jsonl"))
+    spool.keep([cup.match(4)], epoch=1)
+    store.save([])
+    assert stored(store) == [1, 2, 3, 4], "nobody plays any more, and the fourth has no result"
+    assert (store.num_waiting, spool.refused()) == (0, [])
+
+
+def test_a_replaced_run_leaves_nothing(store: Store, cup: Cup) -> None:
+    with Store.open(store.path, busy_ms=20) as late:
+        old = claim(late, ELSEWHERE)
+        new = claim(store, OTHER)
+        with new._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+            with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere"):
+                old.save([cup.match(1)])
+            assert late.num_waiting == 0
+    assert stored(store) == []
+    assert not Spool(store.path).folder.exists()
+
+
+def test_a_line_that_is_no_result_holds_up_nobody(store: Store, cup: Cup) -> None:
+    spool = Spool(store.path)
+    lines = [encode(cup.match(number), 1) for number in (1, 2, 3)]
+    broken = [
+        lines[0].replace(b'"epoch": 1', b'"epoch": "1"'),
+        lines[0].replace(b'"tournament": 1', b'"tournament": {}'),
+        lines[0].replace(b'"number": 1', b'"number": 36893488147419103232'),
+        b"[]\n",
+        b"null\n",
+    ]
+    for line in broken:
+        spool.keep([])
+        (file,) = spool.waiting()
+        file.write_bytes(lines[1] + line + lines[2])
+        store.save([])
+    assert stored(store) == [2, 3]
+    assert len(spool.refused()) == len(broken)

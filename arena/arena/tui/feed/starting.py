@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arena.coordinator.holder import nobody_runs, request
 from arena.coordinator.launch import Launched, start_tournament
 from arena.errors import ArenaError
 from arena.home import open_store
@@ -12,8 +13,6 @@ from arena.home import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-ANSWER_S: Final = 5.0
-"""Seconds until nobody is said to have answered."""
 _LOOK_S: Final = 0.1
 """Seconds between two looks."""
 _STARTED: Final[list[Launched]] = []
@@ -63,19 +62,15 @@ def ask(
     """Leave a command for whoever runs a tournament, and tell what becomes of it; takes up to 5 s.
 
     Raises:
-        ArenaError: the store cannot be read or written.
+        ArenaError: the store cannot be read or written, or nobody answered; says who holds the tournament.
     """
     with open_store(option, read_only=True, create=False) as store:
-        command = store.ask(tournament, kind)
+        record = store.tournament(tournament)
+        if record is None:
+            raise ArenaError(f"tournament {tournament} is no longer in {store.path}")
         tell(f"asked to {kind}")
-        end = time.monotonic() + ANSWER_S
-        while is_wanted() and time.monotonic() < end:
-            found = store.command(command)
-            if found is not None and found.answered_at is not None:
-                tell(found.answer)
-                return
-            time.sleep(_LOOK_S)
-    tell(f"no answer to {kind} within {ANSWER_S:.0f} s")
+        answer = request(store, record, kind, is_wanted)
+    tell(answer)
 
 
 def ask_named(
@@ -92,5 +87,5 @@ def ask_named(
             raise ArenaError(f"{tournament} is no longer in {store.path}")
         lease = store.lease(record.id)
     if lease is None or not lease.is_alive:
-        raise ArenaError(f"nobody runs {tournament}; arena resume {tournament} goes on with it")
+        raise ArenaError(nobody_runs(record))
     ask(option, record.id, kind, tell, is_wanted)

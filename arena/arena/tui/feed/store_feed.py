@@ -33,8 +33,6 @@ _FACTS_SHARE: Final = 0.01
 """Of a core, that making them may take: matches are being played beside it."""
 _HEALTH_S: Final = 1.0
 """Seconds between two looks at who runs a tournament."""
-_LEASE_S: Final = 60.0
-"""For how long a coordinator holds a tournament after it was last heard of."""
 _LIMIT: Final = 500
 _MOST_LOOKS: Final = 3
 """Attempts to read the past and the present of one moment."""
@@ -89,7 +87,7 @@ class StoreFeed:
         """Seconds to wait before the next `poll`."""
         if self._store is not None and self._version == _UNKNOWN:
             return 0.0
-        is_played = self._running and self._health.lease_until != NOBODY
+        is_played = self._running and not (self._health.is_gone or self._health.is_silent)
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> Batch | None:
@@ -249,14 +247,18 @@ class StoreFeed:
         """See who runs the tournament; events tell as well that somebody does."""
         self._health_at = self._clock()
         lease = store.lease(self._tournament)
-        beat_t, until = None, None
+        beat_t, until, is_silent = None, None, False
         if lease is not None and lease.is_alive:
-            until = lease.expires_at
-            beat_t = max(until - _LEASE_S, self._heard_t or 0.0)
+            until, is_silent = lease.expires_at, lease.is_silent
+            beat_t = max(lease.beat_at, self._heard_t or 0.0)
         elif self._record(store).state == "running":
             until = NOBODY
         self._health = Health(
-            store=store.path.name, heartbeat_t=beat_t, lease_until=until, is_read_only=self._is_read_only
+            store=store.path.name,
+            heartbeat_t=beat_t,
+            lease_until=until,
+            is_silent=is_silent,
+            is_read_only=self._is_read_only,
         )
         return self._health
 

@@ -237,10 +237,10 @@ class TournamentsScreen(ArenaScreen):
 
     def action_resume(self) -> None:
         """Go on with a tournament, if that is meant."""
-        row = self._wanted("left", "stopped")
+        row = self._wanted("left", "stopped", "silent")
         if row is None:
             return
-        words = ["resume", "--", row.name]
+        words = row.resume_words()
         line = command_line(words, dashboard_of(self).store)
         dashboard_of(self).push_screen(
             ConfirmScreen(f"Go on with {show_name(row.name)}?", f"Runs: {line}"),

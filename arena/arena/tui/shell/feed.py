@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from arena.live.events import Event
+from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled
 from arena.live.views import LiveView
 
@@ -27,6 +28,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """When the coordinator was last alive, UTC seconds; None where there is none to expect."""
     lease_until: float | None = None
     """Until when somebody holds the tournament, UTC seconds; None where nobody ever did."""
+    is_silent: bool = False
+    """Whether whoever holds the tournament has not been heard of for 30 s, though it may live."""
     is_read_only: bool = True
     """Whether commands are refused."""
 
@@ -37,11 +40,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     def warning(self, now: float) -> str:
         """Say what is wrong at `now`: `STALE 25s`, `no coordinator`; empty when all is well."""
-        if self.lease_until is not None and self.lease_until < now:
+        if self.is_gone:
             return "no coordinator"
         if self.heartbeat_t is not None and now - self.heartbeat_t > _MISSED * HEARTBEAT_S:
-            return f"STALE {now - self.heartbeat_t:.0f}s"
-        return ""
+            # A process that is stopped holds its tournament for ever, though its lease has expired.
+            return f"STALE {duration_text(now - self.heartbeat_t).replace(' ', '')}"
+        return "no coordinator" if self.lease_until is not None and self.lease_until < now else ""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +109,7 @@ def advance(model: Model, batch: Batch) -> Model:
     """Give the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
     health = batch.health or model.health
-    if health.is_gone:
+    if health.is_gone or health.is_silent:
         view = stalled(view)
     return msgspec.structs.replace(
         model,

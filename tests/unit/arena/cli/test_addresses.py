@@ -80,7 +80,8 @@ def test_a_match_before_and_while_it_is_played(arena: CommandLine) -> None:
     assert "m/3 has no result yet; arena watch m/3" in arena("replay", "m/3", status=2).stderr
     owner = current_owner()
     with Store.open(arena.db) as store:
-        assert store.claim(record.id, owner)
+        held = store.claim(record.id, owner)
+        assert held is not None
         begin = Started(bots=bots, game="tic-tac-toe", opening=(4,))
         for ply, body in ((1, begin), (2, Move(action=0)), (3, Move(action=8))):
             store.append_events([_event(record.id, body, ply)])
@@ -96,7 +97,7 @@ def test_a_match_before_and_while_it_is_played(arena: CommandLine) -> None:
         store.append_events([replace(_event(record.id, begin, 4), attempt=1)])
         assert arena.lines("show", "m/3")[0].endswith("running"), "once more"
         assert arena.lines("show", "m/3.0")[0].endswith("  *")
-        store.release(record.id, owner)
+        held.release()
     assert arena.lines("show", "m/3")[0].endswith("  *"), "nobody plays it"
 
 

@@ -15,10 +15,8 @@ from arena.coordinator.config import TournamentConfig
 from arena.coordinator.events import Notice
 from arena.home import open_store
 from arena.results.encounter import Scores
-from arena_db.store import Store
 from children import arena_environment, run_child
 from command_line import FAST, CommandLine
-from stores import add_cup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -299,19 +297,6 @@ def test_the_store_is_the_option_before_the_environment(arena: CommandLine) -> N
 
 def test_fast_says_what_it_risks(arena: CommandLine) -> None:
     assert "a power cut may lose the last matches" in arena(*DUEL, "--rounds", 1, "--fast").stderr
-
-
-def test_stop_leaves_a_request_for_whoever_runs_it(arena: CommandLine) -> None:
-    with Store.open(arena.db) as store:
-        running = add_cup(store, name="cup").record
-        add_cup(store, name="done")
-        store.set_state(2, "finished")
-    assert arena("stop", "cup").stdout == "asked cup to stop; to go on later: arena resume cup\n"
-    arena("stop", "--now")
-    assert arena("stop", "done").stderr == "done is finished; nothing runs\n"
-    with Store.open(arena.db) as store:
-        assert [command.kind for command in store.take_commands(running.id)] == ["stop", "abort"]
-        assert store.take_commands(2) == []
 
 
 def test_warnings_go_to_stderr_and_are_counted(arena: CommandLine) -> None:

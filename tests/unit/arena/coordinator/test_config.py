@@ -33,7 +33,6 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "bots": st.lists(TEXT, max_size=4).map(tuple),
     "game": TEXT,
     "type": st.sampled_from(["round-robin", "gauntlet", "match", "swiss", "knockout"]),
-    "pairs": st.integers(0, 99),
     "tie_pairs": st.integers(0, 99),
     "double": st.booleans(),
     "third_place": st.booleans(),

@@ -15,6 +15,7 @@ import pytest
 from arena.coordinator.events import MatchFinished, MatchStarted
 from arena.errors import ConfigError
 from arena.executor.workspace import workspace
+from arena.removal import remove
 from arena_db.owner import Owner
 from arena_db.records import MatchFilter
 from tournaments import TRIO, Sitting, config
@@ -214,15 +215,46 @@ def test_commands_from_another_shell(begin: Begin, tmp_path: Path, kind: str, la
     assert all(command is not None and "running" in command.answer for command in later), later
 
 
+def test_temporary_files_are_cleared_away_before_a_stop(
+    begin: Begin, tmp_path: Path, temporary: Path
+) -> None:
+    sitting = begin(config("random", f"strange:folder={tmp_path},wait=on", rounds=2, executor="local"))
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, MatchStarted):
+            for folder in temporary.glob("arena-run-*"):
+                remove(folder)
+            sitting.store.ask(sitting.tournament.id, "stop")
+
+    ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
+    assert (ended.state, ended.reason, sitting.notices()) == ("stopped", "stopped on request", [])
+    assert [match.termination for match in sitting.matches()] == ["rules"], "in flight, and stored"
+
+
+def test_bots_are_started_after_temporary_files_were_cleared_away(begin: Begin, temporary: Path) -> None:
+    sitting = begin(config(*TRIO, rounds=3, executor="local", isolation="T1"))
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, MatchStarted) and event.number == 3:
+            for folder in temporary.glob("arena-run-*"):
+                remove(folder)
+
+    assert sitting.play(1, on_event=on_event).state == "finished"
+    sitting.assert_whole()
+    # A bot that was just starting, or just wrote to its folder, is not to blame.
+    assert {match.termination for match in sitting.matches() if match.is_final} == {"rules"}
+
+
 def test_one_process_runs_a_tournament(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     other = Owner(uuid="other", host="elsewhere", boot_id="b", pid=1, pid_start=1)
-    assert sitting.store.claim(sitting.tournament.id, other)
+    held = sitting.store.claim(sitting.tournament.id, other)
+    assert held is not None
 
-    with pytest.raises(ConfigError, match="is being run by another process"):
+    with pytest.raises(ConfigError, match=r"rr-1 is being run by pid 1 on elsewhere, heard \d+ s ago"):
         sitting.play()
     assert sitting.matches() == []
-    sitting.store.release(sitting.tournament.id, other)
+    held.release()
     assert sitting.play().state == "finished"
 
 

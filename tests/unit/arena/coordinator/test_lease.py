@@ -2,22 +2,26 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.coordinator.lease import Lease
+from arena.coordinator.orders import Orders
+from arena.coordinator.stop import StopSignals
 from arena.errors import ConfigError
-from arena_db.errors import DatabaseError
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
+from stores import tamper
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.coordinator.config import TournamentConfig
-    from arena_db.owner import Owner
 
     Begin = Callable[[TournamentConfig], Sitting]
 
@@ -30,20 +34,66 @@ def sitting(begin: Begin) -> Sitting:
     return begin(config("random", "minimax"))
 
 
+def silence(sitting: Sitting, seconds: float) -> None:
+    """Let the holder have written its last this long ago."""
+    tamper(sitting.store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
+
+
 def test_one_holds_it(sitting: Sitting) -> None:
     store, tournament = sitting.store, sitting.tournament
     with Lease(store, tournament, current_owner()) as lease:
         assert not lease.is_lost
-        with pytest.raises(ConfigError, match="rr-1 is being run by another process; arena stop rr-1"):
+        with pytest.raises(
+            ConfigError, match=r"rr-1 is being run by pid \d+ on .*, heard \d+ s ago; arena stop rr-1"
+        ):
             Lease(store, tournament, OTHER).__enter__()
+        with pytest.raises(
+            ConfigError, match=r"arena stop rr-1 stops it; --take-over replaces it after 30 s of"
+        ):
+            Lease(store, tournament, OTHER, take_over=True).__enter__()
     with Lease(store, tournament, OTHER):
-        assert not store.claim(tournament.id, current_owner())
+        assert store.claim(tournament.id, current_owner()) is None
 
 
 def test_a_dead_owner_loses_it_at_once(sitting: Sitting) -> None:
     assert sitting.store.claim(sitting.tournament.id, DEAD)
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         assert not lease.is_lost
+
+
+@pytest.mark.parametrize(("seconds", "is_silent"), [(29.0, False), (31.0, True)])
+def test_a_silent_owner_is_replaced_on_request(sitting: Sitting, seconds: float, *, is_silent: bool) -> None:
+    held = sitting.store.claim(sitting.tournament.id, OTHER)
+    assert held is not None
+    silence(sitting, seconds)
+    words = (
+        r"rr-1 is held by pid \d+ on .*, silent for 31 s; arena resume rr-1 --take-over goes on without it"
+    )
+    with pytest.raises(ConfigError, match=words if is_silent else "arena stop rr-1 stops it"):
+        Lease(sitting.store, sitting.tournament, current_owner()).__enter__()
+    assert held.lease(sitting.tournament.id) is not None
+    lease = Lease(sitting.store, sitting.tournament, current_owner(), take_over=True)
+    if not is_silent:
+        with pytest.raises(ConfigError, match="30 s of silence"):
+            lease.__enter__()
+        held.beat()
+        return
+    with lease:
+        with pytest.raises(LeaseLostError, match="was taken over by pid"):
+            held.beat()
+        lease.check()
+
+
+def test_who_is_stopped_in_the_middle_of_a_write(sitting: Sitting) -> None:
+    assert sitting.store.claim(sitting.tournament.id, OTHER)
+    silence(sitting, 60)
+    with (
+        closing(open_raw(Settings(path=sitting.store.path))) as stopped,
+        Store.open(sitting.store.path, busy_ms=10) as store,
+    ):
+        stopped.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LockedError, match=rf"middle of a write: end it \(kill -9 {OTHER.pid}\)"):
+            Lease(store, sitting.tournament, current_owner(), take_over=True).__enter__()
 
 
 class WatchedStore(Store):
@@ -53,15 +103,16 @@ class WatchedStore(Store):
     misses: threading.Semaphore
     fails = False
 
-    def heartbeat(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:
+    def beat(self) -> None:
         self.beats.release()
         if self.fails:
             self.fails = False
             raise DatabaseError("locked")
-        is_held = super().heartbeat(tournament, owner, expires_s=expires_s)
-        if not is_held:
+        try:
+            super().beat()
+        except DatabaseError:
             self.misses.release()
-        return is_held
+            raise
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -71,10 +122,34 @@ def test_it_is_renewed_until_another_takes_it(sitting: Sitting, *, fails: bool) 
         with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
             for _ in range(3):
                 assert store.beats.acquire(timeout=20)
-            assert not lease.is_lost
-            store.release(sitting.tournament.id, current_owner())
+            lease.check()
+            lease.store.release()
             assert store.claim(sitting.tournament.id, OTHER)
             assert store.misses.acquire(timeout=20)
         assert lease.is_lost
-        # What is another's was not given back.
-        assert store.heartbeat(sitting.tournament.id, OTHER)
+        with pytest.raises(LeaseLostError):
+            lease.check()
+        found = store.lease(sitting.tournament.id)
+        assert found is not None
+        assert found.owner == OTHER, "what is another's was not given back"
+
+
+def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
+    with WatchedStore.open(sitting.store.path) as store:
+        store.beats, store.misses = threading.Semaphore(0), threading.Semaphore(0)
+        with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
+            store.path.rename(store.path.with_name("elsewhere.db"))
+            assert store.misses.acquire(timeout=20)
+            with pytest.raises(MovedError, match=r"0\.db was moved to .*elsewhere\.db"):
+                lease.check()
+
+
+def test_a_store_that_is_gone_is_noticed_between_two_writes(sitting: Sitting) -> None:
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        orders = Orders(lease.store, sitting.tournament, lease, StopSignals(), say=sitting.said.append)
+        lease.check()
+        sitting.store.path.rename(sitting.store.path.with_name("elsewhere.db"))
+        with pytest.raises(MovedError):
+            lease.check()
+        with pytest.raises(MovedError):
+            orders.poll()

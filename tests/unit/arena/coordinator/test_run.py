@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -15,16 +16,17 @@ from arena.coordinator import ledger
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
-from arena.coordinator.orders import Orders
-from arena.coordinator.run import MAX_BATCH, Rules, Run, batch_size, first_size
-from arena.coordinator.stop import StopSignals
+from arena.coordinator.run import MAX_BATCH, batch_size, first_size
 from arena.errors import ArenaError
+from arena.executor.parcel import ParcelLostError
 from arena.executor.pools import InlinePool
 from arena.executor.worker import Began, Control, play_batch
 from arena_db import log
 from arena_db.engine import Settings, open_raw
+from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
 from arena_db.store import Store
+from stores import tamper
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -58,6 +60,30 @@ class FailingPool(InlinePool):
         return dataclasses.replace(
             record, outcome="void", termination=self._termination, rated=False, is_final=False
         )
+
+
+class ForgetfulPool(InlinePool):
+    """Loses the results of its first batch on their way."""
+
+    has_lost = False
+
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        future = super().submit(jobs, tick)
+        if self.has_lost:
+            return future
+        self.has_lost = True
+        lost: Future[list[MatchRecord]] = Future()
+        lost.set_exception(ParcelLostError("it was removed"))
+        return lost
+
+
+def test_results_that_were_cleared_away_are_played_again(begin: Begin) -> None:
+    sitting = begin(config(*TRIO))
+    assert sitting.play_in(ForgetfulPool()).state == "finished"
+    sitting.assert_whole()
+    (notice,) = sitting.notices()
+    assert re.fullmatch(r"it was removed; \d+ matches are played again", notice)
+    assert {match.attempt for match in sitting.matches()} == {0}
 
 
 def stories(sitting: Sitting) -> dict[int, list[object]]:
@@ -174,28 +200,22 @@ def test_the_time_budget_stops_a_run(begin: Begin) -> None:
 def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=20))
     other = dataclasses.replace(current_owner(), uuid="other")
+    pool = InlinePool()
 
-    class StolenPool(InlinePool):
-        def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-            sitting.store.release(sitting.tournament.id, current_owner())
-            assert sitting.store.claim(sitting.tournament.id, other)
-            lease.is_lost = True
-            return super().submit(jobs, tick)
+    def take_over(event: object) -> None:
+        if isinstance(event, MatchStarted) and event.number == 5:
+            tamper(sitting.store.path, "UPDATE leases SET beat_at = beat_at - 31")
+            assert sitting.store.claim(sitting.tournament.id, other, take_over=True)
 
-    tournament = sitting.tournament
-    with Lease(sitting.store, tournament, current_owner()) as lease:
-        ledger = Ledger(sitting.store, tournament, lease, sitting.events.append)
-        orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
-        sitting.store.set_state(tournament.id, "running")
-        planner = sitting.planner(num_workers=1)
-        run = Run(planner, StolenPool(), ledger, orders, Rules(), herald=sitting.herald(lease))
-        ended = run.run()
-
-    assert (ended.state, ended.reason) == ("stopped", "another process has taken it over")
-    assert sitting.matches() == []
-    assert sitting.told() == []
-    assert sitting.state() == "running"
-    assert sitting.store.heartbeat(tournament.id, other)
+    with pytest.raises(LeaseLostError, match=r"rr-1 was taken over by pid \d+ on \S+, which goes on with it"):
+        sitting.play_in(pool, take_over)
+    told = [event.record.number for event in sitting.events if isinstance(event, MatchFinished)]
+    assert [match.number for match in sitting.matches()] == told
+    assert len(told) < 5
+    assert sitting.state() == "running", "it is the other's"
+    lease = sitting.store.lease(sitting.tournament.id)
+    assert lease is not None
+    assert (lease.owner, lease.epoch) == (other, 2)
 
 
 def test_a_locked_store_costs_nothing(begin: Begin) -> None:
@@ -237,7 +257,7 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     control = Control(lambda _: None)
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        ledger = Ledger(sitting.store, sitting.tournament, lease, sitting.events.append)
+        ledger = Ledger(lease.store, sitting.tournament, sitting.events.append)
         ledger.expect(jobs, sitting.tournament.num_total)
         assert ledger.keep(play_batch(jobs[2:5], control)) == []
         ended = ledger.close("")

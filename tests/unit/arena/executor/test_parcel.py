@@ -2,18 +2,18 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.executor.parcel import pack, unpack
+from arena.executor.parcel import ParcelLostError, pack, unpack
 from arena.executor.record import void_record
 from arena_plugins import Termination
 from tournaments import TRIO, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
@@ -48,3 +48,14 @@ def test_without_room_for_a_file_nothing_is_lost(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     assert unpack(pack(records)) == records
+
+
+def test_a_parcel_that_was_cleared_away(
+    records: list[MatchRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    parcel = pack(records)
+    assert isinstance(parcel, str)
+    Path(parcel).unlink()
+    with pytest.raises(ParcelLostError, match="was removed before its results were read"):
+        unpack(parcel)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from concurrent.futures import BrokenExecutor, wait
@@ -103,6 +104,25 @@ def test_an_abort_kills_workers(jobs_of: JobsOf, local: LocalPool, tmp_path: Pat
     local.abort()
     with pytest.raises(BrokenExecutor):
         future.result(60)
+
+
+def test_a_stop_reaches_workers_whose_folder_is_gone(jobs_of: JobsOf, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    pool = LocalPool(1, folder)
+    jobs = jobs_of(config("random", f"strange:folder={tmp_path},wait=on"))
+    pool.go()
+    future = pool.submit(jobs, nothing)
+    await_news(pool, 1)
+    shutil.rmtree(folder)
+    pool.stop()
+    pool.stop()
+    (tmp_path / "gate").touch()
+    assert [record.number for record in future.result(60)] == [1], "in flight, so it ends; no other begins"
+    pool.go()
+    assert [record.number for record in pool.submit(jobs[1:], nothing).result(60)] == [2]
+    assert folder.stat().st_mode & 0o777 == 0o711, "made again, as a root's bots need it"
+    pool.close()
 
 
 def test_a_dead_worker_breaks_the_pool_until_it_is_rebuilt(

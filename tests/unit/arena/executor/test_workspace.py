@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor import workspace as workspace_module
-from arena.executor.workspace import workspace
+from arena.executor.workspace import mend, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,3 +104,22 @@ def test_runs_that_begin_at_once_do_not_sweep_each_other(temporary: Path) -> Non
     with ThreadPoolExecutor(8) as threads:
         folders = set(threads.map(hold, range(16)))
     assert len(folders) == 16
+
+
+def test_a_folder_that_was_cleared_away_is_made_again(temporary: Path) -> None:
+    with workspace() as folder:
+        assert not mend()
+        shutil.rmtree(folder)
+        assert mend()
+        assert folder.is_dir()
+        assert not mend()
+        # Another process made it again before this one looked.
+        folder.rename(temporary / "aside")
+        folder.mkdir()
+        assert mend()
+        (temporary / "aside").rmdir()
+        tempfile.tempdir = str(temporary)
+        with workspace():
+            assert folder.exists(), "the next run must not take it for that of a killed one"
+        tempfile.tempdir = str(folder)
+    assert not folder.exists()

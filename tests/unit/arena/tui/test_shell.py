@@ -183,6 +183,7 @@ def test_health_is_always_in_sight() -> None:
     assert Health(heartbeat_t=90.0, lease_until=1e9).warning(100.0) == ""
     assert Health().warning(100.0) == "", "nobody expects a heartbeat"
     assert Health(heartbeat_t=70.0, lease_until=1e9).warning(100.0) == "STALE 30s"
+    assert Health(heartbeat_t=70.0, lease_until=130.0).warning(790.0) == "STALE 12min", "its process may live"
     stale = Health(heartbeat_t=99.0, lease_until=50.0, store="a.db")
     assert stale.warning(100.0) == "no coordinator"
     app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS, health=stale)]))

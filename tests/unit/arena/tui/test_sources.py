@@ -19,12 +19,13 @@ from arena.tui.feed import bots_source, export_source
 from arena.tui.feed.bots_source import read_bots, read_status
 from arena.tui.feed.export_source import export_words, preview, preview_line
 from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
+from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from arena_plugins.entries import Entry, make_listing
 from command_line import CommandLine
 from live_samples import EVIL
-from stores import add_cup
+from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +120,14 @@ def test_tournaments_are_listed_with_their_states(shown_store: Path, faulty: str
     assert (duel.type, duel.game, duel.tc, len(duel.bots)) == ("match", "tic-tac-toe", "5/move", 2)
     (cup,) = read_tournaments(faulty)
     assert cup.state == "left", "it is being played, and nobody plays it"
-    assert cup.can_resume
+    assert (cup.can_resume, cup.resume_words()) == (True, ["resume", "--", cup.name])
+    with Store.open(faulty) as store:
+        assert store.claim(cup.id, current_owner())
+        assert read_tournaments(faulty)[0].state == "running"
+        tamper(store.path, "UPDATE leases SET beat_at = beat_at - 31")
+    (cup,) = read_tournaments(faulty)
+    assert (cup.state, cup.state_text, cup.can_resume) == ("silent", "silent", True)
+    assert cup.resume_words() == ["resume", "--take-over", "--", cup.name]
     with pytest.raises(ArenaError):
         read_tournaments("/no/such/store.db")
 

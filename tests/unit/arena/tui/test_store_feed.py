@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
@@ -160,23 +161,54 @@ def test_who_runs_it_is_read_off_the_lease(running: Store) -> None:
     model = drain(feed)
     assert model.health.warning(now) == "no coordinator", "it is planned, and nobody plays it"
     assert feed.interval == 1.0
-    assert running.claim(1, current_owner())
+    held = running.claim(1, current_owner())
+    assert held is not None
     model = drain(feed, model)
     assert model.health.warning(now) == ""
     assert model.health.warning(now + 39).startswith("STALE 3"), "as old as the machine is slow"
-    assert model.health.warning(now + 70) == "no coordinator"
-    running.release(1, current_owner())
+    assert model.health.warning(now + 80).startswith("STALE 7"), "its process lives"
+    held.release()
     gone = replace(current_owner(), uuid="gone", pid_start=current_owner().pid_start + 1)
-    assert running.claim(1, gone)
+    left = running.claim(1, gone)
+    assert left is not None
     running.append_events([live(BEGIN, ply=2, t=now)])
     model = drain(feed, model)
     assert model.view.matches[1].ply == 2
     assert model.health.warning(now) == "no coordinator"
     assert feed.interval == 1.0, "nobody tells of the match that was played"
     running.set_state(1, "stopped")
-    running.release(1, gone)
+    left.release()
     assert drain(feed, model).health.warning(now) == ""
     feed.close()
+
+
+def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    now, seconds = time.time(), itertools.count(0, 10)
+    held = running.claim(1, current_owner())
+    assert held is not None
+    quick = replace_struct(STATE, done=3, rate=156_830.0)
+    held.append_events([live(quick, None, t=now - 720), live(BEGIN, ply=2, t=now - 720)])
+    feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
+    model = drain(feed)
+    assert (model.view.progress.rate, model.view.matches[1].is_stalled) == (156_830.0, False)
+    tamper(running.path, "UPDATE leases SET beat_at = beat_at - 720")
+    model = drain(feed, model)
+    assert model.health.warning(now) == "STALE 12min"
+    assert (model.view.progress.rate, model.view.progress.eta_s) == (None, None)
+    assert model.view.matches[1].is_stalled
+    assert feed.interval == 1.0
+    feed.close()
+
+    def wake(_: float) -> None:
+        held.append_events([live(replace_struct(STATE, state="ended", done=3), None)])
+
+    follow_plain(StoreFeed(str(running.path), 1), wake)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:3] == [
+        "rr-1 running: 0 of 12 matches, 0 %",
+        "rr-1 silent: the process that plays it has not been heard of for 12 min",
+    ]
+    assert lines[-1].startswith("rr-1 ended: 3 of 12")
 
 
 def test_a_gap_ends_in_a_new_snapshot(running: Store, monkeypatch: pytest.MonkeyPatch) -> None:

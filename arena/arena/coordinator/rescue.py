@@ -1,0 +1,64 @@
+"""Saves the results of a run whose store was removed, moved or replaced under it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError
+from arena.home import home
+from arena_db.errors import DatabaseError, MovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_MOST_FILES = 99
+"""Rescue files of one tournament."""
+
+
+@contextmanager
+def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
+    """Write all results of a tournament to a file of their own, if its store is lost within a `with` block.
+
+    Args:
+        store: as the run writes it.
+        tournament: the one that is run.
+
+    Raises:
+        MovedError: the store was removed, moved or replaced; names the file, and how it is taken back.
+    """
+    try:
+        yield
+    except MovedError as error:
+        raise MovedError(f"{error}; {_rescue(store, tournament)}") from error
+
+
+def _rescue(store: Store, tournament: TournamentRecord) -> str:
+    """Write the file; say where it is and how it is taken back, or why there is none."""
+    target = _free_name(home().absolute() / "rescue", tournament)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        num = store.rescue(target)
+    except (DatabaseError, OSError) as error:
+        return f"play has ended, and the results could not be written to {target}: {error}"
+    waiting = f"{store.path}-spool"
+    return (
+        f"play has ended, and all {num} results of {tournament.name} are in {target}; put the store back, "
+        f"then mkdir -p {waiting} && mv {target} {waiting}/{target.stem}.jsonl, and arena resume "
+        f"{tournament.name} stores those that are missing and goes on"
+    )
+
+
+def _free_name(folder: Path, tournament: TournamentRecord) -> Path:
+    # A name may hold what no file name may.
+    name = re.sub(r"[^\w.-]", "_", tournament.name)[:100]
+    for number in range(1, _MOST_FILES + 1):
+        target = folder / f"{name}-{tournament.uid[:8]}{'' if number == 1 else f'-{number}'}.spool"
+        if not target.exists():
+            return target
+    raise ArenaError(f"{folder} has {_MOST_FILES} rescue files of {tournament.name}; move them away")

@@ -1,0 +1,211 @@
+"""A store that is removed, moved or replaced while a run writes it: noticed, and nothing told is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db.errors import DatabaseError, FullError, MovedError
+from arena_db.owner import current_owner
+from arena_db.records import Remark
+from arena_db.remark_codec import pack_remarks
+from arena_db.spool import Spool
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from stores import Cup
+
+
+def remove(path: Path) -> None:
+    for name in ("", "-wal", "-shm"):
+        path.with_name(path.name + name).unlink()
+
+
+def remove_file(path: Path) -> None:
+    path.unlink()
+
+
+def remove_log(path: Path) -> None:
+    path.with_name(path.name + "-wal").unlink()
+
+
+def remove_index(path: Path) -> None:
+    path.with_name(path.name + "-shm").unlink()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("moved.db"))
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def replace_by_copy(path: Path) -> None:
+    shutil.copy(path, path.with_name("copy.db"))
+    path.with_name("copy.db").replace(path)
+
+
+def replace_by_rubbish(path: Path) -> None:
+    path.rename(path.with_name("moved.db"))
+    path.write_text("rubbish")
+
+
+WAYS: dict[Callable[[Path], None], str] = {
+    remove: r"arena\.db was removed",
+    remove_file: r"arena\.db was removed",
+    remove_log: r"arena\.db-wal was removed",
+    remove_index: r"arena\.db-shm was removed",
+    move: r"arena\.db was moved to .*moved\.db",
+    move_folder: r"arena\.db was moved to .*elsewhere.*arena\.db",
+    replace_by_copy: r"arena\.db was replaced by another file",
+    replace_by_rubbish: r"arena\.db was replaced by another file and is .*moved\.db now",
+}
+
+
+@pytest.fixture
+def cup(store: Store) -> Cup:
+    return add_cup(store)
+
+
+def held(store: Store) -> Store:
+    fenced = store.claim(1, current_owner())
+    assert fenced is not None
+    return fenced
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_noticed_at_the_next_save_and_beat(store: Store, cup: Cup, way: Callable[[Path], None]) -> None:
+    fenced = held(store)
+    assert fenced.save([cup.match(1)]) == 1
+    fenced.check_place()
+    way(store.path)
+    for use in (fenced.check_place, fenced.beat, fenced.sum_up, lambda: fenced.save([cup.match(2)])):
+        with pytest.raises(MovedError, match=WAYS[way]):
+            use()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_results_are_rescued(store: Store, cup: Cup, tmp_path: Path, way: Callable[[Path], None]) -> None:
+    store.backup(tmp_path / "backup.db")
+    fenced = held(store)
+    said = pack_remarks([Remark(depth=3, text="Ünïcode"), None, None, Remark(pv=(1, 2))])
+    records = [
+        cup.match(1, remarks=said, values=(0.1, -1.0, None, 1e-300), reason="“X” wins\n"),
+        cup.void(2),
+        cup.match(2, attempt=1, started_at=1_750_000_000.123456),
+    ]
+    fenced.save(records)
+    before = list(store.tournament_matches(1)), store.remarks([1, 2, 3])
+    way(store.path)
+    with pytest.raises(MovedError):
+        fenced.save([cup.match(3), cup.match(4)])
+    target = tmp_path / "cup.spool"
+    assert fenced.rescue(target) == 5
+    with pytest.raises(DatabaseError, match="exists"):
+        fenced.rescue(target)
+    fenced.close()
+    store.close()
+
+    again = tmp_path / "again.db"
+    shutil.copy(tmp_path / "backup.db", again)
+    take_back(target, again)
+    with Store.open(again) as restored:
+        matches = list(restored.tournament_matches(1))
+        assert [(match.number, match.attempt) for match in matches] == [
+            (1, 0),
+            (2, 0),
+            (2, 1),
+            (3, 0),
+            (4, 0),
+        ]
+        assert (matches[:3], restored.remarks([1, 2, 3])) == before
+        assert restored.check() == []
+        assert [match.number for match in restored.unplayed(1)] == list(range(5, 13))
+        take_back(target, again)
+        restored.save([])
+        assert list(restored.tournament_matches(1)) == matches, "nothing is stored twice"
+        assert restored.num_waiting == 0
+
+
+def take_back(rescued: Path, path: Path) -> None:
+    """Do what the message of a run says."""
+    folder = path.with_name(path.name + "-spool")
+    folder.mkdir(exist_ok=True)
+    shutil.copy(rescued, folder / "cup.jsonl")
+
+
+def test_results_that_found_the_store_locked_are_rescued(store: Store, cup: Cup, tmp_path: Path) -> None:
+    with Store.open(store.path, busy_ms=20) as other:
+        fenced = held(other)
+        fenced.save([cup.match(1)])
+        with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+            move(store.path)
+            with pytest.raises(MovedError):
+                fenced.save([cup.match(2), cup.match(3)])
+        target = tmp_path / "cup.spool"
+        assert fenced.rescue(target) == 3
+        assert [json.loads(line)["number"] for line in target.read_bytes().splitlines()] == [1, 2, 3]
+
+
+def test_results_of_another_tournament_are_refused(store: Store, cup: Cup, tmp_path: Path) -> None:
+    fenced = held(store)
+    fenced.save([cup.match(1)])
+    target = tmp_path / "cup.spool"
+    fenced.rescue(target)
+    with Store.open(tmp_path / "other.db") as other:
+        add_cup(other)  # the same bots, plan and name
+        take_back(target, other.path)
+        other.save([])
+        assert list(other.tournament_matches(1)) == []
+        assert len(Spool(other.path).refused()) == 1
+
+
+def test_what_cannot_be_written_leaves_nothing(
+    store: Store, cup: Cup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(28, "no room")
+
+    fenced = held(store)
+    fenced.save([cup.match(1)])
+    monkeypatch.setattr(os, "fsync", fail)
+    folder = tmp_path / "rescue"
+    folder.mkdir()
+    with pytest.raises(FullError):
+        fenced.rescue(folder / "cup.spool")
+    assert list(folder.iterdir()) == []
+
+
+def test_no_connection_is_opened_to_another_file(store: Store, cup: Cup) -> None:
+    assert store.save([cup.match(1)]) == 1
+    replace_by_copy(store.path)
+    taken = store._engine.connect()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only one there is
+    with taken, pytest.raises(MovedError, match="was replaced"):
+        store.tournament(1)
+
+
+def test_who_is_no_run_is_not_kept_from_writing(store: Store, cup: Cup) -> None:
+    """A store that was moved while nobody plays is nobody's loss, as SQLite has always had it."""
+    move(store.path)
+    assert store.save([cup.match(1)]) == 1
+
+
+def test_a_spooled_result_carries_the_epoch(store: Store, cup: Cup) -> None:
+    held(store)
+    with Store.open(store.path, busy_ms=20) as other:
+        fenced = held(other)
+        with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+            assert fenced.save([cup.match(1)]) == 0
+        (file,) = Spool(store.path).waiting()
+        assert json.loads(file.read_bytes())["epoch"] == 2
+        assert Store.open(store.path).save([]) == 0
+    assert [match.number for match in store.tournament_matches(1)] == [1]
