@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def state_of(store: Store, record: TournamentRecord) -> State:
-    """Return what a tournament is doing: `left` where nobody runs it, `silent` where its process is not heard."""
+    """Return what a tournament is doing: `left` if nobody runs it, `silent` if its process is not heard."""
     if record.state != "running":
         return "finished" if record.state == "finished" else "stopped"
     lease = store.lease(record.id)

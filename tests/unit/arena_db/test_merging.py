@@ -6,7 +6,7 @@ import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -126,7 +126,7 @@ def test_three_stores_in_any_order_and_twice(stores: list[Store], empty: Path, t
             assert states[NUM] == "stopped" or states[8] == "stopped"
     board = seen[0][-1]
     assert isinstance(board, list)
-    assert len(board) == 4
+    assert len(cast("list[object]", board)) == 4
     _, copy, third = stores
     rows = [match for store in (copy, third) for match in store.matches(ALL, limit=999)]
     assert str(seen[0][3]).count("1750000") == len(rows)
