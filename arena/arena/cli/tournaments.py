@@ -45,9 +45,8 @@ def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
-        found = (_object(store, record) for record in _read(store, is_all=is_all))
-        if form == "table":
-            found = ({**row, **_for_people(row)} for row in found)
+        row_of = _for_people if form == "table" else _object
+        found = (row_of(store, record) for record in _read(store, is_all=is_all))
         emit("tournament", found, form, _COLUMNS, _KEYS)
         if form == "table":
             _print_rest(store, is_all=is_all)
@@ -138,7 +137,7 @@ def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
         "pool": record.pool.name,
         "state": state_of(store, record),
         "num_done": record.num_done,
-        "num_planned": record.num_planned,
+        "num_planned": record.num_total,
         "created_at": utc(record.created_at),
         "held_by": holder_of(store.lease(record.id)),
         "archived_at": None if record.archived_at is None else utc(record.archived_at),
@@ -146,14 +145,17 @@ def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
     }
 
 
-def _for_people(row: dict[str, object]) -> dict[str, object]:
-    """Return the cells of a table that are worded for people."""
+def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
+    """Return a row of a table; some of its cells are worded for people."""
     from arena.live.tournaments import STATES
+    from arena.naming import count_text
+    from arena.results.tournaments import state_of
 
-    words = {str(state): text for state, text in STATES.items()}
+    row = _object(store, record)
     return {
-        "state_text": words[str(row["state"])] + (", archived" if row["archived_at"] else ""),
-        "matches": f"{row['num_done']}/{row['num_planned']}",
+        **row,
+        "state_text": STATES[state_of(store, record)] + (", archived" if record.archived_at else ""),
+        "matches": count_text(record.num_done, record.num_total),
         "begun": str(row["created_at"])[:16].replace("T", " "),
     }
 

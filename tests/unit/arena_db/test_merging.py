@@ -6,7 +6,7 @@ import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -126,7 +126,7 @@ def test_three_stores_in_any_order_and_twice(stores: list[Store], empty: Path, t
             assert states[NUM] == "stopped" or states[8] == "stopped"
     board = seen[0][-1]
     assert isinstance(board, list)
-    assert len(board) == 4
+    assert len(cast("list[object]", board)) == 4
     _, copy, third = stores
     rows = [match for store in (copy, third) for match in store.matches(ALL, limit=999)]
     assert str(seen[0][3]).count("1750000") == len(rows)
@@ -360,3 +360,20 @@ def test_a_plan_that_grows_keeps_what_it_was_planned_from(store: Store, tmp_path
         assert (one.basis_match, one.basis_change) == (0, 0)
         assert (two.basis_match, two.basis_change, two.note) == (2, 1, "second")
         assert [match.number for match in moved.unplayed(here.id)] == [3, 4, 5, 6]
+
+
+def test_of_two_grades_of_one_judge_the_later_one_stays(stores: list[Store], store: Store) -> None:
+    one, copy, _ = stores
+    grades = {
+        made_at: Analysis(
+            match=3, name="solver", plies=(JudgedPly(value=value, loss=0.0),) * 4, made_at=made_at
+        )
+        for made_at, value in ((5.0, 1.0), (6.0, -1.0))
+    }
+    one.add_analysis(grades[5.0])
+    copy.add_analysis(grades[6.0])
+    num_rows = [sum(each.num_rows for each in store.merge(other.path)) for other in (one, copy, one, copy)]
+    match = store.match_of(1, 2)
+    assert match is not None
+    assert store.analyses([match.id])[match.id][0] == replace(grades[6.0], match=match.id)
+    assert num_rows[2:] == [0, 0]

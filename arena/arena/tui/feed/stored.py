@@ -94,6 +94,11 @@ def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
     )
 
 
+def _end(match: StoredMatch) -> str:
+    """Return the word for how a match ended, where there is no room for a reason."""
+    return "void" if match.void_reason else match.termination
+
+
 def row_of(match: StoredMatch) -> MatchRow:
     """Give a stored match as a row of a list."""
     return MatchRow(
@@ -102,7 +107,7 @@ def row_of(match: StoredMatch) -> MatchRow:
         attempt=match.attempt,
         names=(match.first_label, match.second_label),
         outcome=cast("_Outcome", match.outcome),
-        termination=match.termination,
+        termination=_end(match),
         plies=len(match.actions),
         t=match.started_at,
         tournament=match.tournament_name,
@@ -121,7 +126,7 @@ def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
         names=names,
         labels=(labels.get(match.first_label, names[0]), labels.get(match.second_label, names[1])),
         outcome=cast("_Outcome", match.outcome),
-        termination=match.termination,
+        termination=_end(match),
         reason=clean_text(ending_of(match), _MAX_TEXT),
         plies=len(match.actions),
         t=match.started_at + match.duration_ms / 1000,

@@ -18,6 +18,7 @@ from arena.live.tournaments import TournamentForm, command_line
 from arena.tui.feed import bots_source, export_source
 from arena.tui.feed.bots_source import read_bots, read_status
 from arena.tui.feed.export_source import export_words, preview, preview_line
+from arena.tui.feed.stored import finished_of, recorded_of, row_of
 from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -257,3 +258,17 @@ def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_f
 def test_few_matches_take_as_long_as_one(tmp_path: Path) -> None:
     form = replace(QUICK, bots="random mcts", rounds="1", games="1", st="2", concurrency="2")
     assert estimate(str(tmp_path / "none.db"), form).seconds == 2 * 9
+
+
+def test_a_void_match_says_so_in_lists_and_replays(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db", fast=True) as store:
+        cup = add_cup(store, num=4)
+        store.save([cup.match(1), cup.match(2)])
+        store.void([1], reason="an engine helped", who="u@h")
+        void, fair = (store.match(number) for number in (1, 2))
+    assert void is not None
+    assert fair is not None
+    assert (row_of(void).termination, row_of(fair).termination) == ("void", "rules")
+    assert (finished_of(void, {}).why, finished_of(fair, {}).why) == ("void", "rules")
+    assert recorded_of(void, {}, None).reason == f"void (an engine helped): {fair.reason}"
+    assert recorded_of(fair, {}, None).reason == fair.reason
