@@ -92,6 +92,7 @@ class MatchMerge:
         known = self._known(rows)
         here: dict[int, int] = {}
         new: list[_Row] = []
+        added: list[tuple[Any, ...]] = []
         for row in rows:
             values, hash_here = self._values(row)
             found = known.get((row.number, row.attempt))
@@ -103,12 +104,13 @@ class MatchMerge:
             here[row.id] = values["id"] = self._next
             values["record_hash"] = hash_here
             self._next += 1
-            statement = insert_text(self._target.dialect.name, with_id=True)
-            stored = self._target.exec_driver_sql(statement, tuple(values[name] for name in _COLUMNS))
-            if stored.rowcount != 1:
-                # Another attempt at it is the final one here.
-                raise self._clash(f"the result of match {row.number}")
+            added.append(tuple(values.values()))
             new.append(row)
+        if added:
+            statement = insert_text(self._target.dialect.name, with_id=True)
+            if self._target.exec_driver_sql(statement, added).rowcount != len(added):
+                # Another attempt at it is the final one here.
+                raise self._clash(f"the result of a match between {rows[0].number} and {rows[-1].number}")
         self._mark(new)
         self._add_remarks(new)
         self._add_analyses(here)
@@ -133,16 +135,14 @@ class MatchMerge:
         """Return the columns of a match as they are here, and its hash as it is here."""
         content, versions_id = self._version(row.versions_id)
         first, second = self._bots[row.first_seat], self._bots[row.second_seat]
-        if row_hash(values_of(matches, row), (first[1], second[1]), content) != row.record_hash:
+        values: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
+        if row_hash(values, (first[1], second[1]), content) != row.record_hash:
             raise DamagedError(
                 f"match #{row.id} of {self._where} is not as it was stored; nothing was changed"
             )
-        values = values_of(matches, row) | {
-            "tournament_id": self._here,
-            "first_bot": first[0],
-            "second_bot": second[0],
-            "versions_id": versions_id,
-        }
+        values.update(
+            tournament_id=self._here, first_bot=first[0], second_bot=second[0], versions_id=versions_id
+        )
         return values, row_hash(values, (first[1], second[1]), content)
 
     def _version(self, number: int) -> tuple[str, int]:

@@ -51,7 +51,7 @@ def test_a_position(played: CommandLine) -> None:
 
 def test_a_page_of_matches_goes_on_behind_an_address(played: CommandLine) -> None:
     assert played.objects("matches", "--before", "spring/3") == played.objects(
-        "games", "--before", number(played)
+        "matches", "--before", number(played)
     )
 
 
@@ -153,7 +153,7 @@ def test_what_tables_call_a_bot_can_be_typed(alike: CommandLine) -> None:
             others = _bots(alike, "--vs", text, "--where", "bot:mcts")
             assert others == {identity}, "all bots are an mcts"
     assert _bots(alike, "--bot", "mcts@0.2.0") == {"23" * 32}
-    assert "no stored match of a bot" in alike("games", "--bot", "mcts~ffff", status=2).stderr
+    assert "no stored match of a bot" in alike("matches", "--bot", "mcts~ffff", status=2).stderr
 
 
 def test_what_screens_call_a_bot_can_be_typed(alike: CommandLine) -> None:

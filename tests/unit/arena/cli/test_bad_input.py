@@ -57,7 +57,7 @@ PLANS = [
     (f"{PLAN} --name 42", '--name "42" cannot be one'),
     (f"{PLAN} --name ../x", '--name "../x" cannot be one'),
     (f"{PLAN} --config nope.toml", "cannot read nope.toml: No such file"),
-    ("tornament", "No such command 'tornament'. Did you mean 'tournament'?"),
+    ("tornament", "No such command 'tornament'. (Did you mean one of: 'tournament', 'tournaments'?)"),
     ("sprt", "No such command 'sprt'."),
 ]
 BOTS = [
@@ -195,14 +195,14 @@ def test_environment_variables_are_named(arena: CommandLine, env: dict[str, str]
 
 
 @pytest.mark.parametrize(
-    "call", ["games", "leaderboard", "crosstable", "show 1", "resume", "stop", "db check"]
+    "call", ["matches", "leaderboard", "crosstable", "show 1", "resume", "stop", "db check"]
 )
 def test_nothing_is_stored_yet(arena: CommandLine, call: str) -> None:
     assert "hold a tournament first, or give one by --db FILE" in _one_line(arena, call, status=2)
     assert not arena.db.exists()
 
 
-@pytest.mark.parametrize("call", ["games", "leaderboard", PLAN, "db upgrade"])
+@pytest.mark.parametrize("call", ["matches", "leaderboard", PLAN, "db upgrade"])
 def test_a_file_that_is_no_store_is_left_alone(arena: CommandLine, call: str, tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Ada,\n" * 200)

@@ -65,14 +65,14 @@ def test_backup_into_nowhere(played: CommandLine) -> None:
     assert "nowhere" in played("db", "backup", "nowhere/a.db", status=1).stderr
 
 
-@pytest.mark.parametrize("call", ["games", "leaderboard", "db check", "db upgrade", "resume"])
+@pytest.mark.parametrize("call", ["matches", "leaderboard", "db check", "db upgrade", "resume"])
 def test_a_newer_store_is_left_alone(played: CommandLine, call: str) -> None:
     tamper(played.db, "UPDATE alembic_version SET version_num = '9999'")
     line = played(*call.split(), status=6).stderr
     assert "was made by a newer version of arena; upgrade arena: pip install -U bot-arena" in line
 
 
-@pytest.mark.parametrize("call", ["games", "crosstable", "show 1"])
+@pytest.mark.parametrize("call", ["matches", "crosstable", "show 1"])
 def test_a_damaged_store_is_named(played: CommandLine, call: str) -> None:
     content = bytearray(played.db.read_bytes())
     content[4096:-1] = b"\xff" * (len(content) - 4097)

@@ -71,7 +71,7 @@ def test_texts_that_cannot_be_stored(arena: CommandLine, call: tuple[str, ...], 
     [
         ("tournament", "random", "minimax", "--openings", "file:{}"),
         ("tournament", "random", "minimax", "--config", "{}"),
-        ("games", "--db", "{}"),
+        ("matches", "--db", "{}"),
         ("db", "restore", "{}"),
     ],
     ids=["openings", "configuration", "store", "restore"],
@@ -136,9 +136,9 @@ def steering(text: str) -> set[str]:
 
 
 COMMANDS = (
-    *(("games",), ("leaderboard",), ("crosstable",), ("show", 1), ("show", "last"), ("replay", 1)),
+    *(("matches",), ("leaderboard",), ("crosstable",), ("show", 1), ("show", "last"), ("replay", 1)),
     *(("show", 1, "--config"), ("show", 999), ("show", EVIL), ("stop",), ("resume",), ("verify", 1)),
-    *(("leaderboard", "--bot", EVIL), ("games", "--game", EVIL), ("bots", "list"), ("bots", "info", EVIL)),
+    *(("leaderboard", "--bot", EVIL), ("matches", "--game", EVIL), ("bots", "list"), ("bots", "info", EVIL)),
     *(("db", "check"), ("db", "path"), ("export", "out.pgn", "--format", "pgn", "--game", "tic-tac-toe")),
 )
 
