@@ -34,6 +34,10 @@ _SETTLED_PAIRS = 100
 """or until it has so many pairs."""
 
 
+_MOST_WAITING = 3
+"""Of the pairs that a seat waits on average, how many times as many one waits at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderSchedule:
     """Plays until every rating is close enough, or as long as it is asked."""
@@ -131,18 +135,29 @@ class _Draft:
             yield bot, other
 
     def _bot(self, number: int) -> int:
-        """Choose who plays: a seat that has waited long, else a newcomer, else one of all.
+        """Choose who plays: a seat that can wait no longer, else a newcomer, else one of all.
 
-        A seat waits playing / 2 pairs on average. Whoever has waited twice as long is next, and since a pair
-        adds two to those at most and one is served at once, nobody waits longer than three times the average.
-        Whoever was never paired has waited longest. Of newcomers, and of all, the fewest pairs decide.
+        Of newcomers, and of all, the fewest pairs decide.
         """
-        too_early = number - len(self._playing)
-        long = [seat for seat in self._playing if self._last_pair.get(seat, -1) <= too_early]
-        if long:
-            return self._least(long, lambda seat: self._last_pair.get(seat, -1), number)
+        overdue = self._overdue(number)
+        if overdue is not None:
+            return overdue
         newcomers = [seat for seat in self._unsettled if self._is_newcomer(seat)]
         return self._least(newcomers or self._playing, self._num_pairs.__getitem__, number)
+
+    def _overdue(self, number: int) -> int | None:
+        """Return the seat that has waited longest if it, or one behind it, could else not play in time.
+
+        A seat waits playing / 2 pairs on average, and shall not wait longer than three times that. Each pair
+        serves one of those who wait, so the k-th of them must have k pairs left. Whoever was never paired has
+        waited longest, so a bot that just joined is next.
+        """
+        longest = _MOST_WAITING * len(self._playing) // 2
+        waiting = sorted(self._playing, key=lambda seat: (self._last_pair.get(seat, -1), seat))
+        for place, seat in enumerate(waiting):
+            if self._last_pair.get(seat, -1) + longest - number <= place:
+                return waiting[0]
+        return None
 
     def _is_newcomer(self, seat: int) -> bool:
         return seat in self._unsettled and self._num_pairs[seat] < _SETTLED_PAIRS

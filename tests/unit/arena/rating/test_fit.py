@@ -326,16 +326,6 @@ def test_a_fitted_advantage_stays_within_its_bound() -> None:
     assert ratings.gap(0, 1).elo == pytest.approx(0, abs=1e-6)
 
 
-def test_an_anchor_shifts_its_table_and_leaves_gaps() -> None:
-    matches = _field(4, 10, 10)
-    plain, anchored = rate(matches, 5), rate(matches, 5, anchor=(2, 1200.0))
-    assert (anchored.elo[2], anchored.error[2]) == (1200.0, 0.0)
-    assert np.diff(anchored.elo[:4]) == pytest.approx(np.diff(plain.elo[:4]))
-    assert anchored.error[0] == pytest.approx(plain.gap(0, 2).error)
-    assert anchored.elo[4] == 1500
-    assert anchored.error[4] == math.inf
-
-
 def test_tables_and_their_order() -> None:
     matches = pairs(1, 0, [(1, 0.5)]) + pairs(4, 3, [(1, 0.5)] * 20) + pairs(3, 2, [(0.5, 0.5)] * 20)
     ratings = rate(matches, 6)
