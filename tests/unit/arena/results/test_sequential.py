@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import ArenaError
-from arena.results.sequential import SprtBook, expectation
-from arena.schedules.sprt import SprtSchedule, SprtTest
+from arena.results.sequential import SprtBook, SprtReport, expectation
+from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
 from arena.schedules.sprt_words import parse_sprt
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from arena.results.sequential import SprtReport
     from arena_db.records import PlannedMatch
 
 WORDS = "elo0=0,elo1=150,alpha=0.2,beta=0.2,model=normalized"
@@ -96,6 +95,25 @@ def test_who_lost_so_far(store: Store) -> None:
     assert (
         report.llr_line() == f"SPRT: llr {report.state.ratio:.2f} ({share:.1f}%), lbound -1.39, ubound 1.39"
     )
+
+
+def test_the_share_is_that_of_the_bound_it_goes_to() -> None:
+    test = parse_sprt("elo0=0,elo1=150,alpha=0.05,beta=0.3")
+    cells = (4, 0, 0, 0, 0)
+    report = SprtReport(
+        test=test,
+        num_openings=20,
+        state=SprtState(None, 4, test.ratio(cells), cells),
+        labels=("new", "old"),
+        then_rate=0,
+        num_rated=0,
+        num_matches=8,
+        is_rated=False,
+        played_s=1.0,
+    )
+    assert test.ratio(cells) < 0
+    share = 100 * test.ratio(cells) / 1.1526795
+    assert f"({share:.1f}%), lbound -1.15, ubound 2.64" in report.llr_line()
 
 
 @pytest.mark.parametrize(
