@@ -168,6 +168,9 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"
     )
+    origin = store.origin(record.id)
+    if origin is not None:
+        say(f"a copy to read, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")
     for entrant in entrants:
         bot = entrant.bot
         limit = f"  {entrant.limit}" if entrant.limit else ""

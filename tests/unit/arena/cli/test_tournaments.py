@@ -114,6 +114,7 @@ def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandL
     assert arena("db", "merge", file).stdout == "spring: 4 new matches\n"
     assert arena("db", "merge", file).stdout == f"all of {file} is in {arena.db} already\n"
     assert [arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "spring")] == before
+    assert f"a copy to read, merged from {file} on " in arena("show", "spring").stdout
     refused = arena("resume", "spring", "--rounds", 3, status=2).stderr
     assert f"spring is a copy, merged from {file}: it can only be read here; " in refused
     assert f"arena resume spring --db {file} goes on with it there" in refused
