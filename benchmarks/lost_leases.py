@@ -170,7 +170,8 @@ def kill_backup(folder: Path, chance: random.Random, figures: Counter[str], numb
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own code
         if process.stdout is not None:
             process.stdout.readline()
-        time.sleep(0.0008 * number * chance.random())
+        # Of a slow machine the late moments of a backup, of a quick one the time after it, are tried, too.
+        time.sleep(0.01 * number * chance.random())
         process.kill()
     figures["killed_backups"] += 1
     figures["of_which_whole"] += target.exists()

@@ -19,6 +19,7 @@ PUBLIC = (
     "arena.games",
     "arena.analysis",
     "arena.export",
+    "arena_db.leasing",
     "arena_db.match_filter",
     "arena_db.owner",
     "arena_db.plan_keeping",
