@@ -28,7 +28,7 @@ from arena_db.naming import metadata
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0008"
+REVISION: Final = "0012"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select, update
 
+from arena_db import seals
 from arena_db.clock import now
 from arena_db.codec import pack_actions, unpack_actions
 from arena_db.dialects import driver_text
@@ -50,17 +51,29 @@ def add_tournament(
     if not new.name:
         name = _free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
-    lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
-    connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+    add_lease(connection, tournament)
     _add_entrants(connection, tournament, listed)
     _add_planned(connection, tournament, plan, new.num_actions)
+    seals.seal_tournament(connection, tournament)
     return _one_tournament(connection, tournament)
 
 
+def add_lease(connection: Connection, tournament: int) -> None:
+    """Insert the lease of a tournament, which nobody holds."""
+    lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
+    connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+
+
 def extend_plan(connection: Connection, tournament: int, plan: Sequence[PlannedMatch], config: str) -> None:
-    """Insert further planned matches and replace the configuration."""
-    _add_planned(connection, tournament, plan, _one_tournament(connection, tournament).num_actions)
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(config=config))
+    """Insert further planned matches and replace the configuration.
+
+    Raises:
+        DamagedError: the tournament is not as it was stored.
+    """
+    before = _one_tournament(connection, tournament)
+    _add_planned(connection, tournament, plan, before.num_actions)
+    if config != before.config:
+        seals.change_config(connection, tournament, config)
 
 
 def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:
@@ -249,5 +262,6 @@ def _add_planned(
     if rows:
         names = [column.name for column in planned.c]
         connection.exec_driver_sql(driver_text(insert(planned), connection.dialect.name, names), rows)
+        seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
     num = tournaments.c.num_planned + len(rows)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))

@@ -298,6 +298,24 @@ class PackedMatch(NamedTuple):
     """UTC seconds."""
 
 
+class SeededMatch(NamedTuple):
+    """What the rules of a game and the plan of a tournament say of a match; a tuple, as `PackedMatch`."""
+
+    id: int
+    number: int
+    outcome: str
+    termination: str
+    actions: bytes
+    """As in `PackedMatch`."""
+    num_opening: int
+    seed_first: int
+    seed_second: int
+    encounter: int
+    """Of the plan, as `match_no` and `opening`."""
+    match_no: int
+    opening: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
     """How many matches of a tournament a query is about."""

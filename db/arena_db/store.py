@@ -17,6 +17,7 @@ from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
+from arena_db.soundness import Soundness
 from arena_db.summed import SumsReading
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, NamesReading, PointsKeeping, SumsReading):
+class Store(BulkReading, NamesReading, PointsKeeping, Soundness, SumsReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
@@ -373,16 +374,6 @@ class Store(BulkReading, NamesReading, PointsKeeping, SumsReading):
         """Return the label that each bot had in the newest tournament it was entered in, by identity."""
         with self._read() as connection:
             return planning.list_labels(connection)
-
-    def check(self, *, quick: bool = False) -> list[str]:
-        """Return what is wrong with the store, one sentence each; nothing where all is well.
-
-        Args:
-            quick: leave out what reads every match: indexes, hashes of records, recounts.
-        """
-        refused = [f"{file} has results the store does not take" for file in self._spool.refused()]
-        with self._read() as connection:
-            return find_faults(connection, quick=quick) + refused
 
     def backup(self, target: Path) -> None:
         """Copy the store, which may be in use, to a new file.
