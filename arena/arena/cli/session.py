@@ -101,6 +101,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
+        store.check_run(record.id)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.num_done == record.num_planned:
