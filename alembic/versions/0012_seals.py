@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0012"
-down_revision: str | None = "0008"
+down_revision: str | None = "0009"
 branch_labels: str | None = None
 depends_on: str | None = None
 
@@ -18,7 +18,8 @@ BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 LINK = 1024
 ROW = struct.Struct("<5qI")
 FIELDS = """
-SELECT t.name, t.type, t.game, t.num_actions, t.seed, t.config, t.event, t.site, t.created_at,
+SELECT t.uid, t.name, t.type, t.game, t.num_actions, t.seed, t.config, t.event, t.site, t.created_at,
+    t.plan_version, t.num_total, t.is_planned, t.decision,
     p.game, p.mode, p.move_ms, p.base_ms, p.inc_ms, p.moves, p.nodes, p.process, p.label, p.name
 FROM tournaments t JOIN pools p ON p.id = t.pool_id WHERE t.id = ?"""
 ENTRANTS = """
@@ -28,6 +29,9 @@ FROM entrants e JOIN bots b ON b.id = e.bot_id WHERE e.tournament_id = ? ORDER B
 PLAN = """
 SELECT number, encounter, match_no, first_seat, second_seat, opening
 FROM planned WHERE tournament_id = ? AND number > ? ORDER BY number LIMIT ?"""
+BATCHES = """
+SELECT number, first_number, last_number, basis_match, basis_change, note
+FROM batches WHERE tournament_id = ? ORDER BY number"""
 POINTS = "SELECT DISTINCT num_matches FROM rating_points WHERE tournament_id = ?"
 POINT = """
 SELECT num_matches, seat, elo, error, rests_on_prior
@@ -69,6 +73,10 @@ def seal(connection: sa.Connection, tournament: int) -> None:
         ).digest()
         last = rows[-1].number
         found.append((tournament, "plan", last, before))
+    before = b""
+    for row in connection.exec_driver_sql(BATCHES, (tournament,)).all():
+        before = sha256(before + rows_hash([row])).digest()
+        found.append((tournament, "batches", row.number, before))
     for num_matches in connection.exec_driver_sql(POINTS, (tournament,)).scalars().all():
         rows = connection.exec_driver_sql(POINT, (tournament, num_matches)).all()
         found.append((tournament, "points", num_matches, rows_hash(rows)))

@@ -129,3 +129,8 @@ def check_text(what: str, text: str, most: int = MAX_TEXT) -> str:
     except UnicodeEncodeError as error:
         raise ConfigError(f"{what} is no valid UTF-8 (character {error.start + 1}); give a text") from error
     return text
+
+
+def count_text(done: int, total: int | None, between: str = "/") -> str:
+    """Return `3/1944`, how many matches are done of how many; `3` where nobody can know the total."""
+    return f"{done}" if total is None else f"{done}{between}{total}"

@@ -85,6 +85,15 @@ class Access:
         with translated(self.path), writing(self._engine, settings, self._log.tend) as connection:
             yield connection
 
+    @contextmanager
+    def _write_run(self, tournament: int, settings: Settings | None = None) -> Generator[Connection]:  # noqa: ARG002 - see below
+        """Write for the run of a tournament: its plan, its state.
+
+        Every such transaction comes through here, so that whatever entitles a run to write is checked in it.
+        """
+        with self._write(settings) as connection:
+            yield connection
+
     def _store_waiting(self, settings: Settings) -> None:
         """Store what waits beside the store, in a transaction of its own."""
         if self._spool.waiting():

@@ -74,6 +74,8 @@ class Batch:
     """The attempt that is the final result, by number; -1 of one in the store."""
     stored: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     """Number and attempt of what is in the store, and of void attempts that are to be."""
+    dropped: set[int] = field(default_factory=set[int])
+    """Numbers of matches that are not needed any more."""
 
 
 def load(connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: Facts) -> Batch:
@@ -98,6 +100,8 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
             batch.plan[number] = plan
             if state == "done":
                 batch.done[number] = -1
+            elif state == "dropped":
+                batch.dropped.add(number)
         batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
     return batch
 

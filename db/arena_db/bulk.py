@@ -9,23 +9,21 @@ from sqlalchemy import func, or_, select
 
 from arena_db import analyses, remarks
 from arena_db.access import Access
-from arena_db.codec import unpack_actions
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions, tournament_conditions
 from arena_db.models import matches, planned, tournaments
 from arena_db.queries import list_chosen
-from arena_db.records import PackedMatch, PlannedMatch, SeededMatch, StoredMatch, Volume
+from arena_db.records import PackedMatch, SeededMatch, StoredMatch, Volume
 from arena_db.wild import is_wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection
 
     from arena_db.records import JudgedPly, MatchSelection, Remark
 
 _Match = TypeVar("_Match", PackedMatch, StoredMatch)
-_Row = TypeVar("_Row")
 
 
 class BulkReading(Access):
@@ -44,53 +42,20 @@ class BulkReading(Access):
 
     def seeded_matches(self, tournament: int, *, page: int = 4096) -> Iterator[list[SeededMatch]]:
         """Yield the matches of a tournament by their number in the store, in lists of up to `page`."""
-        names = [name for name in SeededMatch._fields if name in matches.c]
-        columns: list[Any] = [matches.c[name] for name in names]
+        columns: list[Any] = [matches.c[name] for name in SeededMatch._fields if name in matches.c]
         is_planned = (planned.c.tournament_id == tournament) & (planned.c.number == matches.c.number)
         query = select(*columns, planned.c.encounter, planned.c.match_no, planned.c.opening)
         query = query.join_from(matches, planned, is_planned).where(matches.c.tournament_id == tournament)
-        yield from self._paged(query, matches.c.id, page, SeededMatch._make)
-
-    def planned_pages(self, tournament: int, *, page: int = 4096) -> Iterator[list[PlannedMatch]]:
-        """Yield the plan of a tournament by number, in lists of up to `page`."""
-        wide = select(tournaments.c.num_actions).where(tournaments.c.id == tournament)
-        with self._read() as connection:
-            num_actions = connection.scalar(wide) or 0
-        names = ("number", "encounter", "match_no", "first_seat", "second_seat", "opening", "attempt")
-        columns: list[Any] = [planned.c[name] for name in names]
-
-        def record(row: Sequence[Any]) -> PlannedMatch:
-            number, encounter, match_no, first, second, opening, attempt = row
-            return PlannedMatch(
-                number=number,
-                encounter=encounter,
-                match_no=match_no,
-                first=first,
-                second=second,
-                opening=unpack_actions(opening, num_actions),
-                attempt=attempt,
-            )
-
-        query = select(*columns).where(planned.c.tournament_id == tournament)
-        yield from self._paged(query, planned.c.number, page, record)
-
-    def _paged(
-        self,
-        query: Select[*tuple[Any, ...]],
-        key: ColumnElement[int],
-        page: int,
-        make: Callable[[Sequence[Any]], _Row],
-    ) -> Iterator[list[_Row]]:
-        """Yield rows whose first column is `key`, by it."""
+        query = query.order_by(matches.c.id).limit(page)
         last = 0
         while True:
             with self._read() as connection:
-                rows = connection.execute(query.where(key > last).order_by(key).limit(page)).all()
-                if not rows:
-                    return
-                last = rows[-1][0]
-                found = [make(row) for row in rows]
+                rows = connection.execute(query.where(matches.c.id > last)).all()
+                found = [SeededMatch._make(row) for row in rows]
+            if not found:
+                return
             yield found
+            last = found[-1].id
 
     def bulk_remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
         """Do as `remarks` does, for many matches that were stored one after another.

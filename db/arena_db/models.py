@@ -25,6 +25,10 @@ from arena_db import columns
 from arena_db.kept import pools, summing
 from arena_db.naming import metadata
 
+# Part of the tables here; the aliases say that these names are meant to leave again.
+from arena_db.plan_tables import batches as batches  # noqa: PLC0414
+from arena_db.plan_tables import planned as planned  # noqa: PLC0414
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
@@ -34,8 +38,8 @@ REVISION: Final = "0012"
 APPLICATION_ID: Final = 0x61726E61
 """Marks a SQLite file as a store: the bytes of `arna`."""
 
-TOURNAMENT_TYPES: Final = ("round-robin", "gauntlet", "match", "play")
-TOURNAMENT_STATES: Final = ("running", "stopped", "finished")
+TOURNAMENT_TYPES: Final = ("round-robin", "gauntlet", "match", "play", "ladder", "swiss", "knockout")
+TOURNAMENT_STATES: Final = ("running", "stopped", "finished", "preparing", "refused")
 OUTCOMES: Final = ("first", "second", "draw", "void")
 TERMINATIONS: Final = (
     "rules",
@@ -105,7 +109,16 @@ tournaments = Table(
     columns.integer("num_planned"),
     columns.integer("num_done"),
     Column("pool_id", columns.big(), ForeignKey(pools.c.id), nullable=False),
+    columns.text("uid"),
+    columns.integer("plan_version"),
+    # NULL where nobody can know yet how many matches there will be.
+    Column("num_total", Integer),
+    columns.integer("num_dropped"),
+    columns.integer("is_planned"),
+    columns.text("decision"),
+    Column("archived_at", columns.seconds()),
     UniqueConstraint("name"),
+    UniqueConstraint("uid"),
     columns.length("name", 1, 256),
     columns.one_of("type", TOURNAMENT_TYPES),
     columns.length("game", 1, 4096),
@@ -116,6 +129,12 @@ tournaments = Table(
     columns.length("site", 0, 4096),
     columns.one_of("state", TOURNAMENT_STATES),
     CheckConstraint("num_done BETWEEN 0 AND num_planned", name="num_done_range"),
+    columns.length("uid", 32, 32),
+    columns.at_least("plan_version", 1),
+    columns.at_least("num_total", 0),
+    CheckConstraint("num_dropped BETWEEN 0 AND num_planned - num_done", name="num_dropped_range"),
+    columns.flag("is_planned"),
+    columns.length("decision", 0, 4096),
     sqlite_strict=True,
 )
 
@@ -133,30 +152,6 @@ entrants = Table(
     columns.length("label", 1, 256),
     columns.length("time_limit", 0, 256),
     sqlite_strict=True,
-)
-
-planned = Table(
-    "planned",
-    metadata,
-    columns.tournament_key(),
-    Column("number", Integer, primary_key=True),
-    columns.integer("encounter"),
-    columns.integer("match_no"),
-    columns.integer("first_seat"),
-    columns.integer("second_seat"),
-    columns.blob("opening"),
-    columns.text("state"),
-    columns.integer("attempt"),
-    UniqueConstraint("tournament_id", "encounter", "match_no"),
-    *columns.two_seats(),
-    columns.at_least("number", 1),
-    columns.at_least("encounter", 0),
-    columns.at_least("match_no", 0),
-    columns.length("opening", 0, 1 << 16),
-    columns.one_of("state", ("planned", "done")),
-    columns.at_least("attempt", 0),
-    sqlite_strict=True,
-    sqlite_with_rowid=False,
 )
 
 versions = Table(

@@ -19,7 +19,10 @@ _REPAIR: Final = "`arena db repair` counts again"
 
 def wrong_counts(connection: Connection) -> Iterator[str]:
     """Compare what a tournament says of its plan with the plan, and the plan with the matches."""
-    for name, num_planned, num_done, size, marked, final, is_finished in connection.execute(_counts()):
+    for row in connection.execute(_counts()):
+        name, num_planned, num_done, num_dropped, size, marked, dropped, final, is_finished = row
+        if num_dropped != dropped:
+            yield f"tournament {name} counts {num_dropped} planned matches as dropped, and marks {dropped}; {_REPAIR}"
         if num_planned != size:
             yield f"tournament {name} has {size} planned matches, not {num_planned}; {_REPAIR}"
         if not num_done == marked == final:
@@ -27,8 +30,8 @@ def wrong_counts(connection: Connection) -> Iterator[str]:
                 f"tournament {name} counts {num_done} planned matches as done, "
                 f"marks {marked} and stores {final}; {_REPAIR}"
             )
-        if is_finished and marked < size:
-            yield f"tournament {name} is finished, with {size - marked} matches to be played"
+        if is_finished and marked + dropped < size:
+            yield f"tournament {name} is finished, with {size - marked - dropped} matches to be played"
 
 
 def wrong_plans(connection: Connection) -> Iterator[str]:
@@ -102,17 +105,18 @@ def repair(connection: Connection) -> list[str]:
     marks = wrong_marks(connection)
     for mark in marks:
         here = (planned.c.tournament_id == mark.tournament, planned.c.number == mark.number)
-        state = "done" if mark.is_done else "planned"
+        undone = "planned" if mark.state == "done" else mark.state
+        state = "done" if mark.is_done else undone
         connection.execute(update(planned).where(*here).values(state=state, attempt=mark.num_void))
     if marks:
         done.append(f"{len(marks)} planned matches are marked as they were played")
-    for name, num_planned, num_done, size, marked, _, _ in connection.execute(_counts()).all():
-        if (num_planned, num_done) != (size, marked):
-            own = update(tournaments).where(tournaments.c.name == name)
-            connection.execute(own.values(num_planned=size, num_done=marked))
+    for name, *told, size, marked, dropped, _, _ in connection.execute(_counts()).all():
+        counted = {"num_planned": size, "num_done": marked, "num_dropped": dropped}
+        if told != list(counted.values()):
+            connection.execute(update(tournaments).where(tournaments.c.name == name).values(counted))
             done.append(
-                f"tournament {name} counts {marked} of {size} planned matches as done, no longer "
-                f"{num_done} of {num_planned}"
+                f"tournament {name} counts {size} planned matches, {marked} done and {dropped} dropped, no "
+                f"longer {told[0]}, {told[1]} and {told[2]}"
             )
     missing = tournaments.c.id.not_in(select(leases.c.tournament_id))
     for number, name in connection.execute(select(tournaments.c.id, tournaments.c.name).where(missing)).all():
@@ -126,10 +130,11 @@ def _counts() -> Select[*tuple[Any, ...]]:
     size = select(func.count()).where(own).scalar_subquery()
     done = select(func.count()).where(own, planned.c.state == "done").scalar_subquery()
     final = select(func.count()).where(of_own, matches.c.is_final == 1).scalar_subquery()
-    told = (tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done)
+    dropped = select(func.count()).where(own, planned.c.state == "dropped").scalar_subquery()
+    told = (tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, tournaments.c.num_dropped)
     # The end of a play is told by its person, and not by its plan.
     is_finished = (tournaments.c.state == "finished") & (tournaments.c.type != "play")
-    return select(*told, size, done, final, is_finished).order_by(tournaments.c.id)
+    return select(*told, size, done, dropped, final, is_finished).order_by(tournaments.c.id)
 
 
 _IS_LOWER_FIRST: Final = planned.c.first_seat < planned.c.second_seat

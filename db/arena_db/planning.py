@@ -1,4 +1,4 @@
-"""Tournaments in the store: their bots, their entrants and their plans."""
+"""Tournaments in the store: their names, their bots and their entrants."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select, update
 
-from arena_db import seals
+from arena_db import plan_rows, seals
 from arena_db.clock import now
-from arena_db.codec import pack_actions, unpack_actions
-from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError, TakenError
 from arena_db.filters import is_named
 from arena_db.kept import pools
-from arena_db.models import bots, entrants, leases, planned, tournaments
+from arena_db.models import bots, entrants, leases, tournaments
 from arena_db.pools import PoolRecord
-from arena_db.records import BotRecord, Entered, Entrant, NewTournament, PlannedMatch, TournamentRecord
+from arena_db.records import BotRecord, Entered, Entrant, NewBatch, OpenPlan, TournamentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection, Row, Select
 
+    from arena_db.records import NewTournament, PlannedMatch
+
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
 
 
 def add_tournament(
-    connection: Connection, new: NewTournament, listed: Sequence[Entrant], plan: Sequence[PlannedMatch]
+    connection: Connection,
+    new: NewTournament,
+    listed: Sequence[Entrant],
+    plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
     """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
     if new.name and find_tournament(connection, new.name) is not None:
@@ -44,6 +47,11 @@ def add_tournament(
         "created_at": now(),
         "num_planned": 0,
         "num_done": 0,
+        "uid": uuid4().hex,
+        "num_total": plan.num_total if isinstance(plan, OpenPlan) else 0,
+        "num_dropped": 0,
+        "is_planned": 0,
+        "decision": "",
     }
     tournament = connection.execute(
         insert(tournaments).values(values).returning(tournaments.c.id)
@@ -53,8 +61,11 @@ def add_tournament(
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
     add_lease(connection, tournament)
     _add_entrants(connection, tournament, listed)
-    _add_planned(connection, tournament, plan, new.num_actions)
     seals.seal_tournament(connection, tournament)
+    if isinstance(plan, NewBatch):
+        plan_rows.add_batch(connection, tournament, plan)
+    elif not isinstance(plan, OpenPlan):
+        plan_rows.append(connection, tournament, plan)
     return _one_tournament(connection, tournament)
 
 
@@ -64,16 +75,13 @@ def add_lease(connection: Connection, tournament: int) -> None:
     connection.execute(insert(leases).values(lease | {"expires_at": 0.0}))
 
 
-def extend_plan(connection: Connection, tournament: int, plan: Sequence[PlannedMatch], config: str) -> None:
-    """Insert further planned matches and replace the configuration.
+def set_config(connection: Connection, tournament: int, config: str) -> None:
+    """Put a configuration in the place of the old one.
 
     Raises:
         DamagedError: the tournament is not as it was stored.
     """
-    before = _one_tournament(connection, tournament)
-    _add_planned(connection, tournament, plan, before.num_actions)
-    if config != before.config:
-        seals.change_config(connection, tournament, config)
+    seals.change(connection, tournament, config=config)
 
 
 def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:
@@ -119,27 +127,6 @@ def list_entrants(connection: Connection, tournament: int) -> list[Entrant]:
     return [
         Entrant(seat=row.seat, label=row.label, bot=_bot_record(row), limit=row.time_limit)
         for row in connection.execute(query)
-    ]
-
-
-def list_planned(connection: Connection, tournament: int, *, unplayed: bool) -> list[PlannedMatch]:
-    """Return planned matches of a tournament by number."""
-    query = select(planned).where(planned.c.tournament_id == tournament).order_by(planned.c.number)
-    if unplayed:
-        query = query.where(planned.c.state == "planned")
-    rows = connection.execute(query).all()
-    num_actions = _one_tournament(connection, tournament).num_actions if rows else 0
-    return [
-        PlannedMatch(
-            number=row.number,
-            encounter=row.encounter,
-            match_no=row.match_no,
-            first=row.first_seat,
-            second=row.second_seat,
-            opening=unpack_actions(row.opening, num_actions),
-            attempt=row.attempt,
-        )
-        for row in rows
     ]
 
 
@@ -190,7 +177,9 @@ def _one_tournament(connection: Connection, tournament: int) -> TournamentRecord
 
 def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
     names = (field.name for field in fields(TournamentRecord) if field.name != "pool")
-    return TournamentRecord(**{name: getattr(row, name) for name in names}, pool=pool_record(row))
+    values: dict[str, Any] = {name: getattr(row, name) for name in names}
+    values["is_planned"] = bool(row.is_planned)
+    return TournamentRecord(**values, pool=pool_record(row))
 
 
 def _select_tournaments() -> Select[*tuple[Any, ...]]:
@@ -240,28 +229,3 @@ def _add_entrants(connection: Connection, tournament: int, listed: Sequence[Entr
             bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
         row = {"tournament_id": tournament, "seat": entrant.seat, "label": entrant.label}
         connection.execute(insert(entrants).values(row | {"bot_id": bot_id, "time_limit": entrant.limit}))
-
-
-def _add_planned(
-    connection: Connection, tournament: int, plan: Sequence[PlannedMatch], num_actions: int
-) -> None:
-    rows = [
-        (
-            tournament,
-            match.number,
-            match.encounter,
-            match.match_no,
-            match.first,
-            match.second,
-            pack_actions(match.opening, num_actions),
-            "planned",
-            match.attempt,
-        )
-        for match in plan
-    ]
-    if rows:
-        names = [column.name for column in planned.c]
-        connection.exec_driver_sql(driver_text(insert(planned), connection.dialect.name, names), rows)
-        seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
-    num = tournaments.c.num_planned + len(rows)
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))

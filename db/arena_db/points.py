@@ -102,12 +102,12 @@ class PointsKeeping(Access):
             yield [match for match, _ in found]
 
 
-def step_of(num_planned: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
-    """Return after how many matches the ratings of a tournament are due again.
+def step_of(num_matches: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
+    """Return after how many matches the ratings of a tournament of so many matches are due again.
 
     With fewer matches than bots since the last time, most ratings would be the same.
     """
-    return max(num_bots, -(-num_planned // num_points), 1)
+    return max(num_bots, -(-num_matches // num_points), 1)
 
 
 def surplus(numbers: Sequence[int]) -> list[int]:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 from arena_db.match_filter import MatchFilter as MatchFilter  # noqa: PLC0414
 from arena_db.match_filter import MatchSelection as MatchSelection  # noqa: PLC0414
 from arena_db.match_filter import OpeningFilter as OpeningFilter  # noqa: PLC0414
+from arena_db.plan_records import BatchRecord as BatchRecord  # noqa: PLC0414
+from arena_db.plan_records import NewBatch as NewBatch  # noqa: PLC0414
+from arena_db.plan_records import OpenPlan as OpenPlan  # noqa: PLC0414
+from arena_db.plan_records import PairedResult as PairedResult  # noqa: PLC0414
+from arena_db.plan_records import PlannedMatch as PlannedMatch  # noqa: PLC0414
+from arena_db.plan_records import SeededMatch as SeededMatch  # noqa: PLC0414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,33 +54,13 @@ class Entrant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedMatch:
-    """A match that is to be played."""
-
-    number: int
-    """From 1 within the tournament."""
-    encounter: int
-    """Index of the two bots' encounter, from 0."""
-    match_no: int
-    """Index within the encounter, from 0; matches 2k and 2k + 1 are MatchPair k."""
-    first: int
-    """Seat of the entrant that moves first."""
-    second: int
-    """Seat of the entrant that moves second."""
-    opening: tuple[int, ...]
-    """Actions played before the bots are asked."""
-    attempt: int = 0
-    """How many void attempts lie behind it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NewTournament:
     """A tournament before it is stored."""
 
     name: str
     """Unique; empty for type and number (`rr-42`), given by the store."""
     type: str
-    """round-robin, gauntlet, match or play."""
+    """round-robin, gauntlet, match, play, ladder, swiss or knockout."""
     game: str
     """Canonical spec of the game, `gomoku:k=4,size=6`."""
     num_actions: int
@@ -87,6 +73,9 @@ class NewTournament:
     """Everything that defines it, as TOML."""
     event: str
     site: str
+    plan_version: int = 2
+    """How its plan is built again from its configuration: 1 numbers encounters by their place in a round, 2
+    by their seats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +83,31 @@ class TournamentRecord(NewTournament):
     """A stored tournament."""
 
     id: int
+    uid: str
+    """32 hexadecimal digits that no other tournament of any store has."""
     state: str
-    """running, stopped or finished."""
+    """running, stopped or finished; preparing before its bots are checked, refused where one failed that."""
     created_at: float
     """UTC seconds."""
     num_planned: int
+    """Matches planned so far, dropped ones included."""
+    num_total: int | None
+    """Matches that are to be played in all; None where nobody can know yet."""
     num_done: int
+    """Matches with a final result."""
+    num_dropped: int
+    """Matches that were planned and are not needed any more."""
+    is_planned: bool
+    """Whether the plan is complete."""
+    decision: str
+    """What the event was held to decide, once that is known; empty where it decides nothing."""
+    archived_at: float | None
+    """When it was hidden, UTC seconds; None where it is shown."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to plan or to play."""
+        return self.is_planned and self.num_done + self.num_dropped == self.num_planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,24 +304,6 @@ class PackedMatch(NamedTuple):
     """32 bytes, equal for equal matches, mirrored and turned ones included."""
     started_at: float
     """UTC seconds."""
-
-
-class SeededMatch(NamedTuple):
-    """What the rules of a game and the plan of a tournament say of a match; a tuple, as `PackedMatch`."""
-
-    id: int
-    number: int
-    outcome: str
-    termination: str
-    actions: bytes
-    """As in `PackedMatch`."""
-    num_opening: int
-    seed_first: int
-    seed_second: int
-    encounter: int
-    """Of the plan, as `match_no` and `opening`."""
-    match_no: int
-    opening: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

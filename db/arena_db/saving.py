@@ -59,7 +59,7 @@ def _save_batch(
         # Of a batch most numbers follow one another.
         _mark(connection, _done_text(dialect), batch.tournament, list(ranges(news.done, gap=1)))
         _mark(connection, _void_text(dialect), batch.tournament, [(number, number) for number in news.void])
-        _count(connection, batch.tournament, news)
+        _count(connection, batch, news)
     return num
 
 
@@ -116,11 +116,14 @@ def _void_text(dialect: str) -> str:
     return driver_text(update(planned).where(_HERE).values(attempt=planned.c.attempt + text("1")), dialect)
 
 
-def _count(connection: Connection, tournament: int, news: News) -> None:
+def _count(connection: Connection, batch: Batch, news: News) -> None:
     rows = [(*kind.tally, kind.num_matches) for kind in news.kinds.values()]
     dialect = connection.dialect.name
     connection.exec_driver_sql(_count_text(dialect), rows)
-    connection.exec_driver_sql(_num_done_text(dialect), (len(news.done), tournament))
+    # A result of a match that was dropped meanwhile, such as one that waited beside the store, counts.
+    num_dropped = sum(number in batch.dropped for number in news.done) if batch.dropped else 0
+    values = (len(news.done), num_dropped, batch.tournament)
+    connection.exec_driver_sql(_num_done_text(dialect), values)
 
 
 @cache
@@ -135,4 +138,5 @@ def _count_text(dialect: str) -> str:
 @cache
 def _num_done_text(dialect: str) -> str:
     own = tournaments.c.id == 0
-    return driver_text(update(tournaments).where(own).values(num_done=tournaments.c.num_done + 0), dialect)
+    counts = {"num_done": tournaments.c.num_done + 0, "num_dropped": tournaments.c.num_dropped - 0}
+    return driver_text(update(tournaments).where(own).values(counts), dialect)

@@ -1,7 +1,8 @@
 """Seals: hashes of what follows from nothing else in the store, so that damage to it can be seen.
 
-A match carries a hash of its own. A tournament's fixed fields, its bots, its plan and its ratings over time
-are sealed here. A seal is computed from the other columns by a public rule, so it proves damage, not forgery.
+A match carries a hash of its own. The fields of a tournament, its bots, plan and batches, and its ratings
+over time are sealed here. A seal is computed from the other columns by a public rule: it proves damage, and no
+forgery.
 
 The plan is sealed in links of up to 1,024 matches, each over the hash of the link before it. A window of
 unplayed matches is therefore checked without reading what was played.
@@ -17,21 +18,26 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import delete, insert, select, update
 
 from arena_db.dialects import driver_text, upsert
-from arena_db.errors import DamagedError
+from arena_db.errors import DamagedError, RefusedError
 from arena_db.kept import pools, rating_points, seals
-from arena_db.models import bots, entrants, planned, tournaments
+from arena_db.models import bots, entrants, tournaments
+from arena_db.plan_tables import batches, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Column, ColumnElement, Connection
 
-FIELDS: Final = ("name", "type", "game", "num_actions", "seed", "config", "event", "site", "created_at")
-"""Columns of a tournament that are sealed; the others are counts and states."""
+FIELDS: Final = (
+    *("uid", "name", "type", "game", "num_actions", "seed", "config", "event", "site", "created_at"),
+    *("plan_version", "num_total", "is_planned", "decision"),
+)
+"""Columns of a tournament that are sealed; the others are states, and counts of rows."""
 LINK: Final = 1024
 """Matches of a plan under one hash, at most."""
 
 _PLAN: Final = ("number", "encounter", "match_no", "first_seat", "second_seat", "opening")
+_BATCH: Final = ("number", "first_number", "last_number", "basis_match", "basis_change", "note")
 _POINT: Final = ("num_matches", "seat", "elo", "error", "rests_on_prior")
 _ROW: Final = struct.Struct("<5qI")
 """Of a planned match the first five columns, and the bytes of its opening."""
@@ -43,16 +49,26 @@ def seal_tournament(connection: Connection, tournament: int) -> None:
     _keep(connection, tournament, "entrants", 0, _entrants_hash(connection, tournament))
 
 
-def change_config(connection: Connection, tournament: int, config: str) -> None:
-    """Replace the configuration of a tournament, and seal its fields anew.
+def change(connection: Connection, tournament: int, **values: Any) -> None:  # noqa: ANN401 - of its columns
+    """Change fields of a tournament, and seal them anew.
 
     Raises:
+        RefusedError: there is no such tournament.
         DamagedError: the fields were damaged before; a new seal would hide that.
     """
+    own = tournaments.c.id == tournament
+    if connection.scalar(select(tournaments.c.id).where(own)) is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
     for fault in _wrong_fields(connection, tournament):
         raise DamagedError(f"{fault}; `arena db check` tells more")
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(config=config))
+    connection.execute(update(tournaments).where(own).values(values))
     _keep(connection, tournament, "fields", 0, _fields_hash(connection, tournament))
+
+
+def seal_batch(connection: Connection, tournament: int, number: int) -> None:
+    """Seal a new batch of a plan, in a chain with those before it."""
+    before = _stored(connection, tournament, "batches", number - 1) or b""
+    _keep(connection, tournament, "batches", number, _batch_hash(connection, tournament, number, before))
 
 
 def seal_plan(connection: Connection, tournament: int, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -101,9 +117,10 @@ def find_faults(
         if _stored(connection, number, "entrants") != _entrants_hash(connection, number):
             yield f"the bots of tournament {_name(connection, number)} are not as they were entered"
         yield from _wrong_plan(connection, number, whole=whole)
+        yield from _wrong_batches(connection, number)
     known = select(seals.c.tournament_id, seals.c.part).distinct().order_by(*seals.primary_key)
     for number, part in connection.execute(known):
-        if part not in {"fields", "entrants", "plan", "points"}:
+        if part not in {"fields", "entrants", "plan", "batches", "points"}:
             yield f"tournament {number} has a seal of an unknown part, {part}"
 
 
@@ -123,7 +140,7 @@ def _wrong_fields(connection: Connection, tournament: int) -> Iterator[str]:
     if _stored(connection, tournament, "fields") != _fields_hash(connection, tournament):
         yield (
             f"tournament {_name(connection, tournament)} is not as it was stored: its name, type, game, "
-            "pool, seed, configuration, event, site or time"
+            "pool, seed, configuration, event, site, time, or what is decided of its plan"
         )
 
 
@@ -144,6 +161,17 @@ def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iter
     found = connection.scalar(beyond.limit(1))
     if found is not None:
         yield f"match {found} of the plan of {_name(connection, tournament)} was added by nobody"
+
+
+def _wrong_batches(connection: Connection, tournament: int) -> Iterator[str]:
+    known = connection.scalars(select(batches.c.number).where(batches.c.tournament_id == tournament))
+    sealed = connection.scalars(select(seals.c.number).where(*_part(tournament, "batches")))
+    before = b""
+    for number in sorted({*known, *sealed}):
+        stored = _stored(connection, tournament, "batches", number)
+        if stored != _batch_hash(connection, tournament, number, before):
+            yield f"batch {number} of the plan of {_name(connection, tournament)} is not as it was stored"
+        before = stored or b""
 
 
 def _range(tournament: int, first: int, last: int) -> tuple[ColumnElement[bool], ...]:
@@ -179,6 +207,12 @@ def _entrants_hash(connection: Connection, tournament: int) -> bytes:
     query = query.join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     query = query.where(entrants.c.tournament_id == tournament).order_by(entrants.c.seat)
     return _rows_hash(connection.execute(query).all())
+
+
+def _batch_hash(connection: Connection, tournament: int, number: int, before: bytes) -> bytes:
+    here = (batches.c.tournament_id == tournament, batches.c.number == number)
+    rows = connection.execute(select(*_columns(batches.c, _BATCH)).where(*here)).all()
+    return sha256(before + _rows_hash(rows)).digest()
 
 
 def _point_hash(connection: Connection, tournament: int, num_matches: int) -> bytes:

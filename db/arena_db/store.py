@@ -15,6 +15,7 @@ from arena_db.errors import DamagedError, LockedError
 from arena_db.failures import translated
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
+from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
 from arena_db.soundness import Soundness
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
         LiveEvent,
         MatchFilter,
         MatchRecord,
-        NewTournament,
-        PlannedMatch,
         PlayedMatch,
         Remark,
         Snapshot,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-class Store(BulkReading, NamesReading, PointsKeeping, Soundness, SumsReading):
+class Store(BulkReading, NamesReading, PlanKeeping, PointsKeeping, Soundness, SumsReading):
     """An open store; a context manager that closes it.
 
     Every method may raise a `DatabaseError`; then nothing of its transaction was kept. One store may be used
@@ -99,23 +98,6 @@ class Store(BulkReading, NamesReading, PointsKeeping, Soundness, SumsReading):
         with translated(path):
             return restore(backup, Settings(path=path))
 
-    def add_tournament(
-        self, new: NewTournament, entrants: Sequence[Entrant], planned: Sequence[PlannedMatch]
-    ) -> TournamentRecord:
-        """Store a tournament with its bots and its plan; it is `running` and nobody holds its lease.
-
-        Raises:
-            TakenError: another tournament has this name.
-            RefusedError: a field breaks a rule of the tables, a match names a seat without entrant.
-        """
-        with self._write() as connection:
-            return planning.add_tournament(connection, new, entrants, planned)
-
-    def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
-        """Add planned matches to a tournament and put its new configuration in place of the old one."""
-        with self._write() as connection:
-            planning.extend_plan(connection, tournament, planned, config)
-
     def tournament(self, key: int | str) -> TournamentRecord | None:
         """Return the tournament with this id (a number) or this name (a text)."""
         with self._read() as connection:
@@ -136,19 +118,9 @@ class Store(BulkReading, NamesReading, PointsKeeping, Soundness, SumsReading):
         with self._read() as connection:
             return planning.list_entrants(connection, tournament)
 
-    def planned(self, tournament: int) -> list[PlannedMatch]:
-        """Return the whole plan of a tournament by number."""
-        with self._read() as connection:
-            return planning.list_planned(connection, tournament, unplayed=False)
-
-    def unplayed(self, tournament: int) -> list[PlannedMatch]:
-        """Return the planned matches without a result by number; `attempt` counts their void attempts."""
-        with self._read() as connection:
-            return planning.list_planned(connection, tournament, unplayed=True)
-
     def set_state(self, tournament: int, state: str) -> None:
-        """Set the state of a tournament: running, stopped or finished."""
-        with self._write() as connection:
+        """Set the state of a tournament: running, stopped, finished, preparing or refused."""
+        with self._write_run(tournament) as connection:
             planning.set_state(connection, tournament, state)
 
     def claim(self, tournament: int, owner: Owner, *, expires_s: float = 60) -> bool:

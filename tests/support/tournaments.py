@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
@@ -12,7 +12,8 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_jobs, make_plan, restore_plan, store_plan
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.planner import Planner
+from arena.coordinator.run import MAX_BATCH, Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from arena.coordinator.plan import Plan
     from arena.executor.job import Job
     from arena.executor.pools import Pool
-    from arena_db.records import LiveEvent, StoredMatch, TournamentRecord
+    from arena_db.records import LiveEvent, PlannedMatch, StoredMatch, TournamentRecord
 
 TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
 """Bots whose moves depend on their seeds alone."""
@@ -55,14 +56,41 @@ class Sitting:
         self.events: list[Event] = []
         self.said: list[str] = []
 
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on with the first tournament of a store."""
+        sitting = cls.__new__(cls)
+        sitting.store = Store.open(path, busy_ms=500)
+        tournament = sitting.store.tournament(1)
+        assert tournament is not None
+        sitting.tournament, sitting.plan = tournament, restore_plan(sitting.store, tournament)
+        sitting.events, sitting.said = [], []
+        return sitting
+
     def jobs(self) -> list[Job]:
         """Give what is left to play."""
         return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
 
+    def matches_planned(self) -> list[PlannedMatch]:
+        """Give the plan as far as it is stored."""
+        return self.store.planned(self.tournament.id)
+
+    def batches(self) -> list[range]:
+        """Give the numbers of each batch of the plan."""
+        return [range(batch.first, batch.last + 1) for batch in self.store.batches(self.tournament.id)]
+
+    def planner(self, num_workers: int) -> Planner:
+        """Give what plans the matches that are left."""
+        tournament = self.store.tournament(self.tournament.id) or self.tournament
+        plan = restore_plan(self.store, tournament)
+        return Planner(self.store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
+
     def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
-        return Herald(self.store, self.tournament, self.jobs(), lease, **(usual | changes))
+        herald = Herald(self.store, self.tournament, lease, **(usual | changes))
+        herald.expect(self.jobs(), self.tournament.num_total)
+        return herald
 
     def told(self) -> list[LiveEvent]:
         """Give what viewers were told."""
@@ -86,29 +114,36 @@ class Sitting:
             self.said.append(words)
             on_words(words)
 
+        tournament = self.store.tournament(self.tournament.id) or self.tournament
         return hold(
             self.store,
-            self.tournament,
-            restore_plan(self.store, self.tournament),
+            tournament,
+            restore_plan(self.store, tournament),
             num_workers=num_workers,
             tell=tell,
             say=say,
             goal_reached=goal_reached,
         )
 
-    def play_in(self, pool: Pool, on_event: Callable[[Event], None] = lambda _: None) -> Ended:
-        """Play what is left in a pool of the test."""
+    def play_in(
+        self,
+        pool: Pool,
+        on_event: Callable[[Event], None] = lambda _: None,
+        *,
+        planner: Planner | None = None,
+    ) -> Ended:
+        """Play what is left in a pool of the test, as it is planned or as a planner of the test does."""
 
         def tell(event: Event) -> None:
             self.events.append(event)
             on_event(event)
 
-        jobs = self.jobs()
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
-            ledger = Ledger(self.store, tournament, jobs, lease, tell)
+            planner = planner or self.planner(pool.num_workers)
+            ledger = Ledger(self.store, tournament, lease, tell)
             orders = Orders(self.store, tournament, lease, StopSignals(), say=self.said.append)
-            return Run(jobs, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
+            return Run(planner, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
 
     def state(self) -> str:
         """Give the state of the tournament in the store."""
@@ -130,7 +165,7 @@ class Sitting:
     def assert_whole(self) -> None:
         """See that every planned match is stored exactly once, and that store and events agree."""
         numbers = [match.number for match in self.matches() if match.is_final]
-        assert numbers == list(range(1, self.tournament.num_planned + 1))
+        assert numbers == list(range(1, (self.tournament.num_total or 0) + 1))
         assert self.store.unplayed(self.tournament.id) == []
         assert self.store.check() == []
         told = [event.record.number for event in self.events if isinstance(event, MatchFinished)]

@@ -32,7 +32,7 @@ class JsonReporter(Reporter):
                 "pool": record.pool.name,
                 "seed": record.seed,
                 "bots": bots,
-                "total": record.num_planned,
+                "total": record.num_total,
                 "num_done": record.num_done,
             },
         )

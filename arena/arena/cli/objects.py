@@ -69,7 +69,7 @@ def tournament_object(record: TournamentRecord, entrants: Sequence[Entrant]) -> 
         "pool": record.pool.name,
         "seed": record.seed,
         "state": record.state,
-        "num_planned": record.num_planned,
+        "num_planned": record.num_total,
         "num_done": record.num_done,
         "created_at": utc(record.created_at),
         "event": record.event,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.cli.output import emit_object, say
+from arena.coordinator.kinds import planned_beforehand
 from arena.games.notation import format_moves
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 def print_plan(plan: Plan, form: str) -> None:
     """Print what would be played, one match a line; form is text or ndjson."""
     labels = [competitor.label for competitor in plan.competitors]
-    for match in plan.matches:
+    source, num_matches = plan.source, 0
+    for match in () if source is None else planned_beforehand(source, len(labels)):
+        num_matches += 1
         first, second = labels[match.first], labels[match.second]
         round_ = match.match_no // plan.config.games + 1
         opening = format_moves(plan.game, match.opening)
@@ -23,4 +26,4 @@ def print_plan(plan: Plan, form: str) -> None:
         else:
             values = {"number": match.number, "round": round_, "first": first, "second": second}
             emit_object("planned_match", {**values, "opening": opening, "actions": match.opening})
-    say(f"{len(plan.matches)} matches, {plan.limit}, {plan.tier}, seed {plan.config.srand}", err=True)
+    say(f"{num_matches} matches, {plan.limit}, {plan.tier}, seed {plan.config.srand}", err=True)

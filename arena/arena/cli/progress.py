@@ -33,12 +33,12 @@ class Progress:
         self._num_before: int | None = None
         self._line = ""
 
-    def show(self, done: int, total: int, *, faults: int, due: bool, elo: Mapping[str, float]) -> None:
+    def show(self, done: int, total: int | None, *, faults: int, due: bool, elo: Mapping[str, float]) -> None:
         """Show how far the run is.
 
         Args:
             done: finished matches.
-            total: planned matches.
+            total: matches that are to be played in all; None where nobody can know yet.
             faults: matches that bots forfeited.
             due: whether it is time for a line where no terminal is.
             elo: the incremental Elo of each bot; the best ones are shown, marked as approximate.
@@ -50,11 +50,15 @@ class Progress:
             return
         self._drawn_at = now
         rate = (done - self._num_before) / max(now - self._began, 1e-9)
-        left = timedelta(seconds=round((total - done) / rate)) if rate > 0 else "-"
-        percent = 100 * done // max(total, 1)
-        text = f"{done}/{total} matches ({percent}%)  {60 * rate:.1f}/min  ETA {left}  faults {faults}"
+        pace = f"{60 * rate:.1f}/min"
+        if total is None:
+            text = f"{done} matches  {pace}  faults {faults}"
+        else:
+            left = timedelta(seconds=round((total - done) / rate)) if rate > 0 else "-"
+            percent = 100 * done // max(total, 1)
+            text = f"{done}/{total} matches ({percent}%)  {pace}  ETA {left}  faults {faults}"
         if self._live:
-            filled = _BAR * done // max(total, 1)
+            filled = 0 if total is None else _BAR * done // max(total, 1)
             self._line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}{_ticker(elo)}"
             self._draw()
         else:

@@ -115,9 +115,9 @@ class Reporter(ABC):
     def _finished(self, event: MatchFinished) -> None:
         self._num_faults += Termination(event.record.termination).is_fault
         self._num_finished += 1
-        self.held.scores.add(event.record)
+        self.held.scores.add(event.record, event.first, event.second)
         interval = self.held.config.rating_interval
-        is_due = interval > 0 and self._num_finished % interval == 0 and event.num_done < event.total
+        is_due = interval > 0 and self._num_finished % interval == 0 and event.num_done != event.total
         with self._progress.aside():
             self.finished(event, self._num_finished)
             if is_due:

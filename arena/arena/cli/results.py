@@ -79,6 +79,7 @@ def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
     from arena.cli.output import say
     from arena.cli.standings import print_crosstable
     from arena.home import open_store
+    from arena.naming import count_text
     from arena.results import crosstable as cross
     from arena.results import views
     from arena.results.addresses import find_event
@@ -87,7 +88,8 @@ def crosstable(tournament: str | None, *, form: str, db: str | None) -> None:
         record = find_event(store, tournament, unfinished=False)
         order = [row.name for table in views.standings(store, record) for row in table.rows]
         if form == "table":
-            say(f"{record.name}  {record.game}  {record.num_done}/{record.num_planned} matches")
+            done = count_text(record.num_done, record.num_total)
+            say(f"{record.name}  {record.game}  {done} matches")
         print_crosstable(cross.crosstable(store, record, order), form)
 
 

@@ -17,8 +17,9 @@ from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.changes import changes
+from arena.coordinator.enlarge import enlarge
 from arena.coordinator.hold import hold
-from arena.coordinator.plan import enlarge, leave_out, make_plan, restore_plan, store_plan
+from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
 from arena.entrants import LeftOut
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, refusal
@@ -104,7 +105,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         store.check_run(record.id)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
-        if again.rounds is None and record.num_done == record.num_planned:
+        if again.rounds is None and record.is_complete:
             say(f"{record.name} is finished; --rounds N adds rounds to it", err=True)
         else:
             # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
@@ -158,14 +159,13 @@ def check_bots(plan: Plan, num_workers: int = 1) -> list[LeftOut]:
 
 
 def _entry(plan: Plan, seat: int) -> Candidate:
-    openings = (match.opening for match in plan.matches if seat in {match.first, match.second})
     return Candidate(
         competitor=plan.competitors[seat],
         game=str(game_spec(plan.game)),
         limit=plan.limit,
         tier=plan.tier,
         init_s=plan.config.init_time,
-        opening=next(openings, ()),
+        opening=plan.openings[seat],
     )
 
 
@@ -208,9 +208,8 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
 ) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     labels = [competitor.label for competitor in plan.competitors]
-    scores = Scores(plan.matches, labels)
-    for match in store.tournament_matches(tournament.id):
-        scores.add(match)
+    scores = Scores(labels)
+    scores.restore(store, tournament)
     book = RatedMatches(MatchFilter(tournament=tournament.name))
     held = Held(
         tournament,
@@ -231,7 +230,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         reporter.remark(note)
     if sitting.fast:
         reporter.remark("--fast: a power cut may lose the last matches")
-    for warning in plan.warnings:
+    for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
     goal = plan.config.error_goal()
     ended = hold(

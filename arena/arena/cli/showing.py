@@ -15,6 +15,7 @@ from arena.cli.output import console, emit_one, print_table, say, utc
 from arena.cli.standings import print_refused, print_standings
 from arena.coordinator.config import refusals
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.views import standings
 from arena_plugins import load_game
@@ -144,7 +145,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         return
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {record.state}")
     say(
-        f"{record.num_done}/{record.num_planned} matches, seed {record.seed}, "
+        f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"
     )
     for entrant in entrants:

@@ -12,6 +12,7 @@ from arena.cli.output import say
 from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_refused, print_standings
 from arena.coordinator.config import Refusal
+from arena.naming import count_text
 from arena.results.lines import encounter_lines, score_line, side_lines
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ class TextReporter(Reporter):
     def begin(self) -> None:
         record = self.held.record
         if not self.held.quiet:
-            about = f"{record.num_planned} matches of {record.game}, {record.pool.name}, seed {record.seed}"
+            many = "matches" if record.num_total is None else f"{record.num_total} matches"
+            about = f"{many} of {record.game}, {record.pool.name}, seed {record.seed}"
             self.remark(f"{record.name}: {about}")
 
     @override
     def started(self, event: MatchStarted) -> None:
         if not self.held.quiet:
-            say(f"Started game {event.number} of {event.total} ({event.first} vs {event.second})")
+            place = count_text(event.number, event.total, " of ")
+            say(f"Started game {place} ({event.first} vs {event.second})")
 
     @override
     def finished(self, event: MatchFinished, num_finished: int) -> None:
@@ -42,9 +45,9 @@ class TextReporter(Reporter):
         game = f"Finished game {record.number} ({event.first} vs {event.second})"
         say(f"{game}: {RESULT[record.outcome]} {{{record.reason}}}")
         interval = self.held.config.score_interval
-        is_due = interval > 0 and num_finished % interval == 0 and event.num_done < event.total
+        is_due = interval > 0 and num_finished % interval == 0 and event.num_done != event.total
         if self.held.is_match and record.rated and is_due:
-            say(score_line(*self.held.scores.encounter(record.number)))
+            say(score_line(*self.held.scores.encounter(event.first, event.second)))
 
     @override
     def standings(self) -> None:
@@ -69,5 +72,6 @@ class TextReporter(Reporter):
             print_standings(results.tables, "table")
         print_refused([Refusal(bot.bot, bot.why) for bot in self.held.refused])
         if ended.state != "finished":
-            self.remark(f"stopped after {ended.num_done} of {ended.total} matches: {ended.reason}")
+            done = count_text(ended.num_done, ended.total, " of ")
+            self.remark(f"stopped after {done} matches: {ended.reason}")
             say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")

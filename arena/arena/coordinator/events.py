@@ -11,7 +11,8 @@ class MatchStarted(msgspec.Struct, frozen=True, tag=True):
     """A worker began a match."""
 
     number: int
-    total: int
+    total: int | None
+    """Matches that are to be played in all; None where nobody can know yet."""
     first: str
     """Label of the bot that moves first."""
     second: str
@@ -25,7 +26,8 @@ class MatchFinished(msgspec.Struct, frozen=True, tag=True):
     second: str
     num_done: int
     """Matches of the tournament that need no more play."""
-    total: int
+    total: int | None
+    """As in `MatchStarted`."""
 
 
 class Notice(msgspec.Struct, frozen=True, tag=True):
@@ -42,7 +44,8 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     reason: str
     """Why it stopped, in words; empty when it is finished."""
     num_done: int
-    total: int
+    total: int | None
+    """As in `MatchStarted`."""
 
 
 Event = MatchStarted | MatchFinished | Notice | Ended

@@ -56,7 +56,6 @@ class Herald:
         self,
         store: Store,
         tournament: TournamentRecord,
-        jobs: Sequence[Job],
         lease: Lease,
         *,
         num_workers: int,
@@ -68,7 +67,6 @@ class Herald:
         Args:
             store: takes the events.
             tournament: as it stands in the store.
-            jobs: what is to be played.
             lease: of the tournament; once it is lost, nothing is told.
             num_workers: matches at once.
             warn: hears that events cannot be told.
@@ -76,7 +74,8 @@ class Herald:
         """
         self._store = store
         self._tournament = tournament
-        self._jobs = {job.number: job for job in jobs}
+        self._total = tournament.num_total
+        self._jobs: dict[int, Job] = {}
         self._lease = lease
         self._num_workers = num_workers
         self._warn = warn
@@ -93,6 +92,17 @@ class Herald:
         self._next_beat = self._next_flush = self._next_sample = clock()
         self._counts: deque[tuple[float, int]] = deque()
         self._leaves_out = False
+
+    def expect(self, jobs: Sequence[Job], total: int | None) -> None:
+        """Take what is to be played next, and how many matches there are in all, if that is known."""
+        self._jobs.update((job.number, job) for job in jobs)
+        self._total = total
+
+    def forget(self, numbers: Sequence[int], total: int | None) -> None:
+        """Forget matches that are not needed any more."""
+        for number in numbers:
+            self._jobs.pop(number, None)
+        self._total = total
 
     def hear(self, events: Iterable[LiveEvent]) -> None:
         """Take what workers tell of running matches."""
@@ -186,14 +196,17 @@ class Herald:
                 del self._running[end.record.number]
                 self._end(end.record, known)
             # Else it is being played again already.
-        if not quick:
-            return
-        self._leaves_out = True
-        if now >= self._next_sample or self._state == "ended":
-            self._next_sample = now + _SAMPLE_S
-            failed = [end for end in quick if Termination(end.record.termination).is_fault]
-            self._end((failed or quick)[-1].record, [])
-            self._state_is_due = True
+        if quick:
+            self._leaves_out = True
+            if now >= self._next_sample or self._state == "ended":
+                self._next_sample = now + _SAMPLE_S
+                failed = [end for end in quick if Termination(end.record.termination).is_fault]
+                self._end((failed or quick)[-1].record, [])
+                self._state_is_due = True
+        # There may be millions of matches, and of these nothing will be told any more.
+        for end in over:
+            if end.record.is_final:
+                self._jobs.pop(end.record.number, None)
 
     def _end(self, record: MatchRecord, told: Sequence[LiveEvent]) -> None:
         job = self._jobs[record.number]
@@ -233,7 +246,7 @@ class Herald:
         tournament = self._tournament
         return RunState(
             state=self._state,
-            planned=tournament.num_planned,
+            planned=self._total,
             done=self._num_done,
             name=tournament.name,
             game=tournament.game,

@@ -10,8 +10,8 @@ from arena.coordinator.herald import Herald
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
-from arena.coordinator.plan import make_jobs
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.planner import Planner
+from arena.coordinator.run import MAX_BATCH, Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena.executor.pools import make_pool
 from arena.executor.workspace import workspace
@@ -48,20 +48,20 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         goal_reached: whether the ratings are good enough to stop.
 
     Raises:
-        ConfigError: another process runs it.
-        ArenaError: worker processes do not start.
+        ConfigError: another process runs it, or its openings are no longer those it began with.
+        ArenaError: worker processes do not start, or the schedule plans what cannot be played.
         DatabaseError: the store cannot be written; what was told of is stored.
     """
     config = plan.config
     with workspace() as folder, Lease(store, tournament, current_owner()) as lease, StopSignals() as signals:
         # Only the holder of the lease knows what is left.
         tournament = store.tournament(tournament.id) or tournament
-        jobs = make_jobs(tournament, plan, store.unplayed(tournament.id))
-        num_workers = max(1, min(num_workers, len(jobs)))
+        if tournament.num_total is not None:
+            num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
+        planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
         herald = Herald(
             store,
             tournament,
-            jobs,
             lease,
             num_workers=num_workers,
             warn=lambda text: tell(Notice(text)),
@@ -71,12 +71,12 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             herald.tell(event)
             tell(event)
 
-        ledger = Ledger(store, tournament, jobs, lease, tell_all)
+        ledger = Ledger(store, tournament, lease, tell_all)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
         rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
         with closing(make_pool(config.executor, num_workers, folder)) as pool:
             try:
-                return Run(jobs, pool, ledger, orders, rules, herald=herald).run()
+                return Run(planner, pool, ledger, orders, rules, herald=herald).run()
             except BaseException:
                 pool.abort()
                 herald.change("ended", "the run failed")

@@ -43,7 +43,6 @@ class Ledger:
         self,
         store: Store,
         tournament: TournamentRecord,
-        jobs: Sequence[Job],
         lease: Lease,
         tell: Callable[[Event], None],
     ) -> None:
@@ -52,7 +51,6 @@ class Ledger:
         Args:
             store: where results go.
             tournament: as it stands in the store.
-            jobs: what is to be played.
             lease: of that tournament.
             tell: hears of everything that is stored.
         """
@@ -61,7 +59,8 @@ class Ledger:
         self.tell = tell
         self._store = store
         self._tournament = tournament
-        self._jobs = {job.number: job for job in jobs}
+        self._total = tournament.num_total
+        self._jobs: dict[int, Job] = {}
         self._lease = lease
         self._errors: Counter[int] = Counter()
         self._stalls: Counter[int] = Counter()
@@ -76,6 +75,17 @@ class Ledger:
             )
         store.set_state(tournament.id, "running")
 
+    def expect(self, jobs: Sequence[Job], total: int | None) -> None:
+        """Take what is to be played next, and how many matches there are in all, if that is known."""
+        self._jobs.update((job.number, job) for job in jobs)
+        self._total = total
+
+    def forget(self, numbers: Sequence[int], total: int | None) -> None:
+        """Forget matches that are not needed any more."""
+        for number in numbers:
+            del self._jobs[number]
+        self._total = total
+
     def walkover(self, job: Job) -> MatchRecord | None:
         """Give the record of a match if a bot in it is quarantined, so that it is not played."""
         first, second = (self._quarantine.holds(bot.record.identity) for bot in (job.first, job.second))
@@ -83,8 +93,10 @@ class Ledger:
 
     def began(self, number: int) -> None:
         """Tell that a match began."""
-        job = self._jobs[number]
-        self.tell(MatchStarted(number, self._tournament.num_planned, job.first.label, job.second.label))
+        # What a worker says of a match may come after its result.
+        job = self._jobs.get(number)
+        if job is not None:
+            self.tell(MatchStarted(number, self._total, job.first.label, job.second.label))
 
     def keep(self, played: Sequence[MatchRecord]) -> list[Job]:
         """Store records as one transaction, then tell of them; give the matches that must be played again."""
@@ -101,12 +113,10 @@ class Ledger:
             job = self._jobs[record.number]
             self._quarantine.add_record(record)
             self.num_done += record.is_final
-            self.tell(
-                MatchFinished(
-                    record, job.first.label, job.second.label, self.num_done, self._tournament.num_planned
-                )
-            )
-            if not record.is_final:
+            self.tell(MatchFinished(record, job.first.label, job.second.label, self.num_done, self._total))
+            if record.is_final:
+                self._forget(record.number)
+            else:
                 again.append(self._again(job, record))
         if time.monotonic() - self._summed_at >= SUM_EVERY_S:
             self._store.sum_up(batches=1)
@@ -128,18 +138,23 @@ class Ledger:
                 )
             )
         record = self._store.tournament(self._tournament.id) or self._tournament
-        is_finished = record.num_done == record.num_planned
+        is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
         if not self._lease.is_lost:
             self._store.set_state(record.id, state)
         why = "" if is_finished else reason or "another process took part in it"
-        ended = Ended(state, why, record.num_done, record.num_planned)
+        ended = Ended(state, why, record.num_done, record.num_total)
         self.tell(ended)
         return ended
 
     def address(self, record: MatchRecord) -> str:
         """Return what a match is called."""
         return match_address(self._tournament.name, record.number)
+
+    def _forget(self, number: int) -> None:
+        """Keep nothing of a match that needs no more play: there may be millions."""
+        del self._jobs[number]
+        self._errors.pop(number, None)
 
     def _warn_of_lock(self) -> None:
         num_waiting = self._store.num_waiting

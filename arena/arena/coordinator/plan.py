@@ -1,8 +1,7 @@
-"""From a configuration to a stored plan: every match that is to be played, before the first one is."""
+"""From a configuration to a stored tournament and back: who plays, how, and from what plan."""
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,13 +9,12 @@ import msgspec
 
 from arena.analysis import ADJUDICATION_NODES, has_solver
 from arena.coordinator.config import Refusal, TournamentConfig, parse_toml
+from arena.coordinator.kinds import NEWEST_PLAN, first_batch, planned_beforehand, schedule_of
 from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.job import Job
 from arena.match import match_seed
 from arena.naming import match_address
-from arena.pairing.openings import OpeningPlan, make_openings
-from arena.pairing.schedule import count_pairs, make_schedule
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
@@ -26,12 +24,15 @@ from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from arena.coordinator.kinds import PlanSource
     from arena_db.store import Store
 
 MAX_LOGGED = 50
 """Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
+_PAGE = 256
+"""Rows of a stored plan that are read at once."""
 _MAX_TOLD = 1_000
 """Characters that are kept of the spec of a refused bot, and of the cause."""
 _FEWEST = 2
@@ -39,7 +40,7 @@ _FEWEST = 2
 
 
 class Plan(NamedTuple):
-    """A tournament that is ready to be stored."""
+    """A tournament that is ready to be stored, or to be played."""
 
     config: TournamentConfig
     """With all that was drawn or found out."""
@@ -47,8 +48,10 @@ class Plan(NamedTuple):
     competitors: list[Competitor]
     limit: TimeControl
     tier: Tier
-    matches: list[PlannedMatch]
-    warnings: list[str]
+    source: PlanSource | None = None
+    """Where its matches come from; None of a stored tournament, whose schedule is made when it is needed."""
+    openings: tuple[tuple[int, ...], ...] = ()
+    """Opening of the first planned match of each bot, by seat; `()` where it has none yet."""
     notes: tuple[str, ...] = ()
     """What is worth a line on the screen and no warning."""
     left_out: tuple[LeftOut, ...] = ()
@@ -75,7 +78,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
     config = _without(config, competitors, left_out)
-    matches, warnings = _schedule(config, game, len(competitors))
+    source = schedule_of(config, game, len(competitors), NEWEST_PLAN)
     tier = choose_tier(config.isolation, config.require_tier, competitors)
     check_limits(config.require_limits, tier)
     if config.log and tier is Tier.T0:
@@ -88,8 +91,8 @@ def make_plan(config: TournamentConfig) -> Plan:
         competitors,
         tournament_limit(config),
         tier,
-        matches,
-        warnings,
+        source,
+        _first_openings(planned_beforehand(source, len(competitors)), len(competitors)),
         left_out=tuple(left_out),
     )
 
@@ -106,9 +109,10 @@ def leave_out(plan: Plan, refused: Sequence[LeftOut]) -> Plan:
     competitors = [each for seat, each in enumerate(plan.competitors) if seat not in gone]
     left_out = (*plan.left_out, *refused)
     config = _without(plan.config, competitors, refused)
-    matches, warnings = _schedule(config, plan.game, len(competitors))
+    source = schedule_of(config, plan.game, len(competitors), NEWEST_PLAN)
+    openings = _first_openings(planned_beforehand(source, len(competitors)), len(competitors))
     return plan._replace(
-        config=config, competitors=competitors, matches=matches, warnings=warnings, left_out=left_out
+        config=config, competitors=competitors, source=source, openings=openings, left_out=left_out
     )
 
 
@@ -154,20 +158,15 @@ def _competitors(config: TournamentConfig, left_out: list[LeftOut] | None) -> li
     )
 
 
-def _schedule(config: TournamentConfig, game: Game, num_bots: int) -> tuple[list[PlannedMatch], list[str]]:
-    num_pairs = count_pairs(config.rounds, config.games)
-    found = make_openings(game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs)
-    matches = make_schedule(
-        config.type,
-        num_bots,
-        rounds=config.rounds,
-        games=config.games,
-        seeds=config.seeds,
-        swap=not config.no_swap,
-        reverse=config.reverse,
-        openings=found.openings,
-    )
-    return matches, list(found.warnings)
+def _first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tuple[int, ...], ...]:
+    """Return the opening of the first match of each bot, by seat; no match after these is read."""
+    found: dict[int, tuple[int, ...]] = {}
+    for match in matches:
+        for seat in (match.first, match.second):
+            found.setdefault(seat, match.opening)
+        if len(found) == num_bots:
+            break
+    return tuple(found.get(seat, ()) for seat in range(num_bots))
 
 
 def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[Competitor]) -> Tier:
@@ -204,7 +203,15 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
 
 
 def store_plan(store: Store, plan: Plan) -> TournamentRecord:
-    """Write a plan as one transaction; from here on the store is the only truth about it."""
+    """Write a tournament with the first batch of its plan as one transaction.
+
+    From here on the store is the only truth about it. The schedule plans the rest when it is needed.
+
+    Raises:
+        ConfigError: the plan is that of a stored tournament.
+    """
+    if plan.source is None:
+        raise ConfigError(f"{plan.config.name} is stored already")
     refused = tuple(
         Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
     )
@@ -219,6 +226,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
             config=msgspec.structs.replace(plan.config, refused=refused).to_toml(),
             event=plan.config.event,
             site=plan.config.site,
+            plan_version=NEWEST_PLAN,
         ),
         [
             Entrant(
@@ -229,7 +237,7 @@ def store_plan(store: Store, plan: Plan) -> TournamentRecord:
             )
             for seat, competitor in enumerate(plan.competitors)
         ],
-        plan.matches,
+        first_batch(plan.source, [competitor.label for competitor in plan.competitors]),
     )
 
 
@@ -267,10 +275,17 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         competitors,
         tournament_limit(config),
         tier,
-        store.planned(tournament.id),
-        [],
-        (note,) if unhashed else (),
+        openings=_first_openings(_stored_plan(store, tournament.id), len(competitors)),
+        notes=(note,) if unhashed else (),
     )
+
+
+def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
+    """Yield the planned matches of a tournament, read page by page."""
+    after = 0
+    while page := store.planned(tournament, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].number
 
 
 def restore_competitor(
@@ -309,30 +324,9 @@ def restore_competitor(
     return msgspec.structs.replace(competitor, label=was.label)
 
 
-def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
-    """Add rounds to a stored tournament; the matches planned so far stay as they are.
-
-    Raises:
-        ConfigError: it has as many already, or the matches planned so far would now be others.
-    """
-    config = msgspec.structs.replace(plan.config, rounds=rounds)
-    if rounds <= plan.config.rounds:
-        raise ConfigError(
-            f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
-        )
-    matches, warnings = _schedule(config, plan.game, len(plan.competitors))
-    planned = [dataclasses.replace(match, attempt=0) for match in plan.matches]
-    if matches[: len(planned)] != planned:
-        raise ConfigError(
-            f"the openings of {tournament.name} are no longer those it began with "
-            f"(--openings {config.openings}); bring them back, or hold a new tournament"
-        )
-    store.extend_plan(tournament.id, matches[len(plan.matches) :], config.to_toml())
-    return plan._replace(config=config, matches=matches, warnings=warnings)
-
-
 def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
-    """Turn planned matches into jobs for workers."""
+    """Turn planned matches into jobs for workers; all that is known of the whole plan is in `tournament`."""
+    is_short = tournament.num_total is not None and tournament.num_total <= MAX_LOGGED
     return [
         Job(
             tournament=tournament.id,
@@ -350,7 +344,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
             tier=plan.tier,
             require_limits=plan.config.require_limits,
             log=plan.config.log,
-            bot_output=plan.config.bot_output or ("all" if len(plan.matches) <= MAX_LOGGED else "faults"),
+            bot_output=plan.config.bot_output or ("all" if is_short else "faults"),
             adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
         )
         for match in matches

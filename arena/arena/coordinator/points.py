@@ -30,8 +30,11 @@ class PointKeeper:
         self._is_broken = False
 
     def note(self, num_done: int) -> None:
-        """Keep a point if one is due; `num_done` planned matches have a result."""
-        if num_done - self._rated_at >= step_of(self._tournament.num_planned, self._num_bots):
+        """Keep a point if one is due; `num_done` planned matches have a result.
+
+        Where nobody knows how many there will be, it is due whenever a fortieth more is done.
+        """
+        if num_done - self._rated_at >= step_of(self._tournament.num_total or num_done, self._num_bots):
             self._rated_at = num_done
             self.keep()
 

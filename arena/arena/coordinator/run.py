@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arena.coordinator.herald import Herald
     from arena.coordinator.ledger import Ledger
     from arena.coordinator.orders import Orders
+    from arena.coordinator.planner import Planner
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena_db.records import MatchRecord
@@ -48,7 +49,7 @@ class Run:
 
     def __init__(  # noqa: PLR0913 - what is played, where, and everybody who has a say in it
         self,
-        jobs: Sequence[Job],
+        planner: Planner,
         pool: Pool,
         ledger: Ledger,
         orders: Orders,
@@ -56,7 +57,8 @@ class Run:
         *,
         herald: Herald,
     ) -> None:
-        self._queue = deque(jobs)
+        self._planner = planner
+        self._queue: deque[Job] = deque()
         self._pool = pool
         self._ledger = ledger
         self._orders = orders
@@ -75,17 +77,19 @@ class Run:
         """Play until nothing is left or somebody says stop; every result is stored before this returns.
 
         Raises:
-            ArenaError: worker processes do not start.
+            ArenaError: worker processes do not start, or the schedule plans what cannot be played.
+            ConfigError: the openings of the tournament are no longer those it began with.
             DatabaseError: the store cannot be written.
         """
         while True:
             self._tick()
             self._fill()
-            if not self._flying and self._is_paused and self._queue and not self._stop_reason:
+            if not self._flying:
+                if self._stop_reason or not self._has_more():
+                    return self._ledger.close(self._stop_reason)
+                # It is paused, or the next matches cannot be stored yet.
                 time.sleep(_TICK_S)
                 continue
-            if not self._flying:
-                return self._ledger.close(self._stop_reason)
             done, _ = wait(self._flying, timeout=_TICK_S, return_when=FIRST_COMPLETED)
             self._tick()
             self._collect(done)
@@ -121,8 +125,28 @@ class Run:
             self._pool.go()
         self._herald.change("paused" if now else "running")
 
+    def _has_more(self) -> bool:
+        return bool(self._queue) or not self._planner.is_exhausted
+
+    def _plan(self) -> None:
+        """Get further matches where few are left; forget those that a decision made needless."""
+        was_decided = self._planner.is_decided
+        running = [job.number for jobs in self._flying.values() for job in jobs]
+        jobs = self._planner.more(len(self._queue), running)
+        if jobs:
+            self._ledger.expect(jobs, self._planner.total)
+            self._herald.expect(jobs, self._planner.total)
+            self._queue += jobs
+        elif self._planner.is_decided and not was_decided:
+            for books in (self._ledger, self._herald):
+                books.forget([job.number for job in self._queue], self._planner.total)
+            self._queue.clear()
+
     def _fill(self) -> None:
-        while self._queue and not (self._stop_reason or self._is_paused) and self._has_room():
+        while not (self._stop_reason or self._is_paused):
+            self._plan()
+            if not self._queue or not self._has_room():
+                return
             jobs = self._take()
             if not jobs:
                 continue
@@ -226,7 +250,10 @@ class Run:
 
 
 def batch_size(num_left: int, num_workers: int) -> int:
-    """Give the size of the next batch; near the end batches shrink, so that all workers end together."""
+    """Return the size of the next batch; near the end batches shrink, so that all workers end together.
+
+    While more is planned than the jobs at hand, these are enough for whole batches.
+    """
     return min(MAX_BATCH, math.ceil(num_left / (2 * num_workers)))
 
 

@@ -71,7 +71,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
             f"match {match.id} of the store belongs to no tournament; arena db check tells more"
         )
     plan = restore_plan(store, tournament)
-    planned = [planned for planned in plan.matches if planned.number == match.number]
+    planned = store.planned(tournament.id, after=match.number - 1, limit=1)
     control = Control(lambda _: None)
     with workspace():
         try:

@@ -108,8 +108,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the tournament stands; told at every change and with every heartbeat."""
 
     state: Literal["running", "paused", "stopping", "ended"]
-    planned: int
-    """Matches in all."""
+    planned: int | None
+    """Matches in all; None where nobody can know yet."""
     done: int
     """Matches that need no more play."""
     name: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from arena.naming import count_text
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -81,8 +82,9 @@ def _over(address: str, names: tuple[str, str], outcome: str, why: str) -> str:
 
 def progress_line(progress: ProgressView) -> str:
     """Say how far it is: `rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go`."""
-    text = f"{progress.name or 'tournament'} {progress.state}: {progress.done} of {progress.planned} matches"
-    parts = [text, f"{100 * progress.share:.0f} %"]
+    done = count_text(progress.done, progress.planned, " of ")
+    text = f"{progress.name or 'tournament'} {progress.state}: {done} matches"
+    parts = [text] if progress.planned is None else [text, f"{100 * progress.share:.0f} %"]
     if progress.rate is not None:
         parts.append(f"{progress.rate:.1f} a minute")
     if progress.eta_s is not None:

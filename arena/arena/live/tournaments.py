@@ -33,7 +33,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     tc: str
     state: State
-    planned: int
+    planned: int | None
     done: int
     created_t: float
     """UTC seconds."""

@@ -224,7 +224,8 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["", "running", "paused", "stopping", "ended"] = ""
     """Empty before the first word of it."""
     reason: str = ""
-    planned: int = 0
+    planned: int | None = 0
+    """Matches that are to be played in all; None where nobody can know yet."""
     done: int = 0
     workers: int = 0
     given_rate: float | None = None
@@ -235,7 +236,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """What part is done, 0 to 1."""
+        """What part is done, 0 to 1; 0 where nobody knows of how many."""
         return min(1.0, self.done / self.planned) if self.planned else 0.0
 
     @property
@@ -249,7 +250,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def eta_s(self) -> float | None:
         """Seconds until all are done at this rate; None where nobody knows."""
-        if self.state == "ended" or not self.rate:
+        if self.state == "ended" or not self.rate or self.planned is None:
             return None
         return 60 * max(0, self.planned - self.done) / self.rate
 

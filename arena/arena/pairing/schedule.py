@@ -116,35 +116,6 @@ class FixedPlan:
         return _circle(self.num_bots, encounter)
 
 
-def make_schedule(  # noqa: PLR0913 - one argument for each option of the command line
-    kind: Kind,
-    num_bots: int,
-    *,
-    rounds: int,
-    games: int,
-    openings: Sequence[tuple[int, ...]],
-    seeds: int = 1,
-    swap: bool = True,
-    reverse: bool = False,
-) -> list[PlannedMatch]:
-    """Return all matches of a `FixedPlan` of version 1; its fields are the arguments.
-
-    Raises:
-        ConfigError: no tournament can be made of these numbers.
-    """
-    plan = FixedPlan(
-        kind=kind,
-        num_bots=num_bots,
-        rounds=rounds,
-        games=games,
-        openings=openings,
-        seeds=seeds,
-        swap=swap,
-        reverse=reverse,
-    )
-    return list(plan.matches())
-
-
 def count_pairs(rounds: int, games: int) -> int:
     """Return the number of MatchPairs of an encounter, one that lacks its second match included."""
     return (rounds * games + 1) // 2

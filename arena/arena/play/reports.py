@@ -88,7 +88,7 @@ class Reports:
         record = self._store.tournament(self._tournament.id) or self._tournament
         body = RunState(
             state="ended" if self._is_over else "running",
-            planned=record.num_planned,
+            planned=record.num_total,
             done=record.num_done,
             name=record.name,
             game=record.game,

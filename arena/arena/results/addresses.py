@@ -99,8 +99,7 @@ def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
     address = find_address(store, text)
     if address.number is None:
         raise NotFoundError(
-            f"{address} is a tournament and no match; its matches are {address.tournament.name}/1 to "
-            f"{address.tournament.name}/{address.tournament.num_planned}"
+            f"{address} is a tournament and no match; its matches are {_span(address.tournament)}"
         )
     if address.match is None:
         raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
@@ -210,10 +209,16 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
     Raises:
         NotFoundError: it names none.
     """
-    for match in store.planned(address.tournament.id):
-        if match.number == address.number:
-            return match
-    raise NotFoundError(f"there is no match {address}")
+    number = address.number or 0
+    found = store.planned(address.tournament.id, after=number - 1, limit=1)
+    if not found or found[0].number != number:
+        raise NotFoundError(f"there is no match {address}")
+    return found[0]
+
+
+def _span(record: TournamentRecord) -> str:
+    """Return the addresses of the matches that are planned so far."""
+    return f"{record.name}/1 to {record.name}/{record.num_planned}"
 
 
 def _number(text: str | None) -> int | None:
@@ -235,10 +240,8 @@ def _within(
     store: Store, record: TournamentRecord, number: int, attempt: int | None, ply: int | None
 ) -> Address:
     if not 1 <= number <= record.num_planned:
-        raise NotFoundError(
-            f"no match {number} in {record.name}; its matches are {record.name}/1 to "
-            f"{record.name}/{record.num_planned}"
-        )
+        known = "its matches are" if record.is_planned else "the matches that are planned so far are"
+        raise NotFoundError(f"no match {number} in {record.name}; {known} {_span(record)}")
     attempts = _attempts(store, record, number)
     if attempt is None:
         return _checked(Address(record, number, attempts[-1] if attempts else None, None, ply))

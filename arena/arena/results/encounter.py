@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arena.rating.fit import head_to_head
 from arena.rating.ratings import NO_MATCH
@@ -16,43 +16,56 @@ from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from arena_db.records import MatchRecord, PlannedMatch, TournamentRecord
+    from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
+
+_TICKED: Final = 20_000
+"""Matches after which nothing is left of the figures a ticker began with."""
 
 
 class Scores:
     """Wins, draws and losses of each encounter, and Elo as it goes; every match costs the same."""
 
-    def __init__(self, planned: Iterable[PlannedMatch], labels: Sequence[str]) -> None:
-        """Take the plan and the labels by seat."""
-        self._planned = {match.number: match for match in planned}
+    def __init__(self, labels: Sequence[str]) -> None:
+        """Take the labels by seat."""
         self._labels = labels
-        self._points: dict[tuple[int, int], Counter[float]] = defaultdict(Counter)
+        self._points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
         self.ticker = Ticker()
         """Incremental Elo by label; it depends on the order of the matches and is no rating."""
 
-    def add(self, record: MatchRecord) -> None:
-        """Add a match; one that is not rated is passed over."""
+    def restore(self, store: Store, tournament: TournamentRecord) -> None:
+        """Add what was played before this run; for the ticker the last 20,000 or so matches."""
+        where = MatchFilter(tournament=tournament.name)
+        for tally in store.tallies(where):
+            seats = self._labels[tally.first_seat], self._labels[tally.second_seat]
+            if tally.outcome in POINTS:
+                self._points[seats][POINTS[Outcome(tally.outcome)]] += tally.num_matches
+        is_long = tournament.num_done > _TICKED
+        after = store.last_match(tournament.id) - _TICKED if is_long else 0
+        for match in store.played(where, after=after):
+            seats = self._labels[match.first_seat], self._labels[match.second_seat]
+            self.ticker.update(*seats, POINTS[Outcome(match.outcome)])
+
+    def add(self, record: MatchRecord, first: str, second: str) -> None:
+        """Add a match of two bots, given by their labels; one that is not rated is passed over."""
         if not record.rated:
             return
-        match = self._planned[record.number]
         points = POINTS[Outcome(record.outcome)]
-        self.ticker.update(self._labels[match.first], self._labels[match.second], points)
-        self._points[match.first, match.second][points] += 1
+        self.ticker.update(first, second, points)
+        self._points[first, second][points] += 1
 
-    def encounter(self, number: int) -> tuple[str, str, EncounterCounts]:
-        """Give both bots of a planned match, and their results as the one of the lower seat sees them."""
-        match = self._planned[number]
-        one, other = sorted((match.first, match.second))
-        first, second = self._points[one, other], self._points[other, one]
+    def encounter(self, first: str, second: str) -> tuple[str, str, EncounterCounts]:
+        """Return both bots of an encounter, and their results as the one of the lower seat sees them."""
+        one, other = sorted((first, second), key=self._labels.index)
+        as_first, as_second = self._points[one, other], self._points[other, one]
         counts = EncounterCounts(
-            wins=first[1.0] + second[0.0],
-            draws=first[0.5] + second[0.5],
-            losses=first[0.0] + second[1.0],
+            wins=as_first[1.0] + as_second[0.0],
+            draws=as_first[0.5] + as_second[0.5],
+            losses=as_first[0.0] + as_second[1.0],
         )
-        return self._labels[one], self._labels[other], counts
+        return one, other, counts
 
 
 def meetings(

@@ -82,7 +82,7 @@ class History:
         if not self.points:
             return True
         first = self.points[0].num_matches
-        step = step_of(tournament.num_planned, self._num_bots)
+        step = step_of(tournament.num_total or tournament.num_done, self._num_bots)
         return 4 * first > tournament.num_done and first > 2 * step + _FEW
 
     def scan(

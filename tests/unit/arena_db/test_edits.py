@@ -26,6 +26,8 @@ OTHERS = {
     "bots.identity": "d" * 64,
     "tournaments.type": "gauntlet",
     "tournaments.state": "stopped",
+    "tournaments.uid": "e" * 32,
+    "tournaments.is_planned": 0,
     "planned.state": "planned",
     "matches.outcome": "draw",
     "matches.termination": "resign",
@@ -54,6 +56,7 @@ _TOLD = "shown while a match is being played, and removed after it; results come
 _HELD = "who runs the tournament: a wrong owner ends the run at its next beat, and no match is stored twice"
 HARMLESS = {
     "tournaments.state": "a state alone: what is left to play follows from the plan",
+    "tournaments.archived_at": "whether lists show it: its matches count all the same",
     **{f"leases.{name}": _HELD for name in ("uuid", "host", "boot_id", "pid", "pid_start")},
     **{
         f"commands.{name}": _ASKED

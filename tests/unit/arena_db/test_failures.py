@@ -244,7 +244,7 @@ def test_results_of_sqlite(path: Path, name: str, kind: type[DatabaseError]) -> 
 def test_an_error_leaves_the_store_usable(store: Store) -> None:
     for _ in range(20):
         with pytest.raises(RefusedError):
-            store.add_tournament(new_tournament(type="swiss"), [], [])
+            store.add_tournament(new_tournament(type="cup"), [], [])
     assert add_cup(store).record.id == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,9 @@ def told(path: Path) -> tuple[Sequence[object], ...]:
         assert store.check() == []
         kept: list[list[EncounterSums]] = [store.pool_sums()]
         kept += [store.tournament_sums(record.id) for record in store.tournaments()]
-        return store.matches(ALL), store.tallies(ALL), kept, store.tournaments()
+        # What no revision before 0009 keeps is drawn anew, or is that of the first plans.
+        tournaments = [replace(record, uid="", plan_version=1) for record in store.tournaments()]
+        return store.matches(ALL), store.tallies(ALL), kept, tournaments
 
 
 @pytest.fixture

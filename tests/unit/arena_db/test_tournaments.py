@@ -51,7 +51,7 @@ def test_a_name_is_taken_once(store: Store) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"type": "swiss"},
+        {"type": "cup"},
         {"num_actions": 0},
         {"seed": -1},
         {"name": "x" * 257},

@@ -163,7 +163,7 @@ class StoreFeed:
         snapshot = store.snapshot(record.id)
         events = list(translated(snapshot.events))
         view = reduce_all(past_view(store, record, self._naming.seats), events)
-        progress = replace(view.progress, done=record.num_done, planned=record.num_planned)
+        progress = replace(view.progress, done=record.num_done, planned=record.num_total)
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
 
     def _following(self, store: Store) -> Batch | None:
@@ -224,7 +224,7 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
-        return (newest[0].id if newest else 0, record.num_done, record.num_planned, record.state)
+        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state)
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)

@@ -152,7 +152,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             tc=record.pool.short,
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
-            planned=record.num_planned,
+            planned=record.num_total,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
         ),

@@ -51,10 +51,11 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     Raises:
         ArenaError: it cannot be held as it is written.
     """
+    from arena.coordinator.kinds import NEWEST_PLAN
     from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve
     from arena.executor.pools import num_workers
-    from arena.pairing.schedule import make_schedule
+    from arena.pairing.schedule import FixedPlan
     from arena.sandbox.resources import num_cores
     from arena_plugins import load_game
 
@@ -65,12 +66,21 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     for bot in bots:
         _check_options(bot.spec, game, tier)
     limit = tournament_limit(config)
-    one_round = make_schedule(
-        config.type, len(bots), rounds=1, games=config.games, seeds=config.seeds, openings=[()]
+    one_round = FixedPlan(
+        kind=config.type,
+        num_bots=len(bots),
+        rounds=1,
+        games=config.games,
+        seeds=config.seeds,
+        openings=[()],
+        version=NEWEST_PLAN,
     )
-    pairs = [(bots[match.first].record.identity, bots[match.second].record.identity) for match in one_round]
+    pairs = [
+        (bots[match.first].record.identity, bots[match.second].record.identity)
+        for match in one_round.matches()
+    ]
     workers = num_workers(config.concurrency, num_cores())
-    matches = len(one_round) * config.rounds
+    matches = one_round.total * config.rounds
     specs = {bot.record.identity: bot.record.spec for bot in bots}
     known = _known(option, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
     seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
@@ -171,7 +181,7 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         game=record.game,
         tc=record.pool.short,
         state=_state(store, record),
-        planned=record.num_planned,
+        planned=record.num_total,
         done=record.num_done,
         created_t=record.created_at,
         bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),

@@ -15,6 +15,7 @@ from arena.errors import ArenaError
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
+from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.feed.starting import Begun, ask, begin
 from arena.tui.feed.tournament_source import read_tournaments
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Col("tournament", lambda row: row.name, 10, is_name=True),
     Col("state", lambda row: row.state_text, 8),
-    Col("done", lambda row: f"{row.done}/{row.planned}", 7, is_right=True),
+    Col("done", lambda row: count_text(row.done, row.planned), 7, is_right=True),
     Col("game", lambda row: row.game, 12, 1, is_name=True),
     Col("limit", lambda row: row.tc, 7, 2),
     Col("began", lambda row: moment_text(row.created_t), 16, 3),
@@ -300,7 +301,7 @@ def _details(row: TournamentRow) -> list[Line]:
     """Return what a tournament is, who plays, and the first of those it refused, each with the cause."""
     bots = ", ".join(row.bots[:12]) + (f" and {len(row.bots) - 12} more" if len(row.bots) > 12 else "")  # noqa: PLR2004 # as said before it
     return [
-        ((f" {row.name} {row.state_text}, {row.done} of {row.planned} matches", "title"),),
+        ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
         *_refused(row),

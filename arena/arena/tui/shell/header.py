@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from arena.live.plain import duration_text
+from arena.naming import count_text
 from arena.tui.shell.lines import Part
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     if warning := model.health.warning(shown.clock()):
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
-    if width >= _WIDE and progress.planned:
-        parts.append(Part(f"{progress.done}/{progress.planned} matches {100 * progress.share:.0f}%", "", 5))
+    if width >= _WIDE and progress.planned != 0:
+        share = "" if progress.planned is None else f" {100 * progress.share:.0f}%"
+        parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
         if progress.rate is not None:
             parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
         if progress.eta_s is not None:

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from arena.live.plain import duration_text
 from arena.live.views import ProgressView
+from arena.naming import count_text
 from arena.tui.text import join, left
 from arena.tui.widgets.panel import Panel
 
@@ -93,7 +94,7 @@ class ProgressPanel(Panel):
         self.title = "progress"
         if not self.has_frame:
             progress = self._progress
-            self.title += f"   {progress.done}/{progress.planned}   {100 * progress.share:.0f}%"
+            self.title += f"   {count_text(progress.done, progress.planned)}{_percent(progress, '   ')}"
         return super().draw(width, height)
 
     @override
@@ -104,10 +105,10 @@ class ProgressPanel(Panel):
 
 def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[Line]:
     """Draw three lines: count and percent, a bar, rate and time to go."""
-    if not progress.planned:
+    if progress.planned == 0:
         return [((" nothing is planned yet", "dim"),)]
-    count = f" {progress.done}/{progress.planned}"
-    percent = f"{100 * progress.share:.0f}% "
+    count = f" {count_text(progress.done, progress.planned)}"
+    percent = f"{_percent(progress)} "
     gap = max(1, width - len(count) - len(percent))
     rate = "rate unknown" if progress.rate is None else f"{progress.rate:.1f} matches/min"
     if progress.state == "ended":
@@ -121,3 +122,7 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
         join(" ", bar(progress.share, min(_MAX_BAR, width - 2), glyphs)),
         join(" ", ((state, "alert"),), rest),
     ]
+
+
+def _percent(progress: ProgressView, before: str = "") -> str:
+    return "" if progress.planned is None else f"{before}{100 * progress.share:.0f}%"

@@ -333,7 +333,7 @@ def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: Comman
     with open_store(str(played.db)) as store:
         record = store.tournament("duel")
     assert record is not None
-    held = Held(record, TournamentConfig(), [], Scores([], []), list, quiet=True)
+    held = Held(record, TournamentConfig(), [], Scores([]), list, quiet=True)
     reporter = TextReporter(held)
     reporter.tell(Notice("a worker died"))
     assert reporter.num_warnings == 1

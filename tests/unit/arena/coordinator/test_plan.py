@@ -14,7 +14,9 @@ import arena.coordinator.plan
 import strange_bots
 from arena.content.store import prune
 from arena.coordinator.config import parse_toml, refusals
-from arena.coordinator.plan import enlarge, leave_out, make_jobs, make_plan, restore_plan, store_plan
+from arena.coordinator.enlarge import enlarge
+from arena.coordinator.kinds import planned_beforehand
+from arena.coordinator.plan import leave_out, make_jobs, make_plan, restore_plan, store_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.worker import Control, play_job
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
 
 def test_a_plan_is_what_the_options_say() -> None:
     plan = make_plan(config(*TRIO, rounds=3, srand=None, st=None, nodes=50))
-    assert len(plan.matches) == 18
+    assert plan.source is not None
+    assert plan.source.fixed is not None
+    assert plan.source.fixed.total == 18
+    assert plan.openings == ((plan.source.fixed.openings[0]),) * 3
     assert [competitor.label for competitor in plan.competitors] == list(TRIO)
     assert (str(plan.limit), plan.tier, plan.game.name) == ("50 nodes", Tier.T0, "tic-tac-toe")
     assert plan.config.srand is not None
@@ -53,7 +58,7 @@ def test_a_stored_plan_comes_back(begin: Begin) -> None:
     sitting = begin(config(*TRIO[:2], "mcts:nodes=20", rounds=2, isolation="T1"))
     restored = restore_plan(sitting.store, sitting.tournament)
     plan = sitting.plan
-    assert restored._replace(game=plan.game, warnings=plan.warnings) == plan
+    assert restored._replace(game=plan.game, source=plan.source) == plan
     assert restored.game.name == plan.game.name
     assert sitting.store.entrants(sitting.tournament.id)[2].limit == "20 nodes"
 
@@ -62,13 +67,13 @@ def test_jobs_are_what_was_planned(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=2, init_time=12))
     jobs = sitting.jobs()
     assert [job.number for job in jobs] == list(range(1, 13))
-    for job, match in zip(jobs, sitting.plan.matches, strict=True):
+    for job, match in zip(jobs, sitting.matches_planned(), strict=True):
         assert (job.first.label, job.second.label) == (TRIO[match.first], TRIO[match.second])
         assert job.seed_first == match_seed(7, match.encounter, match.match_no, 0)
         assert job.seed_second == match_seed(7, match.encounter, match.match_no, 1)
         assert (job.match, job.init_s, job.tier) == (f"rr-1/{job.number}", 12, "T0")
         assert job.opening == match.opening
-    assert make_jobs(sitting.tournament, sitting.plan, sitting.plan.matches[3:4]) == jobs[3:4]
+    assert make_jobs(sitting.tournament, sitting.plan, sitting.matches_planned()[3:4]) == jobs[3:4]
 
 
 def test_a_bot_that_changed_is_refused(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,16 +188,21 @@ def test_twins_come_back_as_twins(begin: Begin) -> None:
 )
 def test_more_rounds_only_append(begin: Begin, changes: dict[str, Any]) -> None:
     sitting = begin(config(*TRIO, rounds=2, **changes))
-    before = sitting.store.planned(sitting.tournament.id)
-    larger = enlarge(sitting.store, sitting.tournament, sitting.plan, 5)
-    after = sitting.store.planned(sitting.tournament.id)
-    assert len(after) * 2 == len(before) * 5
-    assert after[: len(before)] == before
-    assert after == larger.matches
+    before = sitting.matches_planned()
+    sitting.play()
+    enlarge(sitting.store, sitting.tournament, sitting.plan, 5)
     tournament = sitting.store.tournament(sitting.tournament.id)
     assert tournament is not None
     assert restore_plan(sitting.store, tournament).config.rounds == 5
-    assert tournament.num_planned == len(after)
+    assert (tournament.is_planned, tournament.num_total) == (False, len(before) * 5 // 2)
+    assert sitting.play().state == "finished"
+    after = sitting.matches_planned()
+    assert len(after) * 2 == len(before) * 5
+    assert after[: len(before)] == before
+    whole = make_plan(config(*TRIO, rounds=5, **changes)).source
+    assert whole is not None
+    assert after == list(planned_beforehand(whole, 3))
+    assert [len(batch) for batch in sitting.batches()] == [len(before), len(after) - len(before)]
 
 
 def test_a_finished_tournament_can_be_enlarged(begin: Begin) -> None:
@@ -245,7 +255,7 @@ def test_limits_that_are_required_and_not_available_fail_closed(
     assert make_plan(msgspec.structs.replace(exact, require_limits="polled")).tier == "T1"
     available.insert(0, Subtree(Path("/")))
     sitting = begin(exact)
-    (job, *_) = make_jobs(sitting.tournament, sitting.plan, sitting.plan.matches)
+    (job, *_) = make_jobs(sitting.tournament, sitting.plan, sitting.matches_planned())
     assert job.require_limits == "kernel"
     # A run that is resumed elsewhere fails closed too, and so does each of its workers.
     del available[0]
@@ -306,7 +316,13 @@ def test_the_first_bots_run_the_gauntlet_whoever_is_left_out() -> None:
     refused = LeftOut(1, "random", "it hangs")
     left = leave_out(plan, [refused])
     assert [bot.label for bot in left.competitors] == ["mcts", "minimax", "mcts:playouts=5"]
-    assert {(match.first, match.second) for match in left.matches} == {(0, 1), (1, 0), (0, 2), (2, 0)}
+    assert left.source is not None
+    assert {(match.first, match.second) for match in planned_beforehand(left.source, 3)} == {
+        (0, 1),
+        (1, 0),
+        (0, 2),
+        (2, 0),
+    }
     assert (left.config.seeds, left.config.bots, left.left_out) == (
         1,
         ("mcts", "minimax", "mcts:playouts=5"),

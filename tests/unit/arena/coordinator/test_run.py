@@ -182,12 +182,13 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
             lease.is_lost = True
             return super().submit(jobs, tick)
 
-    tournament, jobs = sitting.tournament, sitting.jobs()
+    tournament = sitting.tournament
     with Lease(sitting.store, tournament, current_owner()) as lease:
-        ledger = Ledger(sitting.store, tournament, jobs, lease, sitting.events.append)
+        ledger = Ledger(sitting.store, tournament, lease, sitting.events.append)
         orders = Orders(sitting.store, tournament, lease, StopSignals(), say=sitting.said.append)
         sitting.store.set_state(tournament.id, "running")
-        run = Run(jobs, StolenPool(), ledger, orders, Rules(), herald=sitting.herald(lease))
+        planner = sitting.planner(num_workers=1)
+        run = Run(planner, StolenPool(), ledger, orders, Rules(), herald=sitting.herald(lease))
         ended = run.run()
 
     assert (ended.state, ended.reason) == ("stopped", "another process has taken it over")
@@ -236,7 +237,8 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     control = Control(lambda _: None)
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        ledger = Ledger(sitting.store, sitting.tournament, jobs, lease, sitting.events.append)
+        ledger = Ledger(sitting.store, sitting.tournament, lease, sitting.events.append)
+        ledger.expect(jobs, sitting.tournament.num_total)
         assert ledger.keep(play_batch(jobs[2:5], control)) == []
         ended = ledger.close("")
     assert (ended.state, ended.num_done) == ("stopped", 5)

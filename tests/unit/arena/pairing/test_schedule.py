@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.pairing.schedule import count_pairs, make_schedule
+from arena.pairing.schedule import FixedPlan, count_pairs
 
 if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
@@ -44,7 +44,7 @@ def num_encounters(event: dict[str, Any]) -> int:
 
 def schedule(event: dict[str, Any], **change: object) -> list[PlannedMatch]:
     arguments: dict[str, Any] = event | change
-    return make_schedule(**arguments)
+    return list(FixedPlan(**arguments).matches())
 
 
 def by_place(plan: list[PlannedMatch]) -> dict[tuple[int, int], tuple[int, int, tuple[int, ...]]]:
@@ -111,7 +111,7 @@ def test_two_rounds_of_one_game_hold_the_pairs_of_one_round_of_two(event: dict[s
 
 @given(st.integers(2, 12))
 def test_everybody_plays_once_before_anybody_plays_twice(num_bots: int) -> None:
-    plan = make_schedule("round-robin", num_bots, rounds=1, games=1, openings=[()])
+    plan = schedule({"kind": "round-robin", "num_bots": num_bots, "rounds": 1, "games": 1, "openings": [()]})
     meetings = [(match.first, match.second) for match in plan]
     assert sorted(meetings) == list(combinations(range(num_bots), 2))
     assert meetings[0] == (0, 1)
@@ -122,12 +122,14 @@ def test_everybody_plays_once_before_anybody_plays_twice(num_bots: int) -> None:
 
 
 def test_seeds_of_a_gauntlet_meet_all_but_each_other() -> None:
-    plan = make_schedule("gauntlet", 5, seeds=2, rounds=1, games=1, openings=[()])
+    plan = schedule(
+        {"kind": "gauntlet", "num_bots": 5, "seeds": 2, "rounds": 1, "games": 1, "openings": [()]}
+    )
     assert [(m.first, m.second) for m in plan] == [(0, 2), (1, 2), (0, 3), (1, 3), (0, 4), (1, 4)]
 
 
 def test_a_match_as_it_is_played() -> None:
-    plan = make_schedule("match", 2, rounds=4, games=2, openings=OPENINGS)
+    plan = schedule({"kind": "match", "num_bots": 2, "rounds": 4, "games": 2, "openings": OPENINGS})
     assert [(m.first, m.second) for m in plan] == [(0, 1), (1, 0)] * 4
     assert [m.opening for m in plan] == [(0,), (0,), (1,), (1,), (2,), (2,), (0,), (0,)]
     assert {m.attempt for m in plan} == {0}

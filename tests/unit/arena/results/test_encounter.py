@@ -28,10 +28,15 @@ def test_running_scores_are_those_of_the_end(tmp_path: Path, outcomes: list[str]
         ]
         store.save(records)
         counts = count_match(store, cup.record).counts
-    scores = Scores(cup.plan, ["a", "b"])
+        restored = Scores(["a", "b"])
+        restored.restore(store, cup.record)
+    scores = Scores(["a", "b"])
     for record in records:
-        scores.add(record)
-    a, b, running = scores.encounter(1)
+        planned = cup.plan[record.number - 1]
+        scores.add(record, "ab"[planned.first], "ab"[planned.second])
+    a, b, running = scores.encounter("b", "a")
+    assert restored.encounter("a", "b") == (a, b, running)
+    assert restored.ticker == scores.ticker
     assert (a, b) == ("a", "b")
     assert (running.wins, running.draws, running.losses) == (counts.wins, counts.draws, counts.losses)
     assert counts.num_matches == sum(outcome != "void" for outcome in outcomes)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from arena.pairing.schedule import FixedPlan, make_schedule, stable_encounter
+from arena.pairing.schedule import FixedPlan, stable_encounter
 from arena.schedules.fixed import FixedSchedule
 from arena.schedules.protocol import Closed, PlannedBatch, View
 from schedules import SimulatedEvent, play_all
@@ -82,7 +82,6 @@ def test_a_match_of_two_bots_is_the_same_in_both_versions() -> None:
         for version in (1, 2)
     ]
     assert list(plans[0].matches()) == list(plans[1].matches())
-    assert list(plans[0].matches()) == make_schedule("match", 2, rounds=9, games=2, openings=OPENINGS)
 
 
 @pytest.mark.parametrize("num_bots", [2, 3, 4, 5, 8, 9, 31, 32])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from arena.coordinator.kinds import planned_beforehand
 from arena.coordinator.plan import make_plan
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
@@ -189,8 +190,10 @@ def test_the_line_gives_the_plan_of_the_form(form: TournamentForm, tmp_path: Pat
     found = arena.objects(words[0], "--dry-run", *words[1 : -_num_bots(form) - 1], *words[-_num_bots(form) :])
     plan = make_plan(replace(config_of(form), srand=7, require_tier="T0"))
     labels = [competitor.label for competitor in plan.competitors]
+    assert plan.source is not None
     assert [(match["first"], match["second"], match["actions"]) for match in found] == [
-        (labels[match.first], labels[match.second], list(match.opening)) for match in plan.matches
+        (labels[match.first], labels[match.second], list(match.opening))
+        for match in planned_beforehand(plan.source, len(labels))
     ]
 
 

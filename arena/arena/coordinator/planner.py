@@ -1,0 +1,246 @@
+"""Plans what a run plays next, a window at a time: asks the schedule, stores a batch, hands it out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from arena.coordinator.kinds import schedule_of
+from arena.coordinator.plan import make_jobs
+from arena.coordinator.plan_view import EventView
+from arena.errors import ArenaError, ConfigError
+from arena.schedules.protocol import Closed, PlannedBatch, Wait
+from arena_db.errors import LockedError
+from arena_db.records import NewBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from arena.coordinator.kinds import PlanSource
+    from arena.coordinator.plan import Plan
+    from arena.executor.job import Job
+    from arena.schedules.protocol import Basis, View
+    from arena_db.records import PlannedMatch, TournamentRecord
+    from arena_db.store import Store
+
+_FEWEST: Final = 128
+"""Matches that wait to be played at least, of a plan that follows from the configuration alone."""
+_FEWEST_ADAPTIVE: Final = 8
+"""The same of a plan that depends on results: what is planned early is planned from few of them."""
+_PAGE: Final = 10_000
+"""Rows of a plan that are compared at once."""
+_CHECKED: Final = 256
+"""Matches at the end of a stored plan that are compared with what the schedule would plan now."""
+
+
+class Planner:
+    """Hands out the matches of a stored event as jobs, first those that are planned, then those that follow.
+
+    Resuming is replaying: what is planned and not played is handed out, and then the schedule is asked with
+    the present view. Nothing else is restored.
+    """
+
+    def __init__(
+        self, store: Store, tournament: TournamentRecord, plan: Plan, *, num_workers: int, batch_size: int
+    ) -> None:
+        """Take an event as it stands in the store, of which the caller holds the lease.
+
+        Args:
+            store: where the plan lies.
+            tournament: its record.
+            plan: of the event.
+            num_workers: matches at once.
+            batch_size: matches that a worker takes at once, at most.
+        """
+        self.total = tournament.num_total
+        """Matches that are to be played in all; None where nobody can know yet."""
+        self.is_done = tournament.is_planned
+        """Whether the plan is complete; what is planned may be still to be handed out."""
+        self.is_decided = tournament.is_planned and bool(tournament.decision)
+        """Whether what is not being played is not needed any more."""
+        self._store = store
+        self._tournament = tournament
+        self._plan = plan
+        self._source: PlanSource | None = plan.source
+        self._view = EventView(store, tournament)
+        self._handed_out = 0
+        self._has_stored = True
+        self._waits_at: Basis | None = None
+        self._num_workers, self._batch_size = num_workers, batch_size
+        if self.is_decided and not tournament.is_complete:
+            # The run that decided it was killed with matches in flight.
+            store.close_plan(tournament.id, tournament.decision, drops=True)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all matches were handed out."""
+        return self.is_decided or (self.is_done and not self._has_stored)
+
+    def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
+        """Return the next jobs, if few are left; each planned match once.
+
+        Nothing is returned while results are awaited, and while another process keeps the store locked: ask
+        again.
+
+        Args:
+            num_queued: jobs that were handed out and not begun.
+            running: numbers of the matches that are being played.
+
+        Raises:
+            ArenaError: the schedule waits though nothing is being played, or planned what cannot be played.
+            ConfigError: the openings of the event are no longer those it began with.
+        """
+        if self.is_exhausted:
+            return []
+        low, num = self._window(num_queued, len(running))
+        if num >= low:
+            return []
+        wanted = 2 * low - num
+        if self._has_stored:
+            matches = self._store.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
+            self._has_stored = len(matches) == wanted
+            if matches:
+                self._handed_out = matches[-1].number
+                return make_jobs(self._tournament, self._plan, matches)
+        if self.is_done:
+            return []
+        try:
+            # Pairs are whole only in an even number of matches.
+            return self._ask(wanted + wanted % 2, num_queued, running)
+        except LockedError:
+            return []
+
+    def _window(self, num_queued: int, num_running: int) -> tuple[int, int]:
+        """Return of how many unplayed matches the next are planned, and how many there are.
+
+        What depends on results is planned from as many of them as possible, so little is planned early. Of
+        other plans matches in flight do not count, so that batches stay large while those are played.
+        """
+        source = self._source
+        if source is not None and source.is_adaptive:
+            return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
+        return max(_FEWEST, 2 * self._num_workers * self._batch_size), num_queued
+
+    def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
+        source = self._known_source()
+        basis = self._view.basis()
+        if self._waits_at == basis:
+            self._look_for_results(is_idle=not num_queued and not running)
+            return []
+        view = self._view.look(basis)
+        found = source.schedule.next(view, wanted)
+        if isinstance(found, Wait):
+            self._waits_at = basis
+            return []
+        self._waits_at = None
+        if isinstance(found, Closed):
+            self._close(found, running)
+            return []
+        check_batch(view, found, self._tournament.name, plays_pairs=source.plays_pairs)
+        batch = NewBatch(
+            matches=found.matches,
+            num_total=found.total,
+            is_last=source.is_last(found),
+            basis_match=basis.match,
+            basis_change=basis.change,
+            note=found.note,
+        )
+        self._store.add_batch(self._tournament.id, batch)
+        self._view.plan.grow(found.matches)
+        self.total, self.is_done = found.total, batch.is_last
+        return make_jobs(self._tournament, self._plan, found.matches)
+
+    def _close(self, closed: Closed, running: Collection[int]) -> None:
+        num_before = self._tournament.num_dropped
+        num = self._store.close_plan(
+            self._tournament.id, closed.decision, drops=bool(closed.decision), running=running
+        )
+        self.is_done, self.is_decided = True, bool(closed.decision)
+        self.total = len(self._view.plan) - num_before - num
+
+    def _known_source(self) -> PlanSource:
+        """Return the schedule of the event, which is made when it is first needed.
+
+        Raises:
+            ConfigError: the openings of the event are no longer those it began with.
+        """
+        if self._source is None:
+            config, game, num_bots = self._plan.config, self._plan.game, len(self._plan.competitors)
+            self._source = schedule_of(config, game, num_bots, self._tournament.plan_version)
+            num_planned = self._tournament.num_planned
+            check_fixed(self._store, self._tournament, self._source, after=max(0, num_planned - _CHECKED))
+        return self._source
+
+    def _look_for_results(self, *, is_idle: bool) -> None:
+        """Wait for results that lie beside the store.
+
+        Raises:
+            ArenaError: there are none, and nothing is being played that could bring any.
+        """
+        if self._store.num_waiting:
+            self._store.save([])
+        elif is_idle:
+            raise ArenaError(
+                f"the schedule of {self._tournament.name} waits for results though nothing is being played; "
+                f"arena db check looks for damage, arena resume {self._tournament.name} tries again"
+            )
+
+
+def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, *, after: int = 0) -> None:
+    """Compare the stored plan of an event with what its configuration gives now, where it is fixed.
+
+    Args:
+        store: where it lies.
+        tournament: its record.
+        source: the schedule made of its configuration.
+        after: only matches with higher numbers.
+
+    Raises:
+        ConfigError: they differ: the openings have changed since.
+    """
+    if source.fixed is None:
+        return
+    while page := store.planned(tournament.id, after=after, limit=_PAGE):
+        now = source.fixed.matches(after, after + len(page))
+        if [dataclasses.replace(match, attempt=0) for match in page] != list(now):
+            raise ConfigError(
+                f"the openings of {tournament.name} are no longer those it began with; bring them back, or "
+                "hold a new tournament"
+            )
+        after = page[-1].number
+
+
+def check_batch(view: View, batch: PlannedBatch, name: str, *, plays_pairs: bool) -> None:
+    """Refuse a batch that cannot be played as it is planned.
+
+    Args:
+        view: what it was planned from.
+        batch: the next matches.
+        name: of the event.
+        plays_pairs: whether both matches of a MatchPair must be planned together.
+
+    Raises:
+        ArenaError: it has no matches, numbers that do not follow those of the plan, a bot that does not play,
+            a match twice or half a pair.
+    """
+    if fault := _fault(view, batch.matches, plays_pairs=plays_pairs):
+        raise ArenaError(f"the schedule of {name} planned what cannot be played: {fault}; nothing was stored")
+
+
+def _fault(view: View, matches: Sequence[PlannedMatch], *, plays_pairs: bool) -> str:
+    begin = len(view.plan) + 1
+    if [match.number for match in matches] != list(range(begin, begin + len(matches))) or not matches:
+        return f"its matches are not numbered from {begin} on"
+    keys = {(match.encounter, match.match_no) for match in matches}
+    if len(keys) < len(matches):
+        return "it has a match twice"
+    for match in matches:
+        seats = (match.first, match.second)
+        if match.first == match.second or not all(0 <= seat < len(view.seats) for seat in seats):
+            return f"match {match.number} is of seats {match.first} and {match.second}"
+        for who in (view.seats[seat] for seat in seats):
+            if who.state != "playing":
+                return f"match {match.number} is one of {who.label}, which takes no part any more"
+        if plays_pairs and (match.encounter, match.match_no ^ 1) not in keys:
+            return f"match {match.number} is half a pair"
+    return ""

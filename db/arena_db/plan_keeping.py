@@ -1,0 +1,144 @@
+"""The part of a store that keeps plans: what is to be played, as it grows, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_db import plan_rows, planning
+from arena_db.access import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from arena_db.records import (
+        BatchRecord,
+        Entrant,
+        NewBatch,
+        NewTournament,
+        OpenPlan,
+        PairedResult,
+        PlannedMatch,
+        TournamentRecord,
+    )
+
+
+class PlanKeeping(Access):
+    """Stores tournaments and their plans, and reads them; every write is one transaction."""
+
+    def add_tournament(
+        self,
+        new: NewTournament,
+        entrants: Sequence[Entrant],
+        planned: Sequence[PlannedMatch] | NewBatch | OpenPlan,
+    ) -> TournamentRecord:
+        """Store a tournament with its bots and its plan; it is `running` and nobody holds its lease.
+
+        Args:
+            new: the tournament.
+            entrants: who takes part.
+            planned: the whole plan; or its first batch, or none, where others follow through `add_batch`.
+
+        Raises:
+            TakenError: another tournament has this name.
+            RefusedError: a field breaks a rule of the tables, a match names a seat without entrant.
+        """
+        with self._write() as connection:
+            return planning.add_tournament(connection, new, entrants, planned)
+
+    def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
+        """Add matches to a plan that is complete with them; put a new configuration in place of the old one.
+
+        Raises:
+            RefusedError: no such tournament, a match breaks a rule of the tables.
+        """
+        with self._write_run(tournament) as connection:
+            plan_rows.append(connection, tournament, planned)
+            planning.set_config(connection, tournament, config)
+
+    def reopen_plan(self, tournament: int, num_total: int | None, config: str) -> None:
+        """Let a plan grow again by batches; put a new configuration in place of the old one.
+
+        Args:
+            tournament: its id.
+            num_total: matches the plan will have in all; None where nobody can know.
+            config: as TOML.
+
+        Raises:
+            RefusedError: no such tournament.
+        """
+        with self._write_run(tournament) as connection:
+            plan_rows.reopen(connection, tournament, num_total)
+            planning.set_config(connection, tournament, config)
+
+    def add_batch(self, tournament: int, batch: NewBatch) -> None:
+        """Add the next matches to a plan, with what they were planned from; none of them was played yet.
+
+        It waits for the write lock a second at most: the run that asks has other things to do.
+
+        Raises:
+            RefusedError: no such tournament, its plan is complete, numbers that do not go on where it ends, a
+                match that is planned already or names a seat without entrant.
+            LockedError: another process keeps the store locked.
+        """
+        with self._write_run(tournament, self._in_a_hurry()) as connection:
+            plan_rows.add_batch(connection, tournament, batch)
+
+    def close_plan(
+        self, tournament: int, decision: str = "", *, drops: bool = False, running: Collection[int] = ()
+    ) -> int:
+        """Note that a plan is complete, and what was decided; return how many matches were dropped.
+
+        It waits for the write lock a second at most.
+
+        Args:
+            tournament: its id.
+            decision: what the event was held to decide; empty where it decides nothing.
+            drops: whether matches that are still to be played are not needed any more.
+            running: numbers of matches that are being played, which are not dropped.
+
+        Raises:
+            RefusedError: no such tournament, a decision of over 4,096 characters.
+            LockedError: another process keeps the store locked.
+        """
+        with self._write_run(tournament, self._in_a_hurry()) as connection:
+            return plan_rows.close_plan(connection, tournament, decision, drops=drops, running=running)
+
+    def planned(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
+        """Return the plan of a tournament by number, dropped matches included.
+
+        Args:
+            tournament: its id.
+            after: only matches with higher numbers.
+            limit: at most so many; None for all.
+        """
+        with self._read() as connection:
+            return plan_rows.list_planned(connection, tournament, after=after, limit=limit)
+
+    def unplayed(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
+        """Return the matches that are still to be played, by number; `attempt` counts their void attempts.
+
+        Args:
+            tournament: its id.
+            after: only matches with higher numbers.
+            limit: at most so many; None for all.
+        """
+        with self._read() as connection:
+            return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
+
+    def batches(self, tournament: int) -> list[BatchRecord]:
+        """Return the batches a plan was made of, by number."""
+        with self._read() as connection:
+            return plan_rows.list_batches(connection, tournament)
+
+    def last_match(self, tournament: int) -> int:
+        """Return the highest id of a match of a tournament; 0 where it has none."""
+        with self._read() as connection:
+            return plan_rows.last_match(connection, tournament)
+
+    def results(self, tournament: int, *, after: int, last: int) -> list[PairedResult]:
+        """Return what schedules see of the final matches with ids above `after` and up to `last`, by id.
+
+        A match is stored once and for all, so that a reader needs each id but once.
+        """
+        with self._read() as connection:
+            return plan_rows.list_results(connection, tournament, after, last)

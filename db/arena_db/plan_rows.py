@@ -1,0 +1,251 @@
+"""The rows of a plan: matches as they are planned, batch by batch, and what became of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import case, func, insert, select, update
+
+from arena_db import seals
+from arena_db.codec import pack_actions, unpack_actions
+from arena_db.dialects import driver_text
+from arena_db.errors import RefusedError
+from arena_db.models import batches, matches, planned, tournaments
+from arena_db.records import BatchRecord, PairedResult, PlannedMatch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena_db.records import NewBatch
+
+_POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
+"""Points of the bot that moved first, by outcome; a void match has none."""
+
+
+def list_planned(
+    connection: Connection,
+    tournament: int,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+    unplayed: bool = False,
+) -> list[PlannedMatch]:
+    """Return planned matches of a tournament with numbers above `after`, by number, at most `limit`.
+
+    Args:
+        connection: to a store.
+        tournament: its id.
+        after: a number; 0 for all.
+        limit: None for all.
+        unplayed: only those that are still to be played.
+    """
+    own = (planned.c.tournament_id == tournament) & (planned.c.number > after)
+    query = select(planned).where(own).order_by(planned.c.number).limit(limit)
+    if unplayed:
+        query = query.where(planned.c.state == "planned")
+    rows = connection.execute(query).all()
+    num_actions = _num_actions(connection, tournament) if rows else 0
+    return [
+        PlannedMatch(
+            number=row.number,
+            encounter=row.encounter,
+            match_no=row.match_no,
+            first=row.first_seat,
+            second=row.second_seat,
+            opening=unpack_actions(row.opening, num_actions),
+            attempt=row.attempt,
+        )
+        for row in rows
+    ]
+
+
+def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]) -> None:
+    """Insert planned matches, and count them.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    num_actions = _num_actions(connection, tournament)
+    rows = [
+        (
+            tournament,
+            match.number,
+            match.encounter,
+            match.match_no,
+            match.first,
+            match.second,
+            pack_actions(match.opening, num_actions),
+            "planned",
+            match.attempt,
+        )
+        for match in plan
+    ]
+    if rows:
+        connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
+        seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
+    num = tournaments.c.num_planned + len(rows)
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))
+
+
+def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
+    """Insert the planned matches of a batch with what they were planned from, and what is known of the plan.
+
+    Raises:
+        RefusedError: there is no such tournament, or its plan is complete; the numbers do not go on where the
+            plan ends.
+    """
+    own = tournaments.c.id == tournament
+    known = connection.execute(
+        select(tournaments.c.num_planned, tournaments.c.is_planned).where(own)
+    ).one_or_none()
+    if known is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    first = known.num_planned + 1
+    if known.is_planned:
+        raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added to it")
+    numbers = [match.number for match in batch.matches]
+    if not numbers or numbers != list(range(first, first + len(numbers))):
+        raise RefusedError(
+            f"a batch of tournament {tournament} must have matches numbered from {first} on, one by one"
+        )
+    add_planned(connection, tournament, batch.matches)
+    basis = (batch.basis_match, batch.basis_change)
+    _insert_batch(connection, tournament, first, numbers[-1], basis, batch.note)
+    seals.change(connection, tournament, num_total=batch.num_total, is_planned=int(batch.is_last))
+
+
+def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]) -> None:
+    """Add matches to a plan that is complete, and stays so.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    add_planned(connection, tournament, plan)
+    if plan:
+        numbers = [match.number for match in plan]
+        _insert_batch(connection, tournament, min(numbers), max(numbers))
+    total = tournaments.c.num_planned - tournaments.c.num_dropped
+    seals.change(connection, tournament, num_total=total, is_planned=1)
+
+
+def reopen(connection: Connection, tournament: int, num_total: int | None) -> None:
+    """Let a plan grow again, to so many matches where that is known.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    seals.change(connection, tournament, is_planned=0, num_total=num_total)
+
+
+def close_plan(
+    connection: Connection, tournament: int, decision: str, *, drops: bool, running: Collection[int]
+) -> int:
+    """Note that a plan is complete; return how many matches were dropped.
+
+    Args:
+        connection: holds the write lock.
+        tournament: its id.
+        decision: what the event was held to decide; empty where it decides nothing.
+        drops: whether matches that are still to be played are not needed any more.
+        running: numbers of matches that are being played, which are not dropped.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    num = 0
+    if drops:
+        left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
+        unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
+        num = connection.execute(unneeded.values(state="dropped")).rowcount
+    dropped = tournaments.c.num_dropped + num
+    seals.change(
+        connection,
+        tournament,
+        is_planned=1,
+        decision=decision,
+        num_dropped=dropped,
+        num_total=tournaments.c.num_planned - dropped,
+    )
+    return num
+
+
+def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
+    """Return the batches of a plan, by number."""
+    query = select(batches).where(batches.c.tournament_id == tournament).order_by(batches.c.number)
+    return [
+        BatchRecord(
+            number=row.number,
+            first=row.first_number,
+            last=row.last_number,
+            basis_match=row.basis_match,
+            basis_change=row.basis_change,
+            note=row.note,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def last_match(connection: Connection, tournament: int) -> int:
+    """Return the highest id of a match of a tournament; 0 where it has none."""
+    found = select(func.max(matches.c.id)).where(matches.c.tournament_id == tournament)
+    return connection.scalar(found) or 0
+
+
+def list_results(connection: Connection, tournament: int, after: int, last: int) -> list[PairedResult]:
+    """Return the final matches of a tournament with ids in `(after, last]`, by id."""
+    here = matches.c.tournament_id
+    points = case(_POINTS, value=matches.c.outcome)
+    is_low = planned.c.first_seat < planned.c.second_seat
+    query = (
+        select(
+            matches.c.id,
+            planned.c.encounter,
+            planned.c.match_no,
+            case((is_low, points), else_=1.0 - points).label("points"),
+        )
+        .join_from(
+            matches, planned, (planned.c.tournament_id == here) & (planned.c.number == matches.c.number)
+        )
+        .where(here == tournament, matches.c.id > after, matches.c.id <= last, matches.c.is_final == 1)
+        .order_by(matches.c.id)
+    )
+    return [PairedResult._make(row) for row in connection.execute(query)]
+
+
+def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
+    connection: Connection,
+    tournament: int,
+    first: int,
+    last: int,
+    basis: tuple[int, int] = (0, 0),
+    note: str = "",
+) -> None:
+    """Insert a batch under the next number; the basis is the highest ids of matches and changes seen."""
+    own = batches.c.tournament_id == tournament
+    number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
+    values = {
+        "tournament_id": tournament,
+        "number": number,
+        "first_number": first,
+        "last_number": last,
+        "basis_match": basis[0],
+        "basis_change": basis[1],
+        "note": note,
+    }
+    connection.execute(insert(batches).values(values))
+    seals.seal_batch(connection, tournament, number)
+
+
+def _num_actions(connection: Connection, tournament: int) -> int:
+    found = connection.scalar(select(tournaments.c.num_actions).where(tournaments.c.id == tournament))
+    if found is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    return found
+
+
+@cache
+def _insert_text(dialect: str) -> str:
+    return driver_text(insert(planned), dialect, [column.name for column in planned.c])

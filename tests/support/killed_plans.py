@@ -1,0 +1,130 @@
+"""Plays an event through `kill -9` after every k-th store; run as a program, it forks each run."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.coordinator.kinds import PlanSource
+from arena.coordinator.planner import Planner
+from arena.coordinator.run import MAX_BATCH
+from arena.executor.pools import InlinePool
+from arena.pairing.openings import OpeningPlan, make_openings
+from arena.schedules.sprt import SprtSchedule, SprtTest
+from arena_plugins import load_game
+from tournaments import Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.executor.job import Job
+    from arena.executor.worker import Began
+    from arena_db.records import MatchRecord
+
+BOTS = ("minimax:depth=1", "random")
+GAME = "connect-four"
+NUM_OPENINGS = 60
+TEST = SprtTest(elo0=0.0, elo1=150.0)
+
+
+class ShuffledPool(InlinePool):
+    """Some workers in one process, whose batches end in an order drawn by chance."""
+
+    def __init__(self, num_workers: int) -> None:
+        super().__init__()
+        self.num_workers = num_workers
+        self._chance = random.Random(7)  # noqa: S311 - an order, no secret
+        self._running: list[tuple[Future[list[MatchRecord]], Sequence[Job], Callable[[], None]]] = []
+
+    @override
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        future: Future[list[MatchRecord]] = Future()
+        self._running.append((future, jobs, tick))
+        return future
+
+    @override
+    def news(self) -> list[Began]:
+        if self._running:
+            future, jobs, tick = self._running.pop(self._chance.randrange(len(self._running)))
+            future.set_result(super().submit(jobs, tick).result())
+        return super().news()
+
+
+def sprt() -> SprtSchedule:
+    """Return the test that is killed."""
+    found = make_openings(load_game(GAME), OpeningPlan.parse("auto:plies=4"), seed=7, wanted=NUM_OPENINGS)
+    return SprtSchedule(test=TEST, openings=found.openings)
+
+
+def begin(path: Path, kind: str) -> None:
+    """Store an event; of an SPRT nothing is planned yet."""
+    sitting = Sitting(path, config(*BOTS, type="match", game=GAME, rounds=40))
+    if kind == "sprt":
+        with sitting.store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            for text in (
+                "DELETE FROM planned",
+                "DELETE FROM batches",
+                "UPDATE tournaments SET num_planned = 0, num_total = NULL, is_planned = 0",
+            ):
+                connection.exec_driver_sql(text)
+    sitting.store.close()
+
+
+def play(path: Path, kind: str, num_workers: int, killed_after: int) -> None:
+    """Play what is left, and be killed after the `killed_after`-th store of results or of a batch."""
+    sitting = Sitting.reopen(path)
+    store, num = sitting.store, 0
+
+    def counted(write: Callable[..., object]) -> Callable[..., object]:
+        def then(*given: object, **named: object) -> object:
+            nonlocal num
+            found = write(*given, **named)
+            num += 1
+            if num == killed_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+        return then
+
+    for name in ("save", "add_batch", "close_plan"):
+        setattr(store, name, counted(getattr(store, name)))
+    source = PlanSource(sprt(), is_adaptive=True) if kind == "sprt" else None
+    tournament = store.tournament(1)
+    assert tournament is not None
+    planner = Planner(
+        store,
+        tournament,
+        sitting.plan._replace(source=source),
+        num_workers=num_workers,
+        batch_size=MAX_BATCH,
+    )
+    sitting.play_in(ShuffledPool(num_workers), planner=planner)
+
+
+def main(path: Path, kind: str, num_workers: int, killed_after: int) -> int:
+    """Play an event through as many kills as it takes; return how many there were."""
+    begin(path, kind)
+    num_kills = 0
+    while True:
+        child = os.fork()
+        if not child:
+            play(path, kind, num_workers, killed_after)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            assert os.waitstatus_to_exitcode(status) == 0
+            return num_kills
+        num_kills += 1
+        # Each run is killed later than the one before, or one that only looks would never end.
+        killed_after += 1
+
+
+if __name__ == "__main__":
+    print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))  # noqa: T201 - for the test
