@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import CheckConstraint, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from arena_db import (
     analyses,
     match_faults,
+    mending,
     plan_faults,
     points,
     remarks,
@@ -22,7 +23,8 @@ from arena_db.engine import find_driver
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import APPLICATION_ID, REVISION, tallies
-from arena_db.schema import find_differences
+from arena_db.naming import metadata
+from arena_db.schema import find_differing
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
     ]
     if not quick:
         looks += [
+            _rules(connection),
             _references(connection),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
@@ -78,7 +81,8 @@ def _schema(connection: Connection) -> list[str]:
 
 def _differences(connection: Connection) -> Iterator[str]:
     raw: Any = connection.connection.driver_connection
-    yield from find_differences(raw, REVISION)
+    for key, told in find_differing(raw, REVISION):
+        yield f"{told}; `arena db repair` makes it anew" if mending.is_mendable(*key) else told
 
 
 def _survived(faults: Iterator[str]) -> Iterator[str]:
@@ -110,9 +114,24 @@ def _marks(connection: Connection) -> Iterator[str]:
 
 
 def _pages(connection: Connection, pragma: str) -> Iterator[str]:
-    for text in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
-        if text != "ok":
-            yield f"SQLite finds: {text}"
+    for found in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
+        if found != "ok":
+            yield f"SQLite finds: {found}"
+
+
+def _rules(connection: Connection) -> Iterator[str]:
+    """Ask for rows that break a rule of their table.
+
+    A connection that only reads does not know the rules: SQLite leaves them out of its own check, then.
+    """
+    for table in metadata.sorted_tables:
+        rules = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
+        broken = " OR ".join(f"NOT ({rule.sqltext})" for rule in rules)
+        if rules and connection.scalar(select(text("1")).select_from(table).where(text(broken)).limit(1)):
+            for rule in sorted(rules, key=lambda rule: str(rule.name)):
+                query = select(func.count()).select_from(table).where(text(f"NOT ({rule.sqltext})"))
+                if num := connection.scalar(query):
+                    yield f"{num} rows of {table.name} break the rule {rule.name}"
 
 
 def _references(connection: Connection) -> Iterator[str]:

@@ -33,6 +33,11 @@ def repair(connection: Connection) -> list[str]:
     ]
 
 
+def is_mendable(kind: str, name: str) -> bool:
+    """Return whether an object of the schema can be made anew from the rest: an index that is arena's."""
+    return kind == "index" and name in _indexes()
+
+
 def _mend_schema(connection: Connection) -> list[str]:
     """Make indexes anew that are missing or not as arena makes them.
 
@@ -40,13 +45,13 @@ def _mend_schema(connection: Connection) -> list[str]:
         DamagedError: a table differs, or there is an object that is not arena's.
     """
     raw: Any = connection.connection.driver_connection
-    known = _indexes()
     done: list[str] = []
-    for (kind, name), text in find_differing(raw, REVISION):
-        if kind != "index" or name not in known:
+    for key, text in find_differing(raw, REVISION):
+        name = key[1]
+        if not is_mendable(*key):
             raise DamagedError(f"{text}, which no repair mends; {_WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
-        connection.execute(CreateIndex(known[name]))
+        connection.execute(CreateIndex(_indexes()[name]))
         done.append(f"the index {name} is made anew")
     return done
 

@@ -22,7 +22,10 @@ def wrong_counts(connection: Connection) -> Iterator[str]:
     for row in connection.execute(_counts()):
         name, num_planned, num_done, num_dropped, size, marked, dropped, final, is_finished = row
         if num_dropped != dropped:
-            yield f"tournament {name} counts {num_dropped} planned matches as dropped, and marks {dropped}; {_REPAIR}"
+            yield (
+                f"tournament {name} counts {num_dropped} planned matches as dropped, and marks {dropped}; "
+                f"{_REPAIR}"
+            )
         if num_planned != size:
             yield f"tournament {name} has {size} planned matches, not {num_planned}; {_REPAIR}"
         if not num_done == marked == final:

@@ -1,8 +1,7 @@
 """Seals: hashes of what follows from nothing else in the store, so that damage to it can be seen.
 
 A match carries a hash of its own. The fields of a tournament, its bots, plan and batches, and its ratings
-over time are sealed here. A seal is computed from the other columns by a public rule: it proves damage, and no
-forgery.
+over time are sealed here. Anybody can compute a seal from the other columns: it proves damage, not forgery.
 
 The plan is sealed in links of up to 1,024 matches, each over the hash of the link before it. A window of
 unplayed matches is therefore checked without reading what was played.

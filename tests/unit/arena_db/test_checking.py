@@ -87,6 +87,15 @@ def test_faults(store: Store, filled: Path, statements: list[str], text: str) ->
     assert bool(store.check(quick=True)) == ((statements, text) in QUICK)
 
 
+def test_rules_of_tables_hold_for_readers_too(filled: Path) -> None:
+    tamper(filled, "UPDATE matches SET outcome = 'lost', attempt = -1 WHERE id < 3")
+    with Store.open(filled, read_only=True) as reader:
+        faults = reader.check()
+    assert "2 rows of matches break the rule ck_matches_outcome_known" in faults
+    assert "2 rows of matches break the rule ck_matches_attempt_least" in faults
+    assert not any("seed" in fault for fault in faults)
+
+
 def test_a_broken_index(store: Store, filled: Path) -> None:
     store.close()
     break_index(filled)
