@@ -19,6 +19,7 @@ from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
 from arena.match import match_seed
 from arena_db.codec import unpack_actions
+from arena_db.filters import BYTE
 from arena_plugins import game_spec, load_game
 
 if TYPE_CHECKING:
@@ -178,26 +179,28 @@ def _matches(
     record: TournamentRecord, game: Game | None, page: list[SeededMatch], *, in_bulk: bool
 ) -> Iterator[Finding]:
     """Look at the seeds, openings and actions of some matches."""
+    width = 1 if record.num_actions <= BYTE else 2
     has_seeds = record.pool.label != _TRAINING
     for match in page:
         seeds = (match.seed_first, match.seed_second)
         if has_seeds and seeds != _seeds(record, match):
             yield Finding(f"match #{match.id} was not played with the seeds of {record.name}")
         begun = match.actions[: len(match.opening)]
-        if match.actions and (begun != match.opening or _length(record, match.opening) != match.num_opening):
+        if match.actions and (begun != match.opening or len(match.opening) != width * match.num_opening):
             yield Finding(f"match #{match.id} begins with another opening than planned")
     if game is None:
         return
     played = [
-        (unpack_actions(match.actions, record.num_actions), match.outcome, match.termination)
+        # Of one byte each they are numbers as they stand.
+        (
+            match.actions if width == 1 else unpack_actions(match.actions, record.num_actions),
+            match.outcome,
+            match.termination,
+        )
         for match in page
     ]
     for place, wrong in contradictions(game, played, in_bulk=in_bulk):
         yield Finding(f"match #{page[place].id} contradicts the rules: {wrong}")
-
-
-def _length(record: TournamentRecord, opening: bytes) -> int:
-    return len(unpack_actions(opening, record.num_actions))
 
 
 def _seeds(record: TournamentRecord, match: SeededMatch) -> tuple[int, int]:

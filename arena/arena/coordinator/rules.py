@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from arena_plugins import Outcome, Termination
@@ -73,8 +74,8 @@ def _suspects(game: Game, matches: Sequence[tuple[Sequence[int], str, str]]) -> 
 
     starts = np.zeros(len(matches) + 1, np.int64)
     np.cumsum([len(actions) for actions, _, _ in matches], out=starts[1:])
-    flat = [action for actions, _, _ in matches for action in actions]
-    ends = replayed_ends(game, np.array(flat, np.uint16), starts)
+    flat = np.fromiter(chain.from_iterable(actions for actions, _, _ in matches), np.uint16, starts[-1])
+    ends = replayed_ends(game, flat, starts)
     if ends is None:
         return range(len(matches))
     found: list[int] = []
