@@ -130,7 +130,7 @@ def standings(names: Sequence[str] = NAMES) -> StandingsView:
 
 def matrix(names: Sequence[str] = NAMES) -> MatrixView:
     """Give the crosstable of the design's example."""
-    ranks = tuple(range(1, len(names) + 1))
+    ranks = tuple(map(str, range(1, len(names) + 1)))
     cells = tuple(map(_matrix_row, SCORES))
     return MatrixView(names=tuple(names), labels=tuple(names), ranks=ranks, cells=cells)
 

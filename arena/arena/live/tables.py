@@ -14,6 +14,9 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bot in the standings."""
 
     rank: int
+    """Place in its table, from 1."""
+    table: int = 0
+    """Which of several tables that no match connects, from 1; 0 where there is one alone."""
     name: str
     label: str
     elo: float
@@ -38,11 +41,20 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
 
+    @property
+    def place(self) -> str:
+        """How the rank is written: `3`, or `2.1` for the first bot of the second table."""
+        return f"{self.table}.{self.rank}" if self.table else str(self.rank)
+
 
 class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
     """A rating table, best first."""
 
     title: str = ""
+    game: str = ""
+    """Of a leaderboard: the canonical spec of its game."""
+    pool: str = ""
+    """Of a leaderboard: the name of its pool."""
     rows: tuple[StandingRow, ...] = ()
     seq: int = 0
     """The newest result that is in it, so that a viewer knows whether it is behind."""
@@ -86,7 +98,7 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[str, ...] = ()
     """Places in the standings, from 1; they head the columns."""
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
     """`[bots, bots]`; None on the diagonal."""

@@ -93,18 +93,21 @@ def crosstable(
     )
 
 
-def matrix_view(cross: Crosstable, labels: Mapping[str, str], title: str) -> MatrixView:
+def matrix_view(
+    cross: Crosstable, labels: Mapping[str, str], title: str, places: Sequence[str] = ()
+) -> MatrixView:
     """Return a crosstable as the dashboard shows it.
 
     Args:
         cross: the crosstable.
         labels: what the bots are called on all screens, by their names in the tournament.
         title: what stands above it.
+        places: of the bots in the standings, in the order of the crosstable; 1, 2, ... where none are given.
     """
     return MatrixView(
         names=cross.names,
         labels=tuple(labels[name] for name in cross.names),
-        ranks=tuple(range(1, len(cross.names) + 1)),
+        ranks=tuple(places or map(str, range(1, len(cross.names) + 1))),
         cells=tuple(
             tuple(None if cell.bot == cell.opponent else _matrix_cell(cell) for cell in line)
             for line in cross.cells

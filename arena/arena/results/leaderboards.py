@@ -69,7 +69,7 @@ def rate(
     rated = replace(condition, pool="") if refit else replace(condition, pool="", bot="", vs="")
     where = rated.to_filter(store, rated_only=True)
     tallies = store.tallies(where)
-    found = pools([tally for tally in tallies if tally.first != tally.second])
+    found = pools(tallies)
     if not found:
         return None
     game, chosen = choose_pool(found, condition.pool or None)

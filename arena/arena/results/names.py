@@ -156,8 +156,9 @@ def _rated_beside(store: Store, tournament: TournamentRecord) -> set[str]:
     sizes: Counter[tuple[str, str]] = Counter()
     members: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for tally in store.tallies(MatchFilter()):
-        sizes[tally.game, tally.pool] += tally.num_matches
-        members[tally.game, tally.pool] |= {tally.first, tally.second}
+        if tally.first != tally.second:
+            sizes[tally.game, tally.pool] += tally.num_matches
+            members[tally.game, tally.pool] |= {tally.first, tally.second}
     shown = largest_pools(sizes, tournament)
     return {identity for pool in shown for identity in members[pool]}
 

@@ -57,10 +57,14 @@ def standings(
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
-    """List game, pool and number of matches of all pools, the largest first."""
+    """List game, pool and number of matches of all pools, the largest first.
+
+    Matches of a bot against itself rate nobody: they are not counted, and make no pool.
+    """
     sizes: Counter[tuple[str, str]] = Counter()
     for tally in tallies:
-        sizes[tally.game, tally.pool] += tally.num_matches
+        if tally.first != tally.second:
+            sizes[tally.game, tally.pool] += tally.num_matches
     return [(game, pool, number) for (game, pool), number in sizes.most_common()]
 
 

@@ -62,6 +62,7 @@ class Facts:
                 crosstable(store, tournament, [row.name for row in rows], self._book),
                 naming.seats,
                 show_name(tournament.name),
+                [row.place for row in rows],
             ),
             "trend": [
                 Series(
@@ -109,7 +110,9 @@ class Facts:
                 tables = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
                 rows = (row for table in tables for row in table.rows)
                 labels = {row.name: naming.label_of(row.identity) for row in rows}
-                view = StandingsView(title=f"{game} {pool}", rows=standing_rows(tables, labels, {}))
+                view = StandingsView(
+                    title=f"{game} {pool}", game=game, pool=pool, rows=standing_rows(tables, labels, {})
+                )
             views[game, pool, num] = view
         self._boards = views
         return tuple(views.values())
@@ -118,17 +121,18 @@ class Facts:
 def standing_rows(
     tables: Sequence[Table], labels: Mapping[str, str], trends: Mapping[str, tuple[float, ...]]
 ) -> tuple[StandingRow, ...]:
-    """Give the rows of all tables one below the other; ranks go on from table to table."""
-    rows = [row for table in tables for row in table.rows]
+    """Return the rows of all tables one below the other."""
     return tuple(
-        _standing_row(row, rank, labels[row.name], trends.get(row.name, ()))
-        for rank, row in enumerate(rows, start=1)
+        _standing_row(row, number if len(tables) > 1 else 0, labels[row.name], trends.get(row.name, ()))
+        for number, table in enumerate(tables, 1)
+        for row in table.rows
     )
 
 
-def _standing_row(row: Row, rank: int, label: str, trend: tuple[float, ...]) -> StandingRow:
+def _standing_row(row: Row, table: int, label: str, trend: tuple[float, ...]) -> StandingRow:
     return StandingRow(
-        rank=rank,
+        rank=row.rank,
+        table=table,
         name=row.name,
         label=label,
         elo=row.elo,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+import msgspec
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
@@ -74,7 +75,9 @@ class StandingsScreen(ArenaScreen):
         if isinstance(view, StandingsView):
             what = "" if self._board is None else "leaderboard "
             rows = tuple(row for row in view.rows if fits_words(self.filter_text, row.name))
-            self._view = StandingsView(title=f"{what}{view.title}{self.filter_note}", rows=rows, seq=view.seq)
+            self._view = msgspec.structs.replace(
+                view, title=f"{what}{view.title}{self.filter_note}", rows=rows
+            )
             self.query_one(StandingsTable).show(self._view)
             self.query_one(RatingPlot).show(rows)
         trend = model.facts.get("trend")
@@ -118,6 +121,8 @@ class StandingsScreen(ArenaScreen):
         words = [word("bot", table.row(table.cursor).name)] if table.num_rows else []
         if self._board is None and dashboard_of(self).tournament:
             words.insert(0, word("tournament", dashboard_of(self).tournament))
+        elif self._view.game:
+            words += [word("game", self._view.game), word("pool", self._view.pool)]
         return words
 
     @override
@@ -155,7 +160,7 @@ def _details(row: StandingRow) -> list[Line]:
     los = "" if row.los is None else f"   LOS {100 * row.los:.0f}%"
     faults = f"   faults {row.faults}"
     return [
-        ((f" {row.rank} {row.name}", "title"),),
+        ((f" {row.place} {row.name}", "title"),),
         ((f"   {row.elo:.0f} ({low} to {high}){prior}   {' '.join(sides)}{los}{faults}", ""),),
     ]
 

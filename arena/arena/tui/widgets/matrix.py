@@ -105,7 +105,7 @@ class Matrix(Panel, can_focus=True):
 
     def _rank(self, place: int) -> str:
         """Return the number that heads a column and stands before the label of its row."""
-        return str(self._view.ranks[place])
+        return self._view.ranks[place]
 
     @property
     def _rank_width(self) -> int:

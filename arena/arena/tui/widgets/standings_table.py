@@ -31,7 +31,7 @@ def _percent(share: float | None) -> str:
 
 
 _COLUMNS: dict[str, _Column] = {
-    "rank": _Column("#", 1, lambda row, _: str(row.rank)),
+    "rank": _Column("#", 1, lambda row, _: row.place),
     "bot": _Column("bot", 3, lambda row, _: row.label),
     "n": _Column("n", 5, lambda row, _: str(row.games)),
     "points": _Column("pts", 5, lambda row, _: f"{row.points:.1f}"),
@@ -56,7 +56,8 @@ class StandingsTable(RowList):
 
     HELP = (
         "pts points, Elo with half of its 95 % interval, LOS likelihood to be stronger than the next, 1st and"
-        " 2nd points per match by who moved first; ? rests on the prior alone. Enter opens the bot."
+        " 2nd points per match by who moved first; ? rests on the prior alone; # 2.1 leads the second of"
+        " tables that no match connects. Enter opens the bot."
     )
     DEFAULT_CSS = """
     StandingsTable { width: 26; height: auto; min-height: 3; }

@@ -15,6 +15,7 @@ from arena.results.encounter import count_match
 from arena.results.names import long_names
 from arena.results.tables import widest_error
 from arena.results.views import Leaderboard, choose_pool, pools, standings
+from arena.tui.feed.facts import standing_rows
 from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
 from stores import add_cup, bot, digest, entrants, new_tournament
@@ -155,6 +156,8 @@ def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> No
 
 def test_pools_are_chosen_by_size_or_name() -> None:
     tallies = [_tally("a", "b"), _tally("a", "b", pool="x", num_matches=9), _tally("b", "a", num_matches=8)]
+    # Nobody is rated by matches against himself.
+    tallies += [_tally("a", "a", num_matches=50), _tally("a", "a", pool="own", num_matches=50)]
     found = pools(tallies)
     assert found == [(GAME, POOL, 10), (GAME, "x", 9)]
     assert choose_pool(found, None) == (GAME, POOL)
@@ -162,6 +165,17 @@ def test_pools_are_chosen_by_size_or_name() -> None:
     assert choose_pool(found, "all") == (GAME, "all")
     with pytest.raises(ConfigError, match='no pool "y"; there are: 5/move hosted; x; all mixes them'):
         choose_pool(found, "y")
+
+
+def test_each_table_of_a_dashboard_ranks_its_own_bots(store: Store) -> None:
+    cup = add_cup(store, "a", "b", "c", "d")
+    pairs = [{cup.plan[number].first, cup.plan[number].second} for number in range(12)]
+    apart = [number for number, pair in enumerate(pairs, 1) if pair in ({0, 1}, {2, 3})]
+    store.save([cup.match(number, outcome="first") for number in apart])
+    tables = standings(store, cup.record)
+    labels = {name: name for name in "abcd"}
+    assert [row.place for row in standing_rows(tables, labels, {})] == ["1.1", "1.2", "2.1", "2.2"]
+    assert [row.place for row in standing_rows(tables[:1], labels, {})] == ["1", "2"]
 
 
 def test_standings_count_results_sides_and_forfeits(store: Store) -> None:

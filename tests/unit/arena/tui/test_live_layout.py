@@ -22,7 +22,7 @@ MANY = tuple(f"bot-{number}" for number in range(14))
 def _matrix(names: tuple[str, ...]) -> MatrixView:
     cell = MatrixCell(games=10, wins=5, losses=5)
     rows = tuple(tuple(None if a == b else cell for b in names) for a in names)
-    return MatrixView(names=names, labels=names, ranks=tuple(range(1, len(names) + 1)), cells=rows)
+    return MatrixView(names=names, labels=names, ranks=tuple(map(str, range(1, len(names) + 1))), cells=rows)
 
 
 def _cut(panel: Panel) -> bool:

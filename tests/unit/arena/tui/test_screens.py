@@ -159,7 +159,13 @@ def test_standings_and_leaderboards(shown_store: Path) -> None:
         assert "standings leaderboard tic-tac-toe" in seen(app)
         await press(pilot, "g")
         assert "standings leaderboard tic-tac-toe" in seen(app), "there is only one game"
-        await press(pilot, "a", "enter")
+        await press(pilot, "enter")
+        assert isinstance(app.screen, MatchesScreen)
+        words = app.screen.filter_text.split(" ", 1)
+        assert words[0].startswith("bot:")
+        assert words[1] == "game:tic-tac-toe pool:'5/move in-process'", "matches of that leaderboard alone"
+        assert app.screen.query_one(MatchList).total >= 12
+        await press(pilot, "escape", "2", "a", "enter")
         assert isinstance(app.screen, MatchesScreen)
         assert app.screen.filter_text.startswith("tournament:spring bot:")
         assert app.screen.query_one(MatchList).total == 12
