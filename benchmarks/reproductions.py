@@ -154,7 +154,7 @@ def hold(command: Sequence[str], held: Held) -> None:
         with Store.open(held.store, read_only=True) as opened:
             known = opened.tournament(command[-1])
         if known is not None:
-            if known.num_done == known.num_planned:
+            if known.is_complete:
                 return
             words = ["resume", known.name, "--quiet", "--db", store]
     before = os.environ.get("PYTHONPATH")

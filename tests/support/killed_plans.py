@@ -10,14 +10,17 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from typing_extensions import override
 
+from arena.coordinator.hold import hold
 from arena.coordinator.kinds import PlanSource
 from arena.coordinator.planner import Planner
 from arena.coordinator.run import MAX_BATCH
 from arena.executor.pools import InlinePool
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.schedules.sprt import SprtSchedule, SprtTest
+from arena_db.store import Store
 from arena_plugins import load_game
 from tournaments import Sitting, config
 
@@ -77,7 +80,7 @@ def begin(path: Path, kind: str) -> None:
     sitting.store.close()
 
 
-def play(path: Path, kind: str, num_workers: int, killed_after: int) -> None:
+def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_workers: bool) -> None:
     """Play what is left, and be killed after the `killed_after`-th store of results or of a batch."""
     sitting = Sitting.reopen(path)
     store, num = sitting.store, 0
@@ -98,24 +101,48 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int) -> None:
     source = PlanSource(sprt(), is_adaptive=True) if kind == "sprt" else None
     tournament = store.tournament(1)
     assert tournament is not None
-    planner = Planner(
-        store,
-        tournament,
-        sitting.plan._replace(source=source),
-        num_workers=num_workers,
-        batch_size=MAX_BATCH,
-    )
+    plan = sitting.plan._replace(source=source)
+    if are_workers:
+        plan = plan._replace(config=msgspec.structs.replace(plan.config, executor="local"))
+        hold(store, tournament, plan, num_workers=num_workers, tell=lambda _: None, say=lambda _: None)
+        return
+    planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
     sitting.play_in(ShuffledPool(num_workers), planner=planner)
 
 
-def main(path: Path, kind: str, num_workers: int, killed_after: int) -> int:
+def are_same(one: Path, other: Path) -> bool:
+    """Return whether two events of one kind have the same plan, results and decision, each match once.
+
+    How much of an SPRT was planned when it was decided goes by the clock; the rest does not.
+    """
+    with Store.open(one) as first, Store.open(other) as second:
+        plans = first.planned(1), second.planned(1)
+        num = min(map(len, plans))
+        found = [
+            {(match.number, match.outcome, match.actions) for match in store.tournament_matches(1)}
+            for store in (first, second)
+        ]
+        records = [store.tournament(1) for store in (first, second)]
+        numbers = [[number for number, *_ in each] for each in found]
+        common = set(numbers[0]) & set(numbers[1])
+        return (
+            plans[0][:num] == plans[1][:num]
+            and all(len(set(each)) == len(each) for each in numbers)
+            and {row for row in found[0] if row[0] in common} == {row for row in found[1] if row[0] in common}
+            and all(record is not None and record.is_complete for record in records)
+            and len({record.decision for record in records if record is not None}) == 1
+            and first.check() == second.check() == []
+        )
+
+
+def main(path: Path, kind: str, num_workers: int, killed_after: int, *, are_workers: bool = False) -> int:
     """Play an event through as many kills as it takes; return how many there were."""
     begin(path, kind)
     num_kills = 0
     while True:
         child = os.fork()
         if not child:
-            play(path, kind, num_workers, killed_after)
+            play(path, kind, num_workers, killed_after, are_workers=are_workers)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if not os.WIFSIGNALED(status):

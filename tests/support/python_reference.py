@@ -21,6 +21,8 @@ PUBLIC = (
     "arena.export",
     "arena_db.match_filter",
     "arena_db.owner",
+    "arena_db.plan_keeping",
+    "arena_db.plan_records",
     "arena_db.records",
     "arena_db.store",
 )

@@ -82,7 +82,11 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The plan is complete: nothing is added, and of matches not yet begun none is needed."""
+    """The plan is complete: nothing is added.
+
+    With a decision, matches that are not being played are not needed any more; without one all planned matches
+    are played.
+    """
 
     decision: str = ""
     """What the event was held to decide; empty where it decides nothing."""

@@ -1,0 +1,42 @@
+"""Kills events with `kill -9` after every k-th store, with 1 and 4 workers, and compares their plans."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+import killed_plans
+
+
+def main() -> None:
+    """Print the figures as one line of JSON, and fail if a plan, a result or a decision differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=20, help="k goes from 1 to this")
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    figures = {"runs": 0, "kills": 0, "wrong": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("fixed", "sprt"):
+            for num_workers in (1, 4):
+                whole = Path(folder) / f"{kind}-{num_workers}.db"
+                killed_plans.main(whole, kind, num_workers, 10**9, are_workers=True)
+                for killed_after in range(1, arguments.most + 1):
+                    path = Path(folder) / f"{kind}-{num_workers}-{killed_after}.db"
+                    figures["kills"] += killed_plans.main(
+                        path, kind, num_workers, killed_after, are_workers=True
+                    )
+                    figures["runs"] += 1
+                    figures["wrong"] += not killed_plans.are_same(whole, path)
+                    path.unlink()
+    print(json.dumps(figures | {"seconds": round(time.monotonic() - began)}))
+    sys.exit(figures["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    main()
