@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import struct
+from bisect import bisect
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,8 @@ FIELDS: Final = (
 LINK: Final = 1024
 """Matches of a plan under one hash, at most."""
 
+_WINDOW: Final = 20_000
+"""Matches to be played that are looked at before a run; a plan that grows has some hundreds."""
 _PLAN: Final = ("number", "encounter", "match_no", "first_seat", "second_seat", "opening")
 _BATCH: Final = ("number", "first_number", "last_number", "basis_match", "basis_change", "note")
 _POINT: Final = ("num_matches", "seat", "elo", "error", "rests_on_prior")
@@ -108,7 +111,7 @@ def find_faults(
     Args:
         connection: it only reads.
         tournament: id of the only tournament; None for all.
-        whole: look at whole plans; else only at links with a match that is still to be played.
+        whole: look at whole plans; else only at links with one of the next 20,000 matches to be played.
     """
     own = [] if tournament is None else [tournaments.c.id == tournament]
     for number in connection.scalars(select(tournaments.c.id).where(*own).order_by(tournaments.c.id)).all():
@@ -145,10 +148,11 @@ def _wrong_fields(connection: Connection, tournament: int) -> Iterator[str]:
 
 def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iterator[str]:
     links = select(seals.c.number, seals.c.content_hash).where(*_part(tournament, "plan"))
+    still_open = [] if whole else _next_open(connection, tournament)
     hash_before, last_before = b"", 0
     for last, content_hash in connection.execute(links.order_by(seals.c.number)).all():
         here = _range(tournament, last_before + 1, last)
-        if whole or _is_open(connection, here):
+        if whole or bisect(still_open, last) > bisect(still_open, last_before):
             rows = connection.execute(select(*_columns(planned.c, _PLAN)).where(*here)).all()
             if _link_hash(hash_before, rows) != content_hash:
                 name = _name(connection, tournament)
@@ -177,9 +181,11 @@ def _range(tournament: int, first: int, last: int) -> tuple[ColumnElement[bool],
     return planned.c.tournament_id == tournament, planned.c.number.between(first, last)
 
 
-def _is_open(connection: Connection, here: tuple[ColumnElement[bool], ...]) -> bool:
-    still_open = select(planned.c.number).where(*here, planned.c.state == "planned").limit(1)
-    return connection.scalar(still_open) is not None
+def _next_open(connection: Connection, tournament: int) -> list[int]:
+    """Return the numbers of the next matches to be played: enough to begin with, of any plan."""
+    own = (planned.c.tournament_id == tournament, planned.c.state == "planned")
+    query = select(planned.c.number).where(*own).order_by(planned.c.number).limit(_WINDOW)
+    return list(connection.scalars(query))
 
 
 def _link_hash(before: bytes, rows: Sequence[Sequence[Any]]) -> bytes:
