@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import struct
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
 import pytest
 
 from arena_db import seals
+from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import NewBatch, OpenPlan
-from arena_db.store import Store
 from stores import add_cup, entrants, new_tournament, plan, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.store import Store
+
+
+def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public rule, written down once more; stores of later versions have to keep it."""
+    monkeypatch.setattr(seals, "LINK", 5)
+    cup = add_cup(store)
+    expected: dict[tuple[str, int], bytes] = {}
+    before = b""
+    for link in (cup.plan[:5], cup.plan[5:10], cup.plan[10:]):
+        for match in link:
+            place = (match.number, match.encounter, match.match_no, match.first, match.second)
+            before += struct.pack("<qqqqqI", *place, 2) + bytes(match.opening)
+        before = expected["plan", link[-1].number] = sha256(before).digest()
+    row = json.dumps([[1, 1, 12, 0, 0, ""]]).encode()
+    expected["batches", 1] = sha256(sha256(row).digest()).digest()
+    found = stored_seals(store.path)
+    assert {key: found[key] for key in expected} == expected
+    assert found.keys() - expected.keys() == {("fields", 0), ("entrants", 0)}
+
+
+def stored_seals(path: Path) -> dict[tuple[str, int], bytes]:
+    raw = open_raw(Settings(path=path, read_only=True))
+    rows = raw.execute("SELECT part, number, content_hash FROM seals").fetchall()
+    raw.close()
+    return {(part, number): content_hash for part, number, content_hash in rows}
 
 
 def test_a_plan_that_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +109,6 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
 )
 def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, text: str) -> None:
     """A store of an earlier version has remarks hashed without their match, and grades without a hash."""
-    from hashlib import sha256
-
     from arena_db.records import Analysis, JudgedPly, Remark
     from arena_db.remark_codec import pack_remarks
 
