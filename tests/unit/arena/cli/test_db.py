@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,8 +12,8 @@ from arena.coordinator import audit
 from arena.entrants import Competitor
 from arena.home import open_store
 from arena.play.person import person
-from arena_db.records import Entrant, NewTournament
-from stores import tamper
+from arena_db.records import Entrant
+from stores import new_tournament, tamper
 
 if TYPE_CHECKING:
     from command_line import CommandLine
@@ -141,10 +140,7 @@ def test_bots_are_compared_with_what_is_kept(played: CommandLine) -> None:
 def test_a_bot_without_files_is_its_identity(played: CommandLine) -> None:
     with open_store(str(played.db)) as store:
         seats = [Entrant(seat=seat, label=str(seat), bot=person().record, limit="") for seat in (0, 1)]
-        record = store.tournament(1)
-        assert record is not None
-        new = {field.name: getattr(record, field.name) for field in fields(NewTournament)}
-        store.add_tournament(NewTournament(**(new | {"name": "new", "type": "play"})), seats, [])
+        store.add_tournament(new_tournament(name="new", type="play"), seats, [])
         assert list(audit.audit(store)) == []
     tamper(played.db, "UPDATE bots SET version = '2' WHERE name = 'human'")
     with open_store(str(played.db), read_only=True) as store:
