@@ -54,6 +54,7 @@ hostile: $(VENV)/.installed-test
 kill-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/kill_trials.py --trials 500
 	$(BIN)/python benchmarks/worker_kills.py --kills 200
+	$(BIN)/python benchmarks/plan_kills.py --most 20
 
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py

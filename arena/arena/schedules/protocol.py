@@ -84,8 +84,7 @@ class Wait:
 class Closed:
     """The plan is complete: nothing is added.
 
-    With a decision, matches that are not being played are not needed any more; without one all planned matches
-    are played.
+    With a decision, matches that are not being played are not needed any more; without one they are played.
     """
 
     decision: str = ""

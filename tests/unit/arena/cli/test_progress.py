@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.progress import Progress
+from arena.naming import count_text
 
 if TYPE_CHECKING:
     import pytest
@@ -35,6 +36,21 @@ def test_without_terminal_a_line_where_it_is_due(capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert err == "2/40 matches (5%)  30.0/min  ETA 0:01:16  faults 1\n"
     assert out == "Finished game 2\n"
+
+
+def test_where_nobody_knows_the_end_only_what_is_done_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = _Clock()
+    for is_terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_live=is_terminal: is_live)
+        progress = Progress(quiet=False, clock=clock)
+        clock.now += 4
+        progress.show(2, None, faults=1, due=True, elo={})
+    assert capsys.readouterr().err == (
+        "2 matches  15.0/min  faults 1\n\r\x1b[K[....................] 2 matches  15.0/min  faults 1"
+    )
+    assert (count_text(3, None), count_text(3, 1944), count_text(3, 9, " of ")) == ("3", "3/1944", "3 of 9")
 
 
 def test_on_a_terminal_it_is_redrawn_once_a_second(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, make_event
-from arena.live.plain import clock_text, duration_text, line_of, long_clock_text, move_line
+from arena.live.plain import clock_text, duration_text, line_of, long_clock_text, move_line, progress_line
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, ProgressView
 from live_samples import EVIL, played
@@ -104,3 +104,11 @@ def test_clocks(milliseconds: int, short: str, long: str) -> None:
 
 def test_durations() -> None:
     assert [duration_text(s) for s in (40, 89, 2220, 18_600)] == ["40 s", "89 s", "37 min", "5 h 10 min"]
+
+
+def test_progress_without_a_known_end() -> None:
+    known = ProgressView(name="cup", state="running", planned=600, done=312, given_rate=7.8)
+    assert progress_line(known) == "cup running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go"
+    open_end = ProgressView(name="cup", state="running", planned=None, done=312, given_rate=7.8)
+    assert progress_line(open_end) == "cup running: 312 matches, 7.8 a minute"
+    assert (open_end.share, open_end.eta_s) == (0.0, None)
