@@ -133,6 +133,7 @@ def test_faults(store: Store, filled: Path, statements: list[str], text: str) ->
     "statement",
     [
         "DELETE FROM entrants WHERE seat = 0",
+        "DROP TABLE versions",
         "UPDATE matches SET times = x'09' WHERE id = 2",
         "UPDATE matches SET claims = x'09' WHERE id = 2",
         "UPDATE tournaments SET event = CAST(x'ff' AS TEXT)",
