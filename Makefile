@@ -62,6 +62,7 @@ lease-trials: $(VENV)/.installed-test
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py
 	$(BIN)/python benchmarks/power_loss.py
+	$(BIN)/python benchmarks/damaged_stores.py
 
 # How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
 # Then lengths, errors and estimates of sequential tests, 2,000 a row, the ratings of 200 ladders, and who wins Swiss

@@ -20,7 +20,6 @@ from simulated.recorder import Mark, Op, Recorder, Sync
 from arena_db.engine import Settings
 from arena_db.errors import DatabaseError
 from arena_db.opening import prepare
-from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 
@@ -79,7 +78,7 @@ def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recordin
         if index % (len(sizes) // ROUNDS) == 0:
             store.close()
             store = Store(settings)
-        store.heartbeat(tournament, current_owner())
+        store.set_state(tournament, "running")
         # Events are not synced: a save that is must not depend on them.
         store.append_events([LiveEvent(tournament=tournament, number=ends[index], kind="move", t=0.0)])
         store.save([match(tournament, planned, entrants) for planned in plan[first:last]])

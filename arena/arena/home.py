@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import platformdirs
+from msgspec import MsgspecError
 
 from arena.errors import ConfigError, StoreError
 
@@ -91,8 +92,31 @@ def open_store(
 
         if create and not read_only:
             _make_usual_folder(path)
-        with Store.open(path, read_only=read_only, fast=fast, create=create) as store:
+        with Store.open(path, read_only=read_only, fast=fast, create=create) as store, damage_told(store):
             yield store
+
+
+@contextmanager
+def damage_told(store: Store) -> Generator[None]:
+    """Raise a StoreError in place of what Python raises where a value of a damaged store makes no sense.
+
+    A damaged page may hold any text in the place of an outcome, a configuration or a game. The store is
+    checked before it is blamed: an error of ours in a store that is in order stays what it is.
+
+    Raises:
+        StoreError: the store is damaged.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MsgspecError) as error:
+        with store_errors():
+            faults = store.check()
+        if not faults:
+            raise
+        raise StoreError(
+            f"{store.path} is damaged: {faults[0]}; `arena db check` tells more, `arena db restore` puts a "
+            "backup in its place"
+        ) from error
 
 
 def restore_store(backup: Path, option: str | None = None) -> Path | None:

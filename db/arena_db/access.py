@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from arena_db.batch import Facts
 from arena_db.engine import make_engine, writer_lock, writing
 from arena_db.errors import RefusedError
-from arena_db.failures import translated
+from arena_db.failures import reading, translated
 from arena_db.fence import pass_fence
 from arena_db.log import Log
 from arena_db.place import Place
@@ -17,6 +17,7 @@ from arena_db.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import Connection, PoolProxiedConnection
@@ -74,15 +75,18 @@ class Access:
     @contextmanager
     def _looking(self) -> Generator[Any]:
         """Give the driver's connection that is held for those who look again and again."""
-        with translated(self.path):
+        with self._reading():
             if self._watcher is None:
                 self._watcher = self._engine.raw_connection()
             yield self._watcher.driver_connection
 
     @contextmanager
     def _read(self) -> Generator[Connection]:
-        with translated(self.path), self._engine.connect() as connection:
+        with self._reading(), self._engine.connect() as connection:
             yield connection
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return reading(self.path, self._settings.driver.module.Error)
 
     @contextmanager
     def _write(self, settings: Settings | None = None) -> Generator[Connection]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import defaultdict
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -41,7 +42,7 @@ def add(connection: Connection, analysis: Analysis) -> None:
     values = {
         "match_id": analysis.match,
         "name": analysis.name,
-        "content": _packed(analysis.plies),
+        "content": _sealed(analysis),
         "made_at": analysis.made_at,
     }
     statement = upsert(analyses, connection.dialect.name).values(values)
@@ -80,18 +81,42 @@ def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Say which analyses cannot be read."""
-    query = select(analyses.c.match_id, analyses.c.content)
-    for row in connection.execution_options(yield_per=1000).execute(query):
+    """Say which analyses cannot be read, are not as they were stored, or judge no stored match."""
+    for row in connection.execution_options(yield_per=1000).execute(select(analyses)):
         try:
             _unpacked(row.match_id, row.content)
         except DamagedError as error:
             yield str(error)
+            continue
+        packed, digest = _parts(row.content)
+        # Versions up to 0.1 stored no digest.
+        if digest and digest != _digest(row.match_id, row.name, row.made_at, packed):
+            yield f"an analysis of match #{row.match_id} is not as it was stored"
 
 
-def _packed(plies: Sequence[JudgedPly]) -> bytes:
-    rows = [[ply.value, ply.loss, ply.best] for ply in plies]
-    return zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+def _sealed(analysis: Analysis) -> bytes:
+    """Return the judged actions packed, with a digest behind them that readers of the actions pass over."""
+    rows = [[ply.value, ply.loss, ply.best] for ply in analysis.plies]
+    packed = zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+    return packed + _digest(analysis.match, analysis.name, analysis.made_at, packed)
+
+
+def content_for(match: int, name: str, made_at: float, content: bytes) -> bytes:
+    """Return the content of a stored analysis as it is stored for the same match of another store."""
+    packed, _ = _parts(content)
+    return packed + _digest(match, name, made_at, packed)
+
+
+def _parts(content: bytes) -> tuple[bytes, bytes]:
+    """Return what was packed and the digest behind it, empty where there is none."""
+    reader = zlib.decompressobj()
+    reader.decompress(content)
+    digest = reader.unused_data
+    return content[: len(content) - len(digest)], digest
+
+
+def _digest(match: int, name: str, made_at: float, packed: bytes) -> bytes:
+    return sha256(json.dumps([match, name, float(made_at)]).encode() + packed).digest()
 
 
 def _unpacked(match: int, content: bytes) -> tuple[JudgedPly, ...]:

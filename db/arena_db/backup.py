@@ -70,7 +70,7 @@ def copy_whole(settings: Settings, part: Path) -> None:
             # Without a log of its own the copy is one file, whatever happens to it.
             copy.execute("PRAGMA journal_mode=delete").fetchall()
             faults = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
-    except module.Error as error:
+    except (module.Error, UnicodeDecodeError) as error:
         raise explain(error, settings.path) from error
     if faults != ["ok"]:
         raise DamagedError(f"{settings.path} is damaged ({faults[0]}); the copy was not kept")

@@ -12,9 +12,9 @@ from arena_db.access import Access
 from arena_db.corrections import voids
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions, tournament_conditions
-from arena_db.models import matches, tournaments
+from arena_db.models import matches, planned, tournaments
 from arena_db.queries import list_chosen
-from arena_db.records import PackedMatch, StoredMatch, Volume
+from arena_db.records import PackedMatch, SeededMatch, StoredMatch, Volume
 from arena_db.wild import is_wild
 
 if TYPE_CHECKING:
@@ -40,6 +40,23 @@ class BulkReading(Access):
     def whole_matches(self, chosen: MatchSelection, *, page: int = 512) -> Iterator[list[StoredMatch]]:
         """Yield matches by number with all there is about them, in lists of up to `page`."""
         return self._pages(chosen, page, list_chosen)
+
+    def seeded_matches(self, tournament: int, *, page: int = 4096) -> Iterator[list[SeededMatch]]:
+        """Yield the matches of a tournament by their number in the store, in lists of up to `page`."""
+        columns: list[Any] = [matches.c[name] for name in SeededMatch._fields if name in matches.c]
+        is_planned = (planned.c.tournament_id == tournament) & (planned.c.number == matches.c.number)
+        query = select(*columns, planned.c.encounter, planned.c.match_no, planned.c.opening)
+        query = query.join_from(matches, planned, is_planned).where(matches.c.tournament_id == tournament)
+        query = query.order_by(matches.c.id).limit(page)
+        last = 0
+        while True:
+            with self._read() as connection:
+                rows = connection.execute(query.where(matches.c.id > last)).all()
+                found = [SeededMatch._make(row) for row in rows]
+            if not found:
+                return
+            yield found
+            last = found[-1].id
 
     def bulk_remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
         """Do as `remarks` does, for many matches that were stored one after another.

@@ -5,22 +5,26 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, func, select, true
+from sqlalchemy import CheckConstraint, func, select, text
+from sqlalchemy.exc import DBAPIError
 
-from arena_db import analyses, points, remarks, resumming
-from arena_db.codec import row_hash
-from arena_db.models import (
-    APPLICATION_ID,
-    REVISION,
-    bots,
-    entrants,
-    matches,
-    planned,
-    tallies,
-    tournaments,
-    versions,
+from arena_db import (
+    analyses,
+    match_faults,
+    mending,
+    plan_faults,
+    points,
+    remarks,
+    resumming,
+    run_faults,
+    seals,
 )
-from arena_db.schema import find_differences
+from arena_db.engine import find_driver
+from arena_db.errors import DatabaseError
+from arena_db.failures import ODD
+from arena_db.models import APPLICATION_ID, REVISION, tallies
+from arena_db.naming import metadata
+from arena_db.schema import find_differing
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -37,26 +41,60 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
 
     Where the schema is not ours the rest is not looked at: a check of SQLite evaluates the rules in it.
     """
-    raw: Any = connection.connection.driver_connection
-    if differences := find_differences(raw, REVISION):
-        return _cut(iter(differences))
+    if differences := _schema(connection):
+        return differences
     looks = [
         _marks(connection),
         _pages(connection, "quick_check" if quick else "integrity_check"),
-        _plans(connection),
+        plan_faults.wrong_counts(connection),
     ]
     if not quick:
         looks += [
+            _rules(connection),
             _references(connection),
-            _copies(connection),
-            _hashes(connection),
+            seals.find_faults(connection),
+            plan_faults.wrong_plans(connection),
+            match_faults.find_faults(connection),
             remarks.find_faults(connection),
             analyses.find_faults(connection),
             _tallies(connection),
             resumming.find_faults(connection),
             points.find_faults(connection),
+            run_faults.find_faults(connection),
         ]
-    return [fault for look in looks for fault in _cut(look)]
+    return [fault for look in looks for fault in _cut(_survived(look))]
+
+
+def find_run_faults(connection: Connection, tournament: int) -> list[str]:
+    """Return what would make a run of a tournament play or store the wrong thing, without reading its past.
+
+    That is the schema, the fields and bots of the tournament, and its plan as far as it is to be played.
+    """
+    if differences := _schema(connection):
+        return differences
+    return list(_cut(_survived(seals.find_faults(connection, tournament, whole=False))))
+
+
+def _schema(connection: Connection) -> list[str]:
+    return _cut(_survived(_differences(connection)))
+
+
+def _differences(connection: Connection) -> Iterator[str]:
+    raw: Any = connection.connection.driver_connection
+    for key, told in find_differing(raw, REVISION):
+        yield f"{told}; `arena db repair` makes it anew" if mending.is_mendable(*key) else told
+
+
+def _survived(faults: Iterator[str]) -> Iterator[str]:
+    """Yield faults; what keeps a look from going on is one of them."""
+    try:
+        yield from faults
+    except DatabaseError as error:
+        yield str(error)
+    except (DBAPIError, find_driver().module.Error) as error:
+        yield f"SQLite finds: {error.orig if isinstance(error, DBAPIError) else error}"
+    except ODD as error:
+        yield f"a damaged row cannot be read ({type(error).__name__}: {error})"
 
 
 def _cut(faults: Iterator[str]) -> list[str]:
@@ -76,9 +114,24 @@ def _marks(connection: Connection) -> Iterator[str]:
 
 
 def _pages(connection: Connection, pragma: str) -> Iterator[str]:
-    for text in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
-        if text != "ok":
-            yield f"SQLite finds: {text}"
+    for found in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
+        if found != "ok":
+            yield f"SQLite finds: {found}"
+
+
+def _rules(connection: Connection) -> Iterator[str]:
+    """Ask for rows that break a rule of their table.
+
+    A connection that only reads does not know the rules: SQLite leaves them out of its own check, then.
+    """
+    for table in metadata.sorted_tables:
+        rules = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
+        broken = " OR ".join(f"NOT ({rule.sqltext})" for rule in rules)
+        if rules and connection.scalar(select(text("1")).select_from(table).where(text(broken)).limit(1)):
+            for rule in sorted(rules, key=lambda rule: str(rule.name)):
+                query = select(func.count()).select_from(table).where(text(f"NOT ({rule.sqltext})"))
+                if num := connection.scalar(query):
+                    yield f"{num} rows of {table.name} break the rule {rule.name}"
 
 
 def _references(connection: Connection) -> Iterator[str]:
@@ -86,72 +139,6 @@ def _references(connection: Connection) -> Iterator[str]:
         _MOST_NAMED
     ):
         yield f"row {row} of {table} points to no row of {parent}"
-
-
-def _plans(connection: Connection) -> Iterator[str]:
-    """Compare what a tournament says of its plan with the plan, and the plan with the matches."""
-    own, of_own = planned.c.tournament_id == tournaments.c.id, matches.c.tournament_id == tournaments.c.id
-    size = select(func.count()).where(own).scalar_subquery()
-    done = select(func.count()).where(own, planned.c.state == "done").scalar_subquery()
-    final = select(func.count()).where(of_own, matches.c.is_final == 1).scalar_subquery()
-    dropped = select(func.count()).where(own, planned.c.state == "dropped").scalar_subquery()
-    counts = select(tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, size, done, final)
-    counts = counts.add_columns(tournaments.c.num_dropped, dropped)
-    for name, num_planned, num_done, num_rows, num_marked, num_final, *of_dropped in connection.execute(
-        counts
-    ):
-        if of_dropped[0] != of_dropped[1]:
-            yield "tournament {} counts {} planned matches as dropped, and marks {}".format(name, *of_dropped)
-        if num_planned != num_rows:
-            yield f"tournament {name} has {num_rows} planned matches, not {num_planned}"
-        if not num_done == num_marked == num_final:
-            yield (
-                f"tournament {name} counts {num_done} planned matches as done, "
-                f"marks {num_marked} and stores {num_final}"
-            )
-
-
-def _copies(connection: Connection) -> Iterator[str]:
-    """Compare what matches repeat of the plan, for the indexes, with the plan."""
-    first, second = entrants.alias(), entrants.alias()
-    here = matches.c.tournament_id
-    is_planned = (planned.c.tournament_id == here) & (planned.c.number == matches.c.number)
-    is_same = and_(
-        planned.c.first_seat == matches.c.first_seat,
-        planned.c.second_seat == matches.c.second_seat,
-        first.c.bot_id == matches.c.first_bot,
-        second.c.bot_id == matches.c.second_bot,
-    )
-    query = (
-        select(matches.c.id)
-        .outerjoin(planned, is_planned)
-        .outerjoin(first, (first.c.tournament_id == here) & (first.c.seat == matches.c.first_seat))
-        .outerjoin(second, (second.c.tournament_id == here) & (second.c.seat == matches.c.second_seat))
-        .where(is_same.is_not(true()))
-        .order_by(matches.c.id)
-        .limit(_MOST_NAMED + 1)
-    )
-    for number in connection.scalars(query):
-        yield f"match #{number} is of other bots than planned"
-
-
-def _hashes(connection: Connection) -> Iterator[str]:
-    first, second = bots.alias(), bots.alias()
-    query = (
-        select(matches, versions.c.content, first.c.identity, second.c.identity)
-        .join_from(matches, first, first.c.id == matches.c.first_bot)
-        .join(second, second.c.id == matches.c.second_bot)
-        .join(versions, versions.c.id == matches.c.versions_id)
-        .order_by(matches.c.id)
-    )
-    for row in connection.execution_options(yield_per=1000).execute(query):
-        *stored, content, one, other = tuple(row)
-        match = dict(zip(_COLUMNS, stored, strict=True))
-        if row_hash(match, (one, other), content) != match["record_hash"]:
-            yield f"match #{match['id']} is not as it was stored"
-
-
-_COLUMNS: Final = [column.name for column in matches.c]
 
 
 def _tallies(connection: Connection) -> Iterator[str]:

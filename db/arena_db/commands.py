@@ -42,7 +42,7 @@ def ask(settings: Settings, tournament: int, kind: str, payload: str) -> int:
             raw.execute("BEGIN IMMEDIATE")
             ((command,),) = raw.execute(_ASK, (tournament, kind, payload)).fetchall()
             raw.execute("COMMIT")
-    except settings.driver.module.Error as error:
+    except (settings.driver.module.Error, UnicodeDecodeError) as error:
         raise explain(error, settings.path) from error
     return int(command)
 

@@ -105,7 +105,7 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
         except BaseException:
             raw.close()
             raise
-    except module.Error as error:
+    except (module.Error, UnicodeDecodeError) as error:
         raise explain(error, settings.path) from error
     return raw
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
-from arena_db import planning
+from arena_db import planning, seals
 from arena_db.access import Access
 from arena_db.errors import RefusedError, TakenError
 from arena_db.models import entrants, tournaments
@@ -39,7 +39,7 @@ class Entering(Access):
             TakenError: it takes part already, or another bot has its label.
             RefusedError: no such tournament, or a field breaks a rule of the tables.
         """
-        with self._write() as connection:
+        with self._write() as connection, seals.amending(connection, tournament):
             return _join(connection, tournament, entrant, reason, who)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
@@ -54,7 +54,7 @@ class Entering(Access):
         Raises:
             RefusedError: no such bot takes part.
         """
-        with self._write() as connection:
+        with self._write() as connection, seals.amending(connection, tournament):
             plays = entrants.c.state == "playing"
             label = connection.scalar(select(entrants.c.label).where(_at(tournament, seat), plays))
             if label is None:
@@ -87,9 +87,8 @@ def _join(connection: Connection, tournament: int, entrant: Entrant, reason: str
 
 def _open(connection: Connection, tournament: int) -> None:
     """Let the plan of an event grow again that was complete."""
-    own = (tournaments.c.id == tournament) & (tournaments.c.is_planned == 1)
-    values = {"is_planned": 0, "num_total": None, "decision": ""}
-    connection.execute(update(tournaments).where(own).values(values))
+    if connection.scalar(select(tournaments.c.is_planned).where(tournaments.c.id == tournament)):
+        seals.change(connection, tournament, is_planned=0, num_total=None, decision="")
     ended = (tournaments.c.id == tournament) & (tournaments.c.state == "finished")
     connection.execute(update(tournaments).where(ended).values(state="stopped"))
 

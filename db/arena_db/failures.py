@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import struct
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 
 from arena_db.errors import (
     AccessError,
@@ -24,6 +26,18 @@ if TYPE_CHECKING:
 
 _DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
+
+_ODD_ROW: Final = (
+    "{path} has a row that cannot be read ({text}); `arena db check` says whether the store is damaged, "
+    "`arena db restore` puts a backup in its place"
+)
+
+ODD: Final = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
+    *(struct.error, zlib.error, NoResultFound, MultipleResultsFound),
+)
+"""What Python raises where a row does not hold what the rules of the tables promise: a damaged page may hold
+bytes in the place of a text, no number where there has to be one, or a key that nobody has."""
 
 _FULL: Final = "no room left on the disk for {path}; free some, then resume: nothing is half stored"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -45,6 +59,9 @@ _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
 def explain(error: BaseException, path: Path) -> DatabaseError:
     """Return the error of the store that says what `error`, raised by the database, means for `path`."""
     name = str(getattr(error, "sqlite_errorname", ""))
+    # A text that is no UTF-8: the driver cannot read it from a row, nor even from a message of SQLite.
+    if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
+        return DamagedError(_DAMAGED.format(path=path, text="a text cannot be decoded"))
     for prefix, kind, text in _KINDS:
         if name.startswith(prefix):
             return kind(text.format(path=path, text=error))
@@ -62,8 +79,38 @@ def translated(path: Path) -> Generator[None]:
         yield
     except DBAPIError as error:
         raise explain(error.orig or error, path) from error
+    except UnicodeDecodeError as error:
+        raise explain(error, path) from error
     except (UnicodeEncodeError, OverflowError) as error:
         raise RefusedError(f"{path} refuses a record: {error}") from error
     except OSError as error:
         kind, text = (FullError, _FULL) if error.errno in _NO_ROOM else (AccessError, _ACCESS)
         raise kind(text.format(path=path, text=error)) from error
+
+
+@contextmanager
+def reading(path: Path, driver_error: type[Exception]) -> Generator[None]:
+    """Do as `translated` does for what only reads: rows that cannot be read are damaged, and not refused.
+
+    Args:
+        path: of the store.
+        driver_error: the base of what the driver raises.
+
+    Raises:
+        DatabaseError: the kind that fits; a DamagedError for every row that is not as it was stored.
+    """
+    with translated(path):
+        try:
+            yield
+        except (UnicodeEncodeError, OverflowError):
+            # What was asked for cannot be stored, so it is not there.
+            raise
+        except (DBAPIError, driver_error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+            found = explain(cause, path)
+            if isinstance(found, RefusedError):
+                raise DamagedError(_ODD_ROW.format(path=path, text=cause)) from error
+            raise found from error
+        except ODD as error:
+            text = f"{type(error).__name__}: {error}"
+            raise DamagedError(_ODD_ROW.format(path=path, text=text)) from error

@@ -1,7 +1,7 @@
-"""The tables of pools, and of what is kept of a pool although it follows from its matches: sums and ratings.
+"""The tables of pools, of what is kept although it follows from the matches, and of seals.
 
 The sums lag behind the matches: `summing` says how far, and readers add the rest. A full check computes
-them again, a repair rebuilds them.
+them again, a repair rebuilds them. Seals are hashes of what follows from nothing else in the store.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Integer,
     Table,
+    Text,
     UniqueConstraint,
 )
 
@@ -137,6 +138,22 @@ rating_points = Table(
     columns.at_least("num_matches", 1),
     columns.at_least("error", 0),
     columns.flag("rests_on_prior"),
+    sqlite_strict=True,
+    sqlite_with_rowid=False,
+)
+
+# SHA-256 over what never changes of a tournament; `arena_db.seals` says over which columns.
+seals = Table(
+    "seals",
+    metadata,
+    columns.tournament_key(),
+    Column("part", Text, primary_key=True),
+    # Of the plan the last match of a link, of ratings over time the number of matches they count, else 0.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    columns.blob("content_hash"),
+    columns.length("part", 1, 16),
+    columns.at_least("number", 0),
+    columns.length("content_hash", 32, 32),
     sqlite_strict=True,
     sqlite_with_rowid=False,
 )

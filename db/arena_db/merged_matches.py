@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import insert, select, update
 
+from arena_db.analyses import content_for
 from arena_db.codec import row_hash
 from arena_db.columns import values_of
 from arena_db.corrections import changes, voids
@@ -14,6 +15,7 @@ from arena_db.counted import parts
 from arena_db.errors import DamagedError
 from arena_db.models import analyses, bots, entrants, matches, planned, remarks, versions
 from arena_db.numbering import last_match
+from arena_db.remarks import content_hash
 from arena_db.saving import count_text, insert_text
 from arena_db.tallying import KEYS
 from arena_db.voiding import find_judged, settle
@@ -179,21 +181,26 @@ class MatchMerge:
         for some in parts(sorted({number for number, _ in wanted})):
             said = self._source.execute(select(remarks).where(own, remarks.c.number.in_(some))).all()
             rows = [values_of(remarks, row) for row in said if (row.number, row.attempt) in wanted]
+            for row in rows:
+                place = (self._here, row["number"], row["attempt"])
+                row |= {"tournament_id": self._here, "content_hash": content_hash(place, row["content"])}
             if rows:
-                self._target.execute(insert(remarks), [row | {"tournament_id": self._here} for row in rows])
+                self._target.execute(insert(remarks), rows)
                 self.num_rows += len(rows)
 
     def _add_analyses(self, here: dict[int, int]) -> None:
         """Add what judges said; of what one said twice the later one stays."""
         for some in parts(sorted(here)):
             for row in self._source.execute(select(analyses).where(analyses.c.match_id.in_(some))):
-                values = values_of(analyses, row) | {"match_id": here[row.match_id]}
+                match = here[row.match_id]
+                content = content_for(match, row.name, row.made_at, row.content)
+                values = values_of(analyses, row) | {"match_id": match, "content": content}
                 own = (analyses.c.match_id == values["match_id"]) & (analyses.c.name == row.name)
                 made_at = self._target.scalar(select(analyses.c.made_at).where(own))
                 if made_at is None:
                     self._target.execute(insert(analyses).values(values))
                 elif row.made_at > made_at:
-                    later = {"content": row.content, "made_at": row.made_at}
+                    later = {"content": content, "made_at": row.made_at}
                     self._target.execute(update(analyses).where(own).values(later))
                 else:
                     continue

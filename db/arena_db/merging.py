@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
+from arena_db import seals
 from arena_db.clock import now
 from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
 from arena_db.errors import RefusedError
 from arena_db.kept import pools, rating_points
 from arena_db.merged_matches import MatchMerge
-from arena_db.models import batches, bots, entrants, leases, matches, planned, tournaments
+from arena_db.models import batches, bots, entrants, matches, planned, tournaments
 from arena_db.numbering import next_tournament
-from arena_db.planning import free_name, pool_id, pool_record
+from arena_db.planning import add_lease, free_name, pool_id, pool_record
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class _TournamentMerge:
             self._here = self._add_tournament(moves=moves)
         else:
             self._here = known.id
+            # What is sealed anew at the end must be sound before.
+            seals.require_sound(self._target, known.id)
             self._compare(known)
         origin = select(origins.c.tournament_id).where(origins.c.tournament_id == self._here)
         # A copy follows the tournament it was made of; the tournament itself follows nobody.
@@ -117,6 +120,7 @@ class _TournamentMerge:
         if is_new:
             self._add_points()
         self._count(None if known is None else known, may_grow=may_grow)
+        seals.seal_anew(self._target, self._here)
         name = self._target.scalar(select(tournaments.c.name).where(tournaments.c.id == self._here))
         return MergedTournament(str(name), row.name, found.num_matches, self._num_rows, is_new)
 
@@ -151,8 +155,7 @@ class _TournamentMerge:
             # Nobody runs it here.
             values["state"] = "stopped"
         self._insert(tournaments, [values])
-        lease = {"tournament_id": here, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
-        target.execute(insert(leases).values(lease | {"expires_at": 0.0}))
+        add_lease(target, here)
         if origin is not None or not moves:
             source = self._where if origin is None else origin.source
             at = now() if origin is None else origin.merged_at

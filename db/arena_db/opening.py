@@ -138,7 +138,7 @@ def _undo(settings: Settings) -> None:
             module.connect(f"{settings.path.as_uri()}?mode={mode}", uri=True, timeout=settings.busy_ms / 1000)
         ) as raw:
             raw.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    except module.Error as error:
+    except (module.Error, UnicodeDecodeError) as error:
         if settings.read_only:
             raise MissingError(
                 f"{settings.path} was never finished, for its maker was killed; hold the tournament again, or"
@@ -165,7 +165,7 @@ def _told(settings: Settings) -> Generator[None]:
     """Raise the errors of the store in place of those of a driver that reads its first tables."""
     try:
         yield
-    except settings.driver.module.Error as error:
+    except (settings.driver.module.Error, UnicodeDecodeError) as error:
         if "no such table" in str(error):
             raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
         raise explain(error, settings.path) from error
@@ -180,7 +180,10 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
         raise ForeignError(f"{path} is not a store of arena; give another file by --db FILE")
     # Before the first table is read: a view could stand in its place.
     refuse_code(raw, path)
-    revision = str(raw.execute("SELECT version_num FROM alembic_version").fetchone()[0])
+    row = raw.execute("SELECT version_num FROM alembic_version").fetchone()
+    if row is None:
+        raise DamagedError(f"{path} is damaged (it has no revision); put a backup in its place")
+    revision = str(row[0])
     if revision != REVISION:
         from arena_db.migrate import known_revisions
 

@@ -87,3 +87,21 @@ class PairedResult(NamedTuple):
     """first, second, draw or void."""
     termination: str
     """Why it ended."""
+
+
+class SeededMatch(NamedTuple):
+    """What the rules of a game and the plan of a tournament say of a match; a tuple, as `PackedMatch`."""
+
+    id: int
+    number: int
+    outcome: str
+    termination: str
+    actions: bytes
+    """As in `PackedMatch`."""
+    num_opening: int
+    seed_first: int
+    seed_second: int
+    encounter: int
+    """Of the plan, as `match_no` and `opening`."""
+    match_no: int
+    opening: bytes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import case, exists, func, insert, select, update
 
+from arena_db import seals
 from arena_db.codec import pack_actions, unpack_actions
 from arena_db.corrections import voids
 from arena_db.dialects import driver_text
@@ -15,7 +16,7 @@ from arena_db.models import batches, matches, planned, tournaments
 from arena_db.records import BatchRecord, PairedResult, PlannedMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
 
@@ -87,6 +88,7 @@ def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedM
     ]
     if rows:
         connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
+        seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
     num = tournaments.c.num_planned + len(rows)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))
 
@@ -115,8 +117,7 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
     add_planned(connection, tournament, batch.matches)
     basis = (batch.basis_match, batch.basis_change)
     _insert_batch(connection, tournament, first, numbers[-1], basis, batch.note)
-    values = {"num_total": batch.num_total, "is_planned": int(batch.is_last)}
-    connection.execute(update(tournaments).where(own).values(values))
+    seals.change(connection, tournament, num_total=batch.num_total, is_planned=int(batch.is_last))
 
 
 def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]) -> None:
@@ -129,9 +130,8 @@ def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]
     if plan:
         numbers = [match.number for match in plan]
         _insert_batch(connection, tournament, min(numbers), max(numbers))
-    own = tournaments.c.id == tournament
     total = tournaments.c.num_planned - tournaments.c.num_dropped
-    connection.execute(update(tournaments).where(own).values(num_total=total, is_planned=1))
+    seals.change(connection, tournament, num_total=total, is_planned=1)
 
 
 def reopen(connection: Connection, tournament: int, num_total: int | None) -> None:
@@ -140,7 +140,7 @@ def reopen(connection: Connection, tournament: int, num_total: int | None) -> No
     Raises:
         RefusedError: there is no such tournament.
     """
-    _set(connection, tournament, {"is_planned": 0, "num_total": num_total})
+    seals.change(connection, tournament, is_planned=0, num_total=num_total)
 
 
 def close_plan(
@@ -166,7 +166,7 @@ def close_plan(
         "num_dropped": dropped,
         "num_total": tournaments.c.num_planned - dropped,
     }
-    _set(connection, tournament, values)
+    seals.change(connection, tournament, **values)
     return num
 
 
@@ -192,7 +192,7 @@ def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is le
         "num_dropped": tournaments.c.num_dropped + num,
         "num_total": needed.scalar_subquery() + num_more,
     }
-    _set(connection, tournament, values)
+    seals.change(connection, tournament, **values)
     return num
 
 
@@ -205,12 +205,6 @@ def _drop(
         left &= planned.c.encounter == encounter
     unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
     return connection.execute(unneeded.values(state="dropped")).rowcount
-
-
-def _set(connection: Connection, tournament: int, values: Mapping[str, object]) -> None:
-    own = tournaments.c.id == tournament
-    if not connection.execute(update(tournaments).where(own).values(values)).rowcount:
-        raise RefusedError(f"there is no tournament with id {tournament}")
 
 
 def list_tests(connection: Connection) -> dict[int, str]:
@@ -305,6 +299,7 @@ def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
         "note": note,
     }
     connection.execute(insert(batches).values(values))
+    seals.seal_batch(connection, tournament, number)
 
 
 def _num_actions(connection: Connection, tournament: int) -> int:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select, update
 
-from arena_db import plan_rows
+from arena_db import plan_rows, seals
 from arena_db.clock import now
 from arena_db.corrections import origins
 from arena_db.errors import RefusedError, TakenError
@@ -64,10 +64,10 @@ def add_tournament(
     if not new.name:
         name = free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
-    lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
-    connection.execute(insert(leases).values(lease | {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0}))
+    add_lease(connection, tournament)
     for entrant in listed:
         add_entrant(connection, tournament, entrant, seat=entrant.seat)
+    seals.seal_tournament(connection, tournament)
     if isinstance(plan, NewBatch):
         plan_rows.add_batch(connection, tournament, plan)
     elif not isinstance(plan, OpenPlan):
@@ -75,9 +75,19 @@ def add_tournament(
     return _one_tournament(connection, tournament)
 
 
+def add_lease(connection: Connection, tournament: int) -> None:
+    """Insert the lease of a tournament, which nobody holds."""
+    lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
+    connection.execute(insert(leases).values(lease | {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0}))
+
+
 def set_config(connection: Connection, tournament: int, config: str) -> None:
-    """Put a configuration in the place of the old one."""
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(config=config))
+    """Put a configuration in the place of the old one.
+
+    Raises:
+        DamagedError: the tournament is not as it was stored.
+    """
+    seals.change(connection, tournament, config=config)
 
 
 def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
+from arena_db import seals
 from arena_db.access import Access
 from arena_db.counted import COUNTS, read_counted
 from arena_db.errors import RefusedError
@@ -126,7 +127,7 @@ def surplus(numbers: Sequence[int]) -> list[int]:
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Compare the points with the matches they count; one sentence for each contradiction."""
+    """Compare the points with the matches they count and with their seals; one sentence a contradiction."""
     names = select(tournaments.c.id, tournaments.c.name)
     called = {row[0]: row[1] for row in connection.execute(names)}
     for tournament, num_matches, place in _wrong(connection):
@@ -135,12 +136,37 @@ def find_faults(connection: Connection) -> Iterator[str]:
             f"the ratings of tournament {called.get(tournament, tournament)} after {num_matches} matches "
             f"name a last match that {is_here}; `arena db repair` removes them"
         )
+    for tournament, num_matches in seals.wrong_points(connection):
+        yield (
+            f"the ratings of tournament {called.get(tournament, tournament)} after {num_matches} matches are "
+            "not as they were stored; `arena db repair` removes them"
+        )
 
 
-def remove_wrong(connection: Connection) -> None:
-    """Remove the points that contradict the matches: nobody knows what they were ratings of."""
-    for tournament, num_matches, _ in list(_wrong(connection)):
-        connection.execute(delete(rating_points).where(*_at(tournament, num_matches)))
+def remove_wrong(connection: Connection) -> list[str]:
+    """Remove the points that contradict the matches or their seals; say how many.
+
+    Nobody knows what they were ratings of. Where the first points of a tournament are missing, viewers
+    compute such points from the matches.
+    """
+    wrong = {(tournament, num_matches) for tournament, num_matches, _ in _wrong(connection)}
+    wrong.update(seals.wrong_points(connection))
+    for tournament, num_matches in wrong:
+        _remove(connection, tournament, num_matches)
+    return [f"{len(wrong)} ratings over time are removed, which were wrong"] if wrong else []
+
+
+def _remove(connection: Connection, tournament: int, num_matches: int) -> None:
+    connection.execute(delete(rating_points).where(*_at(tournament, num_matches)))
+    seals.forget_point(connection, tournament, num_matches)
+
+
+def remove_since(connection: Connection, tournament: int, match: int) -> None:
+    """Remove the points of a tournament that count a match: it does not count any more, or counts again."""
+    table = rating_points.c
+    own = (table.tournament_id == tournament) & (table.match_id >= match)
+    for num_matches in connection.scalars(select(table.num_matches).where(own).distinct()).all():
+        _remove(connection, tournament, num_matches)
 
 
 def _wrong(connection: Connection) -> Iterator[tuple[int, int, int]]:
@@ -202,8 +228,9 @@ def _add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
     if not rows:
         return False
     connection.execute(insert(rating_points), rows)
+    seals.seal_point(connection, tournament, point.num_matches)
     for number in surplus([*known, point.num_matches]):
-        connection.execute(delete(rating_points).where(*_at(tournament, number)))
+        _remove(connection, tournament, number)
     return True
 
 

@@ -17,6 +17,7 @@ from arena_db.plan_records import NewBatch as NewBatch  # noqa: PLC0414
 from arena_db.plan_records import OpenPlan as OpenPlan  # noqa: PLC0414
 from arena_db.plan_records import PairedResult as PairedResult  # noqa: PLC0414
 from arena_db.plan_records import PlannedMatch as PlannedMatch  # noqa: PLC0414
+from arena_db.plan_records import SeededMatch as SeededMatch  # noqa: PLC0414
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

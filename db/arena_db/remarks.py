@@ -31,7 +31,7 @@ def store(connection: Connection, records: Iterable[MatchRecord]) -> None:
             record.number,
             record.attempt,
             bytearray(record.remarks),
-            bytearray(sha256(record.remarks).digest()),
+            bytearray(content_hash((record.tournament, record.number, record.attempt), record.remarks)),
         )
         for record in records
         if record.remarks
@@ -78,8 +78,17 @@ def find_faults(connection: Connection) -> Iterator[str]:
     for row in connection.execution_options(yield_per=100).execute(query):
         if row.id is None:
             yield f"remarks of match {row.number} of tournament {row.tournament_id} belong to no stored match"
-        elif sha256(row.content).digest() != row.content_hash:
+        elif row.content_hash not in {
+            content_hash((row.tournament_id, row.number, row.attempt), row.content),
+            # Versions up to 0.1 hashed the content alone: the match it belongs to was not under the hash.
+            sha256(row.content).digest(),
+        }:
             yield f"the remarks of match #{row.id} are not as they were stored"
+
+
+def content_hash(match: tuple[int, int, int], content: bytes) -> bytes:
+    """Return the SHA-256 of remarks and of the match they belong to: tournament, number and attempt."""
+    return sha256("/".join(map(str, match)).encode() + b"/" + content).digest()
 
 
 _OWN: Final = (

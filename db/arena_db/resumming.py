@@ -104,18 +104,35 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
     return False
 
 
-def rebuild(connection: Connection) -> None:
+def rebuild(connection: Connection) -> list[str]:
     """Compute all sums and tallies anew within one transaction, for the readers of a store that is in use.
+
+    Returns:
+        What is no longer as it was, one sentence each.
 
     Raises:
         DamagedError: see `go_on`.
     """
+    num_columns = sum(1 for _ in _wrong_columns(connection))
+    start = connection.scalar(select(summing.c.next_match)) or 1
+    sums, counts = _all_sums(connection), _all_tallies(connection)
     for table in (*_KEPT, summing, tallies):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
     connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
     while not step(connection):
         pass
+    done = (
+        [f"plies and openings of {num_columns} matches are noted as they were played"] if num_columns else []
+    )
+    if num := len(counts ^ _all_tallies(connection)):
+        done.append(f"{num} kept counts were wrong or missing")
+    after = _all_sums(connection)
+    # Sums that lag behind the matches are not wrong.
+    if start > last_match(connection):
+        num = sum(sums.get(key) != after.get(key) for key in sums.keys() | after.keys())
+        done += [f"the kept sums of {num} encounters were wrong or missing"] if num else []
+    return done
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
@@ -131,10 +148,10 @@ def find_faults(connection: Connection) -> Iterator[str]:
         return
     ids: dict[Key, int] = {}
     with _scratch(connection):
-        for start in range(1, mark, BATCH):
-            _count(connection, start, min(start + BATCH, mark) - 1, ids)
+        for first, last in _batches(connection, 1, mark - 1):
+            _count(connection, first, last, ids)
         counted = _all_sums(connection)
-        torn = {tuple(row) for row in connection.exec_driver_sql(_OTHER_CLUSTERS)}
+        torn = {tuple(row) for row in connection.exec_driver_sql(_OTHERS)}
     for key in sorted(torn):
         yield f"the clusters of {names.say(key)} are not those of their matches; {_REPAIR}"
     for key in sorted(before.keys() | counted.keys()):
@@ -155,29 +172,60 @@ def find_faults(connection: Connection) -> Iterator[str]:
 _NOTHING: Final = (0,) * len(SUMS)
 
 
+_ENCOUNTER: Final = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
+
+
 def _clusters_of(schema: str) -> str:
-    key = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
-    # Which moves came first follows from the order of storing alone, and so does how many are like them.
-    told = [
-        column.name for column in clusters.c if not column.name.endswith(("encounter_id", "_hash", "_same"))
-    ]
-    names = ", ".join(f"clusters.{name}" for name in ("opening_hash", *told))
+    """Return the query for clusters with the keys of their encounters, without courses of play."""
+    # Which course came first, and stands in the row, follows from the batches in which matches were added.
+    told = [column.name for column in clusters.c if not column.name.endswith(("_moves_hash", "_same"))]
+    names = ", ".join(f"own.{name}" for name in told if name != "encounter_id")
     return (
-        f"SELECT {key}, {names} FROM {schema}.clusters AS clusters "  # noqa: S608 - our own names
-        f"JOIN {schema}.encounters AS encounters ON encounters.id = clusters.encounter_id"
+        f"SELECT {_ENCOUNTER}, {names} FROM {schema}.clusters AS own "  # noqa: S608 - our own names
+        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id"
     )
 
 
-_OTHER_CLUSTERS: Final = " UNION ".join(
-    f"SELECT pool_id, tournament_id, low, high FROM ({_clusters_of(one)} EXCEPT {_clusters_of(other)})"  # noqa: S608
+def _courses_of(schema: str) -> str:
+    """Return the query for how often each course of play came, wherever it stands."""
+    parts = [
+        f"SELECT encounter_id, opening_hash, {number} AS side, "  # noqa: S608 - our own names
+        f"{side}_moves_hash AS moves, {side}_same AS times FROM {schema}.clusters"
+        for number, side in enumerate(("first", "second"))
+    ]
+    parts.append(f"SELECT encounter_id, opening_hash, side, moves_hash, times FROM {schema}.strays")  # noqa: S608
+    return (
+        f"SELECT {_ENCOUNTER}, own.opening_hash, own.side, own.moves, sum(own.times) "  # noqa: S608
+        f"FROM ({' UNION ALL '.join(parts)}) AS own "
+        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id "
+        f"GROUP BY {_ENCOUNTER}, own.opening_hash, own.side, own.moves"
+    )
+
+
+_OTHERS: Final = " UNION ".join(
+    f"SELECT pool_id, tournament_id, low, high FROM ({rows_of(one)} EXCEPT {rows_of(other)})"  # noqa: S608
+    for rows_of in (_clusters_of, _courses_of)
     for one, other in (("main", "temp"), ("temp", "main"))
 )
-"""Encounters of which the kept clusters differ from those that were counted."""
+"""Encounters of which the kept clusters or courses of play differ from those that were counted."""
 
 
 def _last_of_batch(connection: Connection, start: int) -> int | None:
     ids = select(matches.c.id).where(matches.c.id >= start).order_by(matches.c.id).limit(BATCH).subquery()
     return connection.scalar(select(func.max(ids.c.id)))
+
+
+def _batches(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last id of batches of matches within `[first, last]`.
+
+    By the matches and not by numbers: a damaged page may name a last match that billions are missing before.
+    """
+    while first <= last:
+        end = _last_of_batch(connection, first)
+        if end is None:
+            return
+        yield first, min(end, last)
+        first = end + 1
 
 
 def _derive(connection: Connection, first: int, last: int) -> None:
@@ -223,8 +271,8 @@ def fill(connection: Connection, sums: Summing, first: int, last: int, tournamen
     """Add the matches with ids in `[first, last]`, of one tournament or of all."""
     pool_ids: dict[int, int] = {}
     # In pieces: after a large import was killed, a reader may meet a million matches.
-    for start in range(first, last + 1, BATCH):
-        for match, partner in read_counted(connection, start, min(start + BATCH - 1, last), tournament):
+    for start, end in _batches(connection, first, last):
+        for match, partner in read_counted(connection, start, end, tournament):
             pool = pool_ids.get(match.tournament)
             if pool is None:
                 found = select(tournaments.c.pool_id).where(tournaments.c.id == match.tournament)
@@ -279,10 +327,13 @@ def _all_sums(connection: Connection) -> dict[tuple[int, ...], tuple[int, ...]]:
     return {tuple(row[:4]): tuple(row[4:]) for row in rows}
 
 
+def _all_tallies(connection: Connection) -> set[tuple[Any, ...]]:
+    return {tuple(row) for row in connection.execute(select(tallies))}
+
+
 def _wrong_columns(connection: Connection) -> Iterator[str]:
-    last = connection.scalar(select(func.max(matches.c.id))) or 0
-    for start in range(1, last + 1, BATCH):
-        for plies, opening, *stored, number in _derived(connection, start, start + BATCH - 1):
+    for first, last in _batches(connection, 1, last_match(connection)):
+        for plies, opening, *stored, number in _derived(connection, first, last):
             if [plies, opening] != stored:
                 yield (
                     f"match #{number} is noted with other plies or another opening than it has; "

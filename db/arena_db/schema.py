@@ -73,6 +73,11 @@ def refuse_code(raw: Any, path: Path) -> None:  # noqa: ANN401 — a connection 
 
 
 def find_differences(raw: Any, revision: str) -> list[str]:  # noqa: ANN401 — see above
+    """Return one sentence per table or index that differs; see `find_differing`."""
+    return [text for _, text in find_differing(raw, revision)]
+
+
+def find_differing(raw: Any, revision: str) -> list[tuple[tuple[str, str], str]]:  # noqa: ANN401 — see above
     """Compare the schema that a driver's connection sees with a fresh one of a revision.
 
     No table but `sqlite_master` is read, so nothing in a foreign schema is run.
@@ -82,23 +87,26 @@ def find_differences(raw: Any, revision: str) -> list[str]:  # noqa: ANN401 — 
         revision: one that this version has migrations for.
 
     Returns:
-        One sentence per table or index that is missing, not ours, or otherwise made than ours.
+        Type and name of each table or index that is missing, not ours, or otherwise made than ours, and a
+        sentence that says which it is.
     """
     query = "SELECT type, name, tbl_name, substr(sql, 1, ?) FROM sqlite_master LIMIT ?"
     found = _shapes(raw.execute(query, (_LONGEST, _MOST_OBJECTS)).fetchall())
     return list(_compare(found, _fresh(revision)))
 
 
-def _compare(found: dict[tuple[str, str], _Shape], wanted: dict[tuple[str, str], _Shape]) -> Iterator[str]:
+def _compare(
+    found: dict[tuple[str, str], _Shape], wanted: dict[tuple[str, str], _Shape]
+) -> Iterator[tuple[tuple[str, str], str]]:
     # Tables first: what is wrong with an index often follows from its table.
     for key in sorted(found.keys() | wanted.keys(), key=lambda key: (key[0] != "table", *key)):
         what = f"the {_shown(key[0])} {_shown(key[1])}"
         if key not in wanted:
-            yield f"{what} is not one of arena's"
+            yield key, f"{what} is not one of arena's"
         elif key not in found:
-            yield f"{what} is missing"
+            yield key, f"{what} is missing"
         elif found[key] != wanted[key]:
-            yield f"{what} is not as arena makes it: {_difference(found[key], wanted[key])}"
+            yield key, f"{what} is not as arena makes it: {_difference(found[key], wanted[key])}"
 
 
 def _difference(found: _Shape, wanted: _Shape) -> str:

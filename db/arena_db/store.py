@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backup import copy_to
 from arena_db.bulk import BulkReading
-from arena_db.checking import find_faults
 from arena_db.engine import Settings
 from arena_db.entering import Entering
 from arena_db.errors import LockedError
@@ -20,6 +19,7 @@ from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
+from arena_db.soundness import Soundness
 from arena_db.transfers import Transferring
 from arena_db.voiding import Correcting
 
@@ -46,7 +46,15 @@ if TYPE_CHECKING:
 
 
 class Store(
-    BulkReading, Correcting, Entering, Leasing, NamesReading, PlanKeeping, PointsKeeping, Transferring
+    BulkReading,
+    Correcting,
+    Entering,
+    Leasing,
+    NamesReading,
+    PlanKeeping,
+    PointsKeeping,
+    Soundness,
+    Transferring,
 ):
     """An open store; a context manager that closes it.
 
@@ -318,16 +326,6 @@ class Store(
         """Return the label that each bot had in the newest tournament it was entered in, by identity."""
         with self._read() as connection:
             return planning.list_labels(connection)
-
-    def check(self, *, quick: bool = False) -> list[str]:
-        """Return what is wrong with the store, one sentence each; nothing where all is well.
-
-        Args:
-            quick: leave out what reads every match: indexes, hashes of records, recounts.
-        """
-        refused = [f"{file} has results the store does not take" for file in self._spool.refused()]
-        with self._read() as connection:
-            return find_faults(connection, quick=quick) + refused
 
     def backup(self, target: Path) -> None:
         """Copy the store, which may be in use, to a new file.

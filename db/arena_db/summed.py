@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, text
 
-from arena_db import points, resumming
+from arena_db import resumming
 from arena_db.access import Access
 from arena_db.counted import COUNTS
 from arena_db.errors import DatabaseError, LockedError
@@ -99,18 +99,6 @@ class SumsReading(Access):
             with suppress(DatabaseError):
                 self.sum_up()
         super().close()
-
-    def repair(self) -> None:
-        """Compute the sums of all encounters, and the tallies, anew from the matches, in one transaction.
-
-        Points of ratings over time that contradict the matches are removed.
-
-        Raises:
-            DamagedError: the plan of a tournament lacks some of its matches.
-        """
-        with self._write() as connection:
-            resumming.rebuild(connection)
-            points.remove_wrong(connection)
 
 
 def _of_tournament(connection: Connection, tournament: int) -> list[EncounterSums]:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, or_, select, update
 
-from arena_db import coordination
+from arena_db import coordination, points, seals
 from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, Counted, parts
 from arena_db.errors import RefusedError
-from arena_db.kept import rating_points
 from arena_db.models import matches, tallies, tournaments
 from arena_db.partial_sums import recompute
 from arena_db.queries import count_matches
@@ -160,17 +159,22 @@ def _judge(
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"
     for tournament, own in _by_tournament(changed):
-        subject = _subject([row.number for row in own])
-        change = add_change(connection, tournament, kind, subject=subject, reason=reason, who=who)
-        ids = [row.id for row in own]
-        if make_void:
-            connection.execute(insert(voids), [{"match_id": number, "change_id": change} for number in ids])
-        else:
-            for some in parts(ids):
-                present = voids.c.match_id.in_(some) & voids.c.undone_change.is_(None)
-                connection.execute(update(voids).where(present).values(undone_change=change))
+        with seals.amending(connection, tournament):
+            subject = _subject([row.number for row in own])
+            change = add_change(connection, tournament, kind, subject=subject, reason=reason, who=who)
+            _note(connection, [row.id for row in own], change, make_void=make_void)
     settle(connection, changed, make_void=make_void)
     return len(changed)
+
+
+def _note(connection: Connection, ids: Sequence[int], change: int, *, make_void: bool) -> None:
+    """Write down by which change matches become void, or count again."""
+    if make_void:
+        connection.execute(insert(voids), [{"match_id": number, "change_id": change} for number in ids])
+        return
+    for some in parts(ids):
+        present = voids.c.match_id.in_(some) & voids.c.undone_change.is_(None)
+        connection.execute(update(voids).where(present).values(undone_change=change))
 
 
 def settle(connection: Connection, changed: Sequence[Row[*tuple[Any, ...]]], *, make_void: bool) -> None:
@@ -217,7 +221,8 @@ def _archive(connection: Connection, tournament: int, who: str, *, undo: bool) -
     if not connection.execute(changed).rowcount:
         return False
     kind = "unarchive" if undo else "archive"
-    add_change(connection, tournament, kind, subject="", reason="", who=who)
+    with seals.amending(connection, tournament):
+        add_change(connection, tournament, kind, subject="", reason="", who=who)
     return True
 
 
@@ -276,8 +281,7 @@ def _drop_points(connection: Connection, tournament: int, rows: list[Row[*tuple[
     """Remove the ratings over time that were computed with these matches, or without them."""
     first = min((row.id for row in rows if _counts(row)), default=None)
     if first is not None:
-        own = (rating_points.c.tournament_id == tournament) & (rating_points.c.match_id >= first)
-        connection.execute(delete(rating_points).where(own))
+        points.remove_since(connection, tournament, first)
 
 
 def _subject(numbers: list[int]) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich_click import RichCommand, RichGroup
 
 from arena.cli.exits import Exit
 from arena.cli.options import db_option
+
+if TYPE_CHECKING:
+    from arena_db.store import Store
 
 
 @click.group(cls=RichGroup)
@@ -40,36 +44,55 @@ def upgrade(*, db: str | None) -> None:
 @click.option("--quick", is_flag=True, help="Leave out what reads every match.")
 @db_option
 def check(*, quick: bool, db: str | None) -> Exit:
-    """Look for damage: file, tables, references, the hash of every match, kept counts and sums."""
-    from arena.cli.output import say
+    """Look for damage: file, schema, seals, plans, every match by hash and rules, counts and sums."""
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
-        faults = store.check(quick=quick)
-        for fault in faults:
-            say(fault)
-        if faults:
-            told = [fault for fault in faults if fault != "more of the same kind"]
-            is_derived = all("`arena db repair`" in fault for fault in told)
-            way = (
-                "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
-            )
-            say(f"{store.path} is damaged; {way}", err=True)
-            return Exit.STORE
-        say(f"{store.path} is in order")
-    return Exit.COMPLETE
+        return _checked(store, quick=quick)
 
 
 @db.command(cls=RichCommand)
 @db_option
-def repair(*, db: str | None) -> None:
-    """Compute the kept counts and sums anew from the matches, which stay as they are."""
+def repair(*, db: str | None) -> Exit:
+    """Rebuild indexes, marks, counts and sums from plans and matches, which stay as they are; then check."""
     from arena.cli.output import say
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        store.repair()
-        say(f"the counts and sums of {store.path} are those of its matches")
+        changed: list[str] = []
+        store.repair(changed.append)
+        for text in changed:
+            say(text)
+        say(
+            "the indexes, counts and sums are those of the plans and matches"
+            if changed
+            else "nothing to repair"
+        )
+        return _checked(store, quick=False)
+
+
+def _checked(store: Store, *, quick: bool) -> Exit:
+    """Print what is wrong with a store; return the exit status that says whether anything is."""
+    from arena.cli.output import say
+
+    faults = store.check(quick=quick)
+    notes: list[str] = []
+    if not faults and not quick:
+        # What contradicts itself is not compared with anything else.
+        from arena.coordinator.audit import audit
+
+        for found in audit(store):
+            (faults if found.is_fault else notes).append(found.text)
+    for text in (*faults, *notes):
+        say(text)
+    if not faults:
+        say(f"{store.path} is in order")
+        return Exit.COMPLETE
+    told = [fault for fault in faults if fault != "more of the same kind"]
+    is_derived = all("`arena db repair`" in fault for fault in told)
+    way = "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
+    say(f"{store.path} is damaged; {way}", err=True)
+    return Exit.STORE
 
 
 @db.command(cls=RichCommand)

@@ -129,6 +129,7 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
         refuse_copy(store, record)
         # Before the bots are tried, which takes a while; the lease is taken after that.
         check_free(store, record, take_over=again.take_over)
+        store.check_run(record.id)
         plan = restore_plan(store, record)
         num_workers = concurrency(again.of(plan.config))
         if again.rounds is None and record.is_complete:

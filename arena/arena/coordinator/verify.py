@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.plan import make_jobs, restore_plan
+from arena.coordinator.rules import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.worker import Control, play_job
 from arena.executor.workspace import workspace
 from arena.naming import match_address
-from arena_plugins import Outcome, Termination, load_game
+from arena_plugins import Termination, load_game
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,8 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     Raises:
         ConfigError: a bot is no longer the one that played.
     """
-    states, broken = _replay(match)
+    states = replay(load_game(match.game), match.actions)
+    broken = contradiction(states, match.actions, match.outcome, match.termination)
     if broken:
         return Finding(agrees=False, text=f"match {_address(match)} contradicts the rules: {broken}")
     again, deterministic = _play_again(store, match)
@@ -60,24 +62,6 @@ def _not_hashed(store: Store, match: StoredMatch) -> str:
     seated = (match.first_label, match.second_label)
     labels = [each.label for each in entrants if each.label in seated and not each.bot.content]
     return f"; the code of {' and '.join(labels)} was not hashed when it was played" if labels else ""
-
-
-def _replay(match: StoredMatch) -> tuple[list[State], str]:
-    """Give the states before and after each action, and what is wrong with the match by the rules."""
-    state = load_game(match.game).initial_state()
-    states = [state]
-    for ply, action in enumerate(match.actions):
-        if action not in state.legal_actions:
-            return states, f"action {action} at ply {ply + 1} is not legal"
-        state = state.child(action)
-        states.append(state)
-    if match.termination != Termination.RULES:
-        return states, ""
-    if not state.is_terminal:
-        return states, "it is not over at its end"
-    first, second = state.returns
-    outcome = Outcome.DRAW if first == second else Outcome.FIRST if first > second else Outcome.SECOND
-    return states, "" if outcome == match.outcome else f"its outcome is {outcome}, not {match.outcome}"
 
 
 def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[str, bool]]:

@@ -91,6 +91,7 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     """
     if tournament.type != "play":
         raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
+    store.check_run(tournament.id)
     config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
     was = store.entrants(tournament.id)[BOT_SEAT]
     bot = restore_competitor(

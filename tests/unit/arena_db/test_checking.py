@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, break_index, tamper
 
@@ -19,9 +21,49 @@ QUICK = [
     (["UPDATE tournaments SET num_planned = 99"], "12 planned matches, not 99"),
     (["UPDATE tournaments SET num_done = 5"], "counts 5 planned matches as done, marks 3 and stores 3"),
     (["UPDATE planned SET state = 'planned'"], "marks 0"),
+    (
+        ["UPDATE tournaments SET state = 'finished'"],
+        "tournament rr-1 is finished, with 9 matches to be played",
+    ),
     (["UPDATE matches SET outcome = 'lost' WHERE id = 1"], "SQLite finds: CHECK constraint failed"),
 ]
+EVENT = "INSERT INTO live_events VALUES ({}, 1, {}, {}, 0, 'info', '{}', {})"
 WHOLE = [
+    (["UPDATE entrants SET seat = 5 WHERE seat = 2"], "rr-1 has 3 entrants, the last of them in seat 5"),
+    (["UPDATE planned SET number = 20 WHERE number = 12"], "12 planned matches, the last of them number 20"),
+    (
+        ["UPDATE planned SET first_seat = 2 WHERE number = 10"],
+        "encounter 0 of tournament rr-1 is planned for",
+    ),
+    (
+        ["UPDATE planned SET second_seat = 2 WHERE number = 10"],
+        "encounter 0 of tournament rr-1 is planned for",
+    ),
+    (["UPDATE planned SET match_no = 9 WHERE number = 10"], "encounter 0 of tournament rr-1 has a gap"),
+    (
+        ["UPDATE planned SET attempt = 3 WHERE number = 5"],
+        "after 0 void attempts, and marked as planned after 3",
+    ),
+    (
+        ["UPDATE planned SET attempt = 0 WHERE number = 4"],
+        "after 1 void attempts, and marked as planned after 0",
+    ),
+    (
+        ["UPDATE planned SET state = iif(number = 1, 'planned', 'done') WHERE number IN (1, 5)"],
+        "match 1 of tournament rr-1 is done",
+    ),
+    (["UPDATE matches SET id = -3 WHERE id = 4"], "match #-3 has a number that none is given"),
+    (["DELETE FROM leases"], "tournament rr-1 has no lease"),
+    (["UPDATE leases SET uuid = 'x', expires_at = 9e12"], "the lease of tournament rr-1 ends only in"),
+    (["UPDATE leases SET expires_at = 5"], "has an end, and nobody holds it"),
+    (["INSERT INTO commands VALUES (1, 1, 'stop', '[]', 1, NULL, NULL, '')"], "command 1 has a payload"),
+    (["INSERT INTO commands VALUES (1, 1, 'stop', '', 1, NULL, NULL, 'no')"], "command 1 has an answer"),
+    ([EVENT.format(1, "NULL", 0, "{", 1)], "event 1 has a payload"),
+    ([EVENT.format(1, "NULL", 2, "", 1)], "event 1 has an attempt without a match"),
+    ([EVENT.format(1, 1, 0, "", -1)], "event 1 has an attempt without a match, or a time before"),
+    (["INSERT INTO live_pruned VALUES (1, 7)"], "event 7 has a number that was not given yet"),
+    (["INSERT INTO seals VALUES (1, 'all', 0, zeroblob(32))"], "a seal of an unknown part, all"),
+    (["DELETE FROM seals WHERE part = 'fields'"], "tournament rr-1 is not as it was stored"),
     (["UPDATE matches SET reason = 'another' WHERE id = 2"], "match #2 is not as it was stored"),
     (["UPDATE matches SET limits = 'kernel' WHERE id = 2"], "match #2 is not as it was stored"),
     (["UPDATE matches SET idle_cpu_second_ms = 0 WHERE id = 2"], "match #2 is not as it was stored"),
@@ -85,6 +127,59 @@ def test_faults(store: Store, filled: Path, statements: list[str], text: str) ->
     faults = store.check()
     assert any(text in fault for fault in faults), faults
     assert bool(store.check(quick=True)) == ((statements, text) in QUICK)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entrants WHERE seat = 0",
+        "DROP TABLE versions",
+        "UPDATE matches SET times = x'09' WHERE id = 2",
+        "UPDATE matches SET claims = x'09' WHERE id = 2",
+        "UPDATE tournaments SET event = CAST(x'ff' AS TEXT)",
+        "UPDATE matches SET reason = CAST(x'ff' AS TEXT)",
+    ],
+)
+def test_a_reader_of_a_damaged_row(filled: Path, statement: str) -> None:
+    tamper(filled, statement)
+    with Store.open(filled, read_only=True) as store:
+        with pytest.raises(DamagedError, match="`arena db check`"):
+            read_all(store)
+        assert store.check() != []
+
+
+def read_all(store: Store) -> None:
+    store.tallies(MatchFilter())
+    store.tournaments()
+    store.matches(MatchFilter())
+
+
+def test_a_schema_that_is_no_text(filled: Path) -> None:
+    tamper(
+        filled,
+        "PRAGMA writable_schema=1",
+        "UPDATE sqlite_master SET sql = CAST(x'435245ff' AS TEXT) WHERE name = 'remarks'",
+    )
+    for read_only in (True, False):
+        with pytest.raises((DamagedError, AlteredError)):
+            Store.open(filled, read_only=read_only)
+
+
+def test_a_match_that_billions_are_missing_before(filled: Path) -> None:
+    """Readers go on from match to match, and not from number to number."""
+    tamper(filled, "UPDATE summing SET next_match = 1", "UPDATE matches SET id = 1 << 60 WHERE id = 3")
+    with Store.open(filled, read_only=True) as store:
+        assert sum(sum(each.sums[:6]) for each in store.tournament_sums(1)) > 0
+        assert store.check() != []
+
+
+def test_rules_of_tables_hold_for_readers_too(filled: Path) -> None:
+    tamper(filled, "UPDATE matches SET outcome = 'lost', attempt = -1 WHERE id < 3")
+    with Store.open(filled, read_only=True) as reader:
+        faults = reader.check()
+    assert "2 rows of matches break the rule ck_matches_outcome_known" in faults
+    assert "2 rows of matches break the rule ck_matches_attempt_least" in faults
+    assert not any("seed" in fault for fault in faults)
 
 
 def test_a_broken_index(store: Store, filled: Path) -> None:

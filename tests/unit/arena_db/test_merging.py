@@ -12,6 +12,7 @@ import pytest
 
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
+from arena_db import seals
 from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
 from arena_db.owner import current_owner
 from arena_db.points import RatingPoint, SeatRating
@@ -232,9 +233,9 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
         elif change == "plan":
             fork.extend_plan(cup.record.id, plan(3, 3, start=4), "")
         elif change == "bot":
-            tamper(fork.path, "UPDATE entrants SET time_limit = '9' WHERE seat = 1 AND tournament_id = 2")
+            edit(fork, "UPDATE entrants SET time_limit = '9' WHERE seat = 1 AND tournament_id = 2")
         else:
-            tamper(fork.path, "UPDATE tournaments SET seed = 43 WHERE name = 'fork'")
+            edit(fork, "UPDATE tournaments SET seed = 43 WHERE name = 'fork'")
     before = told(third)
     with pytest.raises(
         RefusedError, match=r"of tournament fork differs between this store and .* two places"
@@ -242,6 +243,13 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
         third.merge(tmp_path / "fork.db")
     assert told(third) == before
     assert third.check() == []
+
+
+def edit(store: Store, statement: str) -> None:
+    """Change tournament 2 as if it had been stored so."""
+    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else changes these
+        connection.exec_driver_sql(statement)
+        seals.seal_anew(connection, 2)
 
 
 def test_other_files_are_refused(stores: list[Store], tmp_path: Path) -> None:
@@ -260,10 +268,11 @@ def test_other_files_are_refused(stores: list[Store], tmp_path: Path) -> None:
 
 def test_no_match_is_added_to_a_tournament_that_is_being_run(stores: list[Store]) -> None:
     one, copy, _ = stores
-    assert one.claim(1, current_owner())
+    held = one.claim(1, current_owner())
+    assert held is not None
     with pytest.raises(RefusedError, match="cup is being run"):
         one.merge(copy.path)
-    one.release(1, current_owner())
+    held.release()
     assert [each.num_matches for each in one.merge(copy.path)] == [9, 0]
     assert one.origin(1) is None
     assert one.check() == []
@@ -273,10 +282,11 @@ def test_a_tournament_moves_out_and_back(stores: list[Store], tmp_path: Path) ->
     copy = stores[1]
     before = told(copy)
     file = tmp_path / "cup.db"
-    assert copy.claim(1, current_owner())
+    held = copy.claim(1, current_owner())
+    assert held is not None
     with pytest.raises(RefusedError, match="being run"):
         copy.remove(1, file, who="u@h")
-    copy.release(1, current_owner())
+    held.release()
     copy.remove(1, file, who="u@h")
     assert [path.name for path in tmp_path.glob("*.part*")] == []
     assert copy.check() == []

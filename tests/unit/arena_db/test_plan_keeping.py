@@ -181,7 +181,8 @@ def test_marks_that_contradict_the_plan_are_found(store: Store) -> None:
     cup = add_open(store)
     store.add_batch(cup.record.id, batch(1, 4))
     tamper(store.path, "UPDATE planned SET state = 'dropped' WHERE number = 2")
-    assert store.check() == [f"tournament {cup.record.name} counts 0 planned matches as dropped, and marks 1"]
+    (fault,) = store.check()
+    assert f"tournament {cup.record.name} counts 0 planned matches as dropped, and marks 1" in fault
 
 
 def test_an_older_version_plays_what_was_begun(store: Store) -> None:

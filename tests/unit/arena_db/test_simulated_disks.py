@@ -78,3 +78,11 @@ def test_locks_and_writers(tmp_path: Path) -> None:
     for name in names:
         assert found[name]["locks_shown"] == found[name]["lost"] == found[name]["faults"] == 0, name
     assert found["locked_for_ever"]["waiting_at_the_end"] > 0 == found["locked_for_ever"]["left_waiting"]
+
+
+def test_damaged_stores(tmp_path: Path) -> None:
+    """No wrong figure of a store that is in order, no traceback, no hang."""
+    found = figures(tmp_path, "damaged_stores.py", "--random", "6", "--aimed", "11", "--seed", "7")
+    assert found["violations"] == 0
+    assert found["trials"] == 17
+    assert found["named"] >= 8, "the damage does harm"

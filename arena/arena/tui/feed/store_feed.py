@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.home import open_store, store_errors
+from arena.home import damage_told, open_store, store_errors
 from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
@@ -111,11 +111,14 @@ class StoreFeed:
         self._stack.close()
 
     def _poll(self) -> Batch | None:
+        is_opened = self._store is None
         if self._store is None:
             self._store = self._stack.enter_context(open_store(self._option, read_only=True, create=False))
             self._version = self._store.data_version()
-            return self._beginning(self._store)
-        store = self._store
+        with damage_told(self._store):
+            return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
+
+    def _what_is_new(self, store: Store) -> Batch | None:
         version = store.data_version()
         if version != self._version:
             self._version = version

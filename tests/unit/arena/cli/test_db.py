@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from stores import tamper
+from arena.content.store import write_entered
+from arena.coordinator import audit
+from arena.entrants import Competitor
+from arena.home import open_store
+from arena.play.person import person
+from arena_db.records import Entrant
+from stores import new_tournament, tamper
 
 if TYPE_CHECKING:
     from command_line import CommandLine
@@ -31,11 +38,153 @@ def test_repair_counts_again(played: CommandLine) -> None:
     before = played.objects("leaderboard")
     tamper(played.db, "UPDATE encounters SET num_openings = 99", "DELETE FROM tallies")
     assert "arena db repair" in played("db", "check", status=6).stderr
-    said = played("db", "repair").stdout
-    assert said == f"the counts and sums of {played.db} are those of its matches\n"
-    assert played("db", "check").stdout == f"{played.db} is in order\n"
+    said = played("db", "repair").stdout.splitlines()
+    assert any("kept counts were wrong or missing" in line for line in said)
+    assert any("the kept sums of 8 encounters were wrong or missing" in line for line in said)
+    assert said[-2:] == [
+        "the indexes, counts and sums are those of the plans and matches",
+        f"{played.db} is in order",
+    ]
+    assert played("db", "repair").stdout == f"nothing to repair\n{played.db} is in order\n"
     assert played.objects("leaderboard") == before
     assert "no store at" in played("db", "repair", "--db", "nowhere.db", status=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (["UPDATE tournaments SET num_done = 3 WHERE id = 1"], "counts 12 planned matches, 12 done"),
+        (
+            ["UPDATE planned SET state = 'planned', attempt = 2 WHERE number = 1"],
+            "2 planned matches are marked as they were played",
+        ),
+        (["DELETE FROM leases"], "tournament duel has a lease again"),
+        (["DROP INDEX uq_matches_final"], "the index uq_matches_final is made anew"),
+        (["UPDATE rating_points SET elo = elo + 1"], "ratings over time are removed, which were wrong"),
+        (["UPDATE matches SET num_plies = 1 WHERE id = 2"], "plies and openings of 1 matches"),
+    ],
+)
+def test_repair_says_what_it_did(played: CommandLine, statements: list[str], said: str) -> None:
+    before = [played.objects(*call) for call in (["leaderboard"], ["games"])]
+    tamper(played.db, *statements)
+    assert "arena db repair" in played("db", "check", status=6).output
+    result = played("db", "repair")
+    assert said in result.stdout
+    assert [played.objects(*call) for call in (["leaderboard"], ["games"])] == before
+
+
+def test_repair_leaves_what_it_cannot_rebuild(played: CommandLine) -> None:
+    tamper(played.db, "CREATE TABLE notes (a TEXT)", "DELETE FROM tallies")
+    content = played.db.read_bytes()
+    result = played("db", "repair", status=6)
+    assert (
+        "the table notes is not one of arena's, which no repair mends; nothing was changed" in result.stderr
+    )
+    assert played.db.read_bytes() == content
+
+
+FORGED = [
+    ("UPDATE matches SET seed_second = 5 WHERE id = 3", "match #3 was not played with the seeds of spring"),
+    ("UPDATE tournaments SET seed = 7 WHERE id = 1", "tournament spring has the seed 7, its configuration 1"),
+    ("UPDATE tournaments SET num_actions = 8 WHERE id = 1", "tournament spring has 8 actions"),
+    (
+        "UPDATE planned SET first_seat = second_seat, second_seat = first_seat WHERE number IN (1, 2)",
+        "match 1 of spring is not planned by its configuration",
+    ),
+    ("UPDATE planned SET opening = x'0001' WHERE number = 1", "begins with another opening than planned"),
+    ("UPDATE planned SET opening = x'0001' WHERE number = 1", "has not the opening of its pair"),
+    ("UPDATE planned SET opening = x'00000000000000'", "planned from an opening that the rules do not allow"),
+    (
+        "UPDATE matches SET outcome = iif(outcome = 'first', 'second', 'first') WHERE id = 3",
+        "match #3 contradicts the rules: its outcome is",
+    ),
+    (
+        "UPDATE matches SET actions = CAST(actions || x'00' AS BLOB) WHERE id = 3",
+        "match #3 contradicts the rules: action 0 at ply",
+    ),
+    (
+        "UPDATE matches SET actions = CAST(substr(actions, 1, length(actions) - 1) AS BLOB) WHERE id = 3",
+        "match #3 contradicts the rules: it is not over at its end",
+    ),
+]
+"""What a forger could do who computes hashes and seals anew, and what the rules and the plan say of it."""
+
+
+@pytest.mark.parametrize(("statement", "text"), FORGED)
+@pytest.mark.parametrize("many", [0, 100])
+def test_the_rules_are_asked(
+    played: CommandLine, monkeypatch: pytest.MonkeyPatch, statement: str, text: str, many: int
+) -> None:
+    monkeypatch.setattr(audit, "_MANY", many)
+    with open_store(str(played.db), read_only=True) as store:
+        assert list(audit.audit(store)) == []
+    tamper(played.db, statement)
+    with open_store(str(played.db), read_only=True) as store:
+        found = [each.text for each in audit.audit(store) if each.is_fault]
+    assert any(text in each for each in found), found
+    assert "is damaged" in played("db", "check", status=6).stderr, "hashes and seals are wrong as well"
+
+
+def test_bots_are_compared_with_what_is_kept(played: CommandLine) -> None:
+    with open_store(str(played.db), read_only=True) as store:
+        for entrant in store.entrants(1):
+            kept = Competitor(label="x", record=entrant.bot, spec="", entry="", options={}, limit=None)
+            write_entered(entrant.bot.identity, msgspec.json.encode(kept))
+        assert list(audit.audit(store)) == []
+    tamper(played.db, "UPDATE bots SET spec = 'random:x=1' WHERE name = 'random'")
+    with open_store(str(played.db), read_only=True) as store:
+        (found,) = audit.audit(store)
+    assert "the bot random:x=1 has another spec than was kept of it when it was entered: random" in found.text
+
+
+def test_a_bot_without_files_is_its_identity(played: CommandLine) -> None:
+    with open_store(str(played.db)) as store:
+        seats = [Entrant(seat=seat, label=str(seat), bot=person().record, limit="") for seat in (0, 1)]
+        store.add_tournament(new_tournament(name="new", type="play"), seats, [])
+        assert list(audit.audit(store)) == []
+    tamper(played.db, "UPDATE bots SET version = '2' WHERE name = 'human'")
+    with open_store(str(played.db), read_only=True) as store:
+        (found,) = audit.audit(store)
+    assert found.text == "the bot human is not the one that its identity was made of"
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("DROP INDEX uq_matches_final", "the index uq_matches_final is missing"),
+        (
+            "UPDATE planned SET opening = x'0101' WHERE number = 12",
+            "matches 1 to 12 of spring are not planned",
+        ),
+        (
+            "UPDATE tournaments SET config = config || ' ' WHERE id = 1",
+            "tournament spring is not as it was stored",
+        ),
+        ("UPDATE bots SET version = '9'", "the bots of tournament spring are not as they were entered"),
+    ],
+)
+def test_resume_looks_first(played: CommandLine, statement: str, text: str) -> None:
+    undone = (
+        "UPDATE tournaments SET num_done = 11, state = 'stopped' WHERE id = 1",
+        "UPDATE planned SET state = 'planned' WHERE tournament_id = 1 AND number = 12",
+        "DELETE FROM matches WHERE tournament_id = 1 AND number = 12",
+    )
+    tamper(played.db, *undone, statement)
+    error = played("resume", "spring", status=6).stderr
+    assert f"{text}" in error
+    assert "nothing is played; `arena db check` tells more" in error
+
+
+def test_a_value_without_sense_is_damage(played: CommandLine) -> None:
+    tamper(played.db, "UPDATE matches SET outcome = 'won' WHERE id = 16")
+    line = played("games", status=6).stderr
+    assert "is damaged: 1 rows of matches break the rule ck_matches_outcome_known" in line
+    assert "`arena db check` tells more" in line
+
+
+def test_an_error_of_ours_is_no_damage(played: CommandLine) -> None:
+    with pytest.raises(KeyError, match="ours"), open_store(str(played.db), read_only=True):
+        raise KeyError("ours")
 
 
 def test_backup_copies_everything(played: CommandLine) -> None:

@@ -1,0 +1,208 @@
+"""Compares a store with what lies outside of it: the rules of games, the plans of configurations, kept bots.
+
+`Store.check` proves that a store agrees with itself. This proves that what it holds could have been played.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from arena.content.store import read_entered
+from arena.coordinator.config import parse_toml
+from arena.coordinator.kinds import schedule_of
+from arena.coordinator.rules import contradictions, replay
+from arena.entrants import Competitor
+from arena.errors import ArenaError, PluginError
+from arena.match import match_seed
+from arena_db.codec import unpack_actions
+from arena_db.filters import BYTE
+from arena_plugins import game_spec, load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.coordinator.config import TournamentConfig
+    from arena_db.records import BotRecord, PlannedMatch, SeededMatch, TournamentRecord
+    from arena_db.store import Store
+    from arena_plugins import Game
+
+_PAGE: Final = 256
+"""Tournaments that are read at once."""
+_PLANNED: Final = 4_096
+"""Planned matches that are read at once."""
+_MANY: Final = 5_000
+"""Matches of a store from which on kernels replay them: fewer take less time than to load those."""
+_TRAINING: Final = "training"
+"""Pool of matches that a trainer played by itself: without a plan, seeds or referee."""
+_IDENTIFIED: Final = ("name", "spec", "content")
+"""Fields of a bot that its identity is made of."""
+
+
+class Finding(NamedTuple):
+    """What an audit found."""
+
+    text: str
+    is_fault: bool = True
+    """Whether the store is wrong; else something could not be looked at."""
+
+
+def audit(store: Store) -> Iterator[Finding]:
+    """Yield what contradicts the rules, the configurations or the kept bots, tournament by tournament.
+
+    Args:
+        store: one in which `Store.check` finds nothing.
+    """
+    records = list(_tournaments(store))
+    in_bulk = sum(record.num_done for record in records) >= _MANY
+    seen: set[str] = set()
+    for record in records:
+        if record.pool.label != _TRAINING:
+            for entrant in store.entrants(record.id):
+                if entrant.bot.identity not in seen:
+                    seen.add(entrant.bot.identity)
+                    yield from _bot(entrant.bot)
+        try:
+            game = load_game(record.game)
+        except PluginError as error:
+            text = f"the openings and matches of {record.name} were not replayed by the rules: {error}"
+            yield Finding(text, is_fault=False)
+            game = None
+        if game is not None and game.num_actions != record.num_actions:
+            yield Finding(
+                f"tournament {record.name} has {record.num_actions} actions, its game {record.game} has "
+                f"{game.num_actions}"
+            )
+            continue
+        yield from _plan(store, record, game)
+        for page in store.seeded_matches(record.id):
+            yield from _matches(record, game, page, in_bulk=in_bulk)
+
+
+def _tournaments(store: Store) -> Iterator[TournamentRecord]:
+    before = None
+    while page := store.tournaments(before=before, limit=_PAGE):
+        yield from page
+        before = page[-1].id
+
+
+def _bot(bot: BotRecord) -> Iterator[Finding]:
+    """Compare a bot with its kept content, or with its identity where that is made of its fields alone."""
+    if not bot.content:
+        # Files were named by other paths in the identities of the first version.
+        fields = json.dumps([bot.spec, bot.distribution, bot.version, {}], sort_keys=True)
+        if bot.files == "{}" and hashlib.sha256(fields.encode()).hexdigest() != bot.identity:
+            yield Finding(f"the bot {bot.spec} is not the one that its identity was made of")
+        return
+    data = read_entered(bot.identity)
+    if data is None:
+        return
+    try:
+        kept = msgspec.json.decode(data, type=Competitor).record
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        # What is kept beside the store may be of a later version, or damaged; the store is not.
+        return
+    for field in _IDENTIFIED:
+        if getattr(bot, field) != getattr(kept, field):
+            yield Finding(
+                f"the bot {bot.spec} has another {field} than was kept of it when it was entered: "
+                f"{getattr(kept, field)}"
+            )
+
+
+def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[Finding]:
+    """Compare a plan with its configuration where it follows from that, and its openings with the rules."""
+    expected: Iterator[PlannedMatch] | None = None
+    if game is not None and record.type != "play" and record.pool.label != _TRAINING:
+        try:
+            config = parse_toml(record.config, f"the configuration of {record.name}")
+            yield from _settings(record, config)
+            fixed = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version).fixed
+            expected = None if fixed is None else fixed.matches()
+        except (ArenaError, ValueError) as error:
+            # A file of openings may be gone; the seals say whether the configuration is as it was.
+            text = f"the plan of {record.name} was not compared with its configuration: {error}"
+            yield Finding(text, is_fault=False)
+    openings: dict[int, tuple[int, ...]] = {}
+    known: set[tuple[int, ...]] = set()
+    last = 0
+    while page := store.planned(record.id, after=last, limit=_PLANNED):
+        last = page[-1].number
+        for match in page:
+            if expected is not None:
+                wanted = next(expected, None)
+                if wanted is None or _place(wanted) != _place(match):
+                    yield Finding(
+                        f"match {match.number} of {record.name} is not planned by its configuration"
+                    )
+                    expected = None
+                elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
+                    yield Finding(f"match {match.number} of {record.name} has not the opening of its pair")
+            if game is not None and match.opening not in known:
+                known.add(match.opening)
+                yield from _opening(record, match, game)
+    if record.is_planned and expected is not None and next(expected, None) is not None:
+        yield Finding(f"the plan of {record.name} ends before the last match of its configuration")
+
+
+def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[Finding]:
+    pairs = {
+        "type": (config.type, record.type),
+        "game": (str(game_spec(load_game(config.game))), record.game),
+        "seed": (config.srand or 0, record.seed),
+        "event": (config.event, record.event),
+        "site": (config.site, record.site),
+    }
+    for what, (configured, stored) in pairs.items():
+        if configured != stored:
+            yield Finding(f"tournament {record.name} has the {what} {stored}, its configuration {configured}")
+
+
+def _place(match: PlannedMatch) -> tuple[int, ...]:
+    """Return all of a planned match but its opening, which files and later versions may list otherwise."""
+    return match.number, match.encounter, match.match_no, match.first, match.second
+
+
+def _opening(record: TournamentRecord, match: PlannedMatch, game: Game) -> Iterator[Finding]:
+    states = replay(game, match.opening)
+    if len(states) <= len(match.opening) or states[-1].is_terminal:
+        yield Finding(
+            f"match {match.number} of {record.name} is planned from an opening that the rules do not allow: "
+            f"{list(match.opening)}"
+        )
+
+
+def _matches(
+    record: TournamentRecord, game: Game | None, page: list[SeededMatch], *, in_bulk: bool
+) -> Iterator[Finding]:
+    """Look at the seeds, openings and actions of some matches."""
+    width = 1 if record.num_actions <= BYTE else 2
+    has_seeds = record.pool.label != _TRAINING
+    for match in page:
+        seeds = (match.seed_first, match.seed_second)
+        if has_seeds and seeds != _seeds(record, match):
+            yield Finding(f"match #{match.id} was not played with the seeds of {record.name}")
+        begun = match.actions[: len(match.opening)]
+        if match.actions and (begun != match.opening or len(match.opening) != width * match.num_opening):
+            yield Finding(f"match #{match.id} begins with another opening than planned")
+    if game is None:
+        return
+    played = [
+        # Of one byte each they are numbers as they stand.
+        (
+            match.actions if width == 1 else unpack_actions(match.actions, record.num_actions),
+            match.outcome,
+            match.termination,
+        )
+        for match in page
+    ]
+    for place, wrong in contradictions(game, played, in_bulk=in_bulk):
+        yield Finding(f"match #{page[place].id} contradicts the rules: {wrong}")
+
+
+def _seeds(record: TournamentRecord, match: SeededMatch) -> tuple[int, int]:
+    place = (record.seed, match.encounter, match.match_no)
+    return match_seed(*place, 0), match_seed(*place, 1)

@@ -1,0 +1,87 @@
+"""What the rules of a game say of a stored match."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from arena_plugins import Outcome, Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arena_plugins import Game, State
+
+OUTCOMES: Final = {1: Outcome.FIRST, 0: Outcome.DRAW, -1: Outcome.SECOND}
+"""By the sign of what the first player gets."""
+
+
+def replay(game: Game, actions: Sequence[int]) -> list[State]:
+    """Return the states before and after each action, up to the first action that is not legal."""
+    states = [game.initial_state()]
+    for action in actions:
+        if action not in states[-1].legal_actions:
+            break
+        states.append(states[-1].child(action))
+    return states
+
+
+def contradiction(states: Sequence[State], actions: Sequence[int], outcome: str, termination: str) -> str:
+    """Return what is wrong with a match by the rules of its game; empty if nothing is.
+
+    Args:
+        states: what `replay` returns for the actions.
+        actions: from the initial state.
+        outcome: as it is stored.
+        termination: as it is stored.
+    """
+    if len(states) <= len(actions):
+        ply = len(states) - 1
+        return f"action {actions[ply]} at ply {ply + 1} is not legal"
+    if termination != Termination.RULES:
+        return ""
+    if not states[-1].is_terminal:
+        return "it is not over at its end"
+    first, second = states[-1].returns
+    right = OUTCOMES[(first > second) - (first < second)]
+    return "" if right == outcome else f"its outcome is {right}, not {outcome}"
+
+
+def contradictions(
+    game: Game, matches: Sequence[tuple[Sequence[int], str, str]], *, in_bulk: bool
+) -> Iterator[tuple[int, str]]:
+    """Yield the place of each match that breaks the rules, and what is wrong with it.
+
+    Args:
+        game: the rules.
+        matches: actions, outcome and termination of each.
+        in_bulk: look for them with kernels, where there are some for this game: to load them takes a second,
+            and a match then a microsecond.
+    """
+    for place in _suspects(game, matches) if in_bulk else range(len(matches)):
+        actions, outcome, termination = matches[place]
+        wrong = contradiction(replay(game, actions), actions, outcome, termination)
+        if wrong:
+            yield place, wrong
+
+
+def _suspects(game: Game, matches: Sequence[tuple[Sequence[int], str, str]]) -> Sequence[int]:
+    """Return which matches the plain rules have to look at: without kernels all of them."""
+    # They load numba, which no other command that reads a store needs.
+    import numpy as np
+
+    from arena.games.kernels.replays import BROKEN, OPEN, replayed_ends
+
+    starts = np.zeros(len(matches) + 1, np.int64)
+    np.cumsum([len(actions) for actions, _, _ in matches], out=starts[1:])
+    flat = np.fromiter(chain.from_iterable(actions for actions, _, _ in matches), np.uint16, starts[-1])
+    ends = replayed_ends(game, flat, starts)
+    if ends is None:
+        return range(len(matches))
+    found: list[int] = []
+    for place, (end, (_, outcome, termination)) in enumerate(zip(ends.tolist(), matches, strict=True)):
+        is_over = end not in {OPEN, BROKEN}
+        by_rules = termination == Termination.RULES
+        if end == BROKEN or (by_rules and not (is_over and OUTCOMES[end] == outcome)):
+            found.append(place)
+    return found

@@ -1,0 +1,71 @@
+"""Looks at what belongs to runs: leases, commands, live events. No result or rating follows from them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import func, or_, select
+
+from arena_db.clock import now
+from arena_db.models import commands, leases, live_events, live_pruned, tournaments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+_LONGEST_LEASE_S: Final = 86_400.0
+"""A lease expires after a minute; one that lasts for more than a day would keep everybody out."""
+_SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'live_events'"
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Return one sentence for each lease, command or live event that contradicts itself."""
+    yield from _leases(connection)
+    yield from _commands(connection)
+    yield from _events(connection)
+
+
+def _leases(connection: Connection) -> Iterator[str]:
+    is_held = leases.c.uuid != ""
+    query = select(tournaments.c.name, is_held, leases.c.expires_at, now())
+    query = query.join_from(leases, tournaments, tournaments.c.id == leases.c.tournament_id)
+    for name, held, expires_at, moment in connection.execute(query):
+        if expires_at > moment + _LONGEST_LEASE_S:
+            yield f"the lease of tournament {name} ends only in {(expires_at - moment) / 3600:.0f} hours"
+        elif not held and expires_at != 0:
+            yield f"the lease of tournament {name} has an end, and nobody holds it"
+
+
+def _commands(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(commands)):
+        if row.payload and not _is_object(row.payload):
+            yield f"command {row.id} has a payload that cannot be read"
+        if row.answer and row.answered_at is None:
+            yield f"command {row.id} has an answer that nobody gave"
+
+
+def _events(connection: Connection) -> Iterator[str]:
+    newest, pruned = connection.execute(
+        select(
+            select(func.max(live_events.c.seq)).scalar_subquery(),
+            select(func.max(live_pruned.c.seq)).scalar_subquery(),
+        )
+    ).one()
+    given = connection.exec_driver_sql(_SEQUENCE).scalar()
+    if max(newest or 0, pruned or 0) > (given or 0):
+        yield f"event {max(newest or 0, pruned or 0)} has a number that was not given yet"
+    odd = or_(live_events.c.number.is_(None) & (live_events.c.attempt != 0), live_events.c.t < 0)
+    for seq in connection.scalars(select(live_events.c.seq).where(odd)):
+        yield f"event {seq} has an attempt without a match, or a time before all others"
+    for seq, payload in connection.execute(select(live_events.c.seq, live_events.c.payload)):
+        if payload and not _is_object(payload):
+            yield f"event {seq} has a payload that cannot be read"
+
+
+def _is_object(text: Any) -> bool:  # noqa: ANN401 - of a damaged row, anything
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False

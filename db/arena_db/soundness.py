@@ -1,0 +1,59 @@
+"""Checks whether a store is sound, and rebuilds what follows from the rest of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena_db import mending
+from arena_db.access import Access
+from arena_db.checking import find_faults, find_run_faults
+from arena_db.errors import DamagedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Soundness(Access):
+    """The part of a store that checks and repairs it."""
+
+    def check(self, *, quick: bool = False) -> list[str]:
+        """Return what is wrong with the store, one sentence each; nothing where all is well.
+
+        Args:
+            quick: leave out what reads every match: indexes, hashes of records, seals, recounts.
+        """
+        refused = [f"{file} has results the store does not take" for file in self._spool.refused()]
+        with self._read() as connection:
+            return find_faults(connection, quick=quick) + refused
+
+    def check_run(self, tournament: int) -> None:
+        """See before a run goes on that the schema, the tournament and its unplayed matches are as stored.
+
+        Raises:
+            DamagedError: they are not; the text names the first fault.
+        """
+        with self._read() as connection:
+            faults = find_run_faults(connection, tournament)
+        if faults:
+            raise DamagedError(
+                f"{self.path} is damaged: {faults[0]}; nothing is played; `arena db check` tells more, "
+                "`arena db restore` puts a backup in its place"
+            )
+
+    def repair(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Rebuild what follows from plans and matches, which stay as they are, in one transaction.
+
+        That is indexes, marks of the plan, counts, tallies and sums. Ratings over time that contradict the
+        matches or their seals are removed.
+
+        Args:
+            tell: called with one sentence for each thing that was changed, once all of it is stored.
+
+        Raises:
+            DamagedError: the file, the schema or the plan is damaged in a way that no rebuilding helps; then
+                nothing is changed.
+        """
+        with self._reading(), self._write() as connection:
+            done = mending.repair(connection)
+        for text in done:
+            tell(text)

@@ -1,0 +1,170 @@
+"""An edit of any column of any table is named by the check, or cannot matter for a reason given here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import LargeBinary, Table
+
+from arena_db import seals
+from arena_db.checking import find_faults
+from arena_db.engine import Settings, make_migration_engine
+from arena_db.models import metadata
+from arena_db.points import RatingPoint, SeatRating
+from arena_db.records import Analysis, JudgedPly, LiveEvent, Remark
+from arena_db.remark_codec import pack_remarks
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Column, Connection
+
+OTHERS = {
+    "bots.content": "c" * 64,
+    "bots.identity": "d" * 64,
+    "tournaments.type": "gauntlet",
+    "tournaments.state": "stopped",
+    "tournaments.uid": "e" * 32,
+    "tournaments.is_planned": 0,
+    "planned.state": "planned",
+    "matches.outcome": "draw",
+    "matches.termination": "resign",
+    "matches.tier": "T3",
+    "matches.limits": "kernel",
+    "matches.rated": 0,
+    "matches.is_final": 0,
+    "tallies.outcome": "draw",
+    "tallies.termination": "resign",
+    "tallies.rated": 0,
+    "pools.mode": "fischer",
+    "pools.process": "in-process",
+    "summing.upgrading": 1,
+    "rating_points.rests_on_prior": 1,
+    "strays.side": 1,
+    "commands.kind": "resume",
+    "commands.payload": "{}",
+    "live_events.kind": "info",
+    "changes.kind": "disqualify",
+    "entrants.state": "out",
+    "entrants.joined_change": 1,
+    "entrants.left_change": 1,
+    "voids.match_id": 1,
+    "voids.change_id": 3,
+    "voids.undone_change": None,
+    "live_events.payload": '{"a": 1}',
+    "seals.part": "plan",
+}
+"""Values that the rules of the tables allow; any other column gets the next number, or a letter more."""
+
+_ASKED = "what a person asks of a run: no result or rating follows from it, and it is answered once"
+_TOLD = "shown while a match is being played, and removed after it; results come from matches"
+_HELD = "who runs the tournament: a wrong owner ends the run at its next beat, and no match is stored twice"
+_GONE = "where a tournament went that is not in this store any more"
+HARMLESS = {
+    "tournaments.state": "a state alone: what is left to play follows from the plan",
+    "tournaments.archived_at": "whether lists show it: its matches count all the same",
+    **{
+        f"leases.{name}": _HELD
+        for name in ("uuid", "host", "boot_id", "pid", "pid_start", "epoch", "beat_at")
+    },
+    **{
+        f"removals.{name}": _GONE
+        for name in ("id", "uid", "name", "file", "tournament_id", "last_match", "who", "removed_at")
+    },
+    **{
+        f"commands.{name}": _ASKED
+        for name in ("id", "kind", "payload", "asked_at", "taken_at", "answered_at", "answer")
+    },
+    **{f"live_events.{name}": _TOLD for name in ("attempt", "ply", "kind", "payload", "t")},
+    "summing.upgrading": "whoever opens the store next counts the matches and compares the sums",
+}
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """Give a connection to a sound store with a row in each table; what a test writes is rolled back."""
+    path = tmp_path_factory.mktemp("edits") / "arena.db"
+    with Store.open(path, fast=True) as store:
+        fill(store)
+    with make_migration_engine(Settings(path=path)).connect() as connection:
+        assert find_faults(connection, quick=False) == []
+        connection.rollback()
+        yield connection
+
+
+def fill(store: Store) -> None:
+    cup = add_cup(store, event="spring", site="here")
+    other = add_cup(store, "a", "b", name="other")
+    said = pack_remarks([None, None, Remark(depth=4), None])
+    setting = {"idle_cpu_first_ms": 0.5, "limits": "polled", "runtime_first": "x", "runtime_second": "y"}
+    store.save([cup.match(1, remarks=said, **setting), cup.match(2), cup.void(4), cup.match(3, fault="{}")])
+    # Other moves from one opening, twice: one of them is a stray.
+    store.save([cup.match(7, match_hash="11" * 32), cup.match(10, match_hash="11" * 32)])
+    store.save([other.match(1), other.match(2)])
+    store.sum_up()
+    store.void([2], reason="it was helped", who="anna@lab")
+    store.unvoid([2], reason="it was not", who="anna@lab")
+    store.leave(1, 2, reason="it crashes", who="anna@lab")
+    plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
+    store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=2.0))
+    ratings = tuple(SeatRating(seat, 1500.0 + seat, 30.0, rests_on_prior=False) for seat in range(3))
+    assert store.add_rating_point(1, RatingPoint(2, 2, ratings))
+    store.append_events([LiveEvent(tournament=1, number=5, kind="started", t=1.0)] * 2)
+    store.append_events([LiveEvent(tournament=1, number=None, kind="state", t=1.0)])
+    store.ask(1, "stop", '{"number": 1}')
+    (command,) = store.take_commands(1)
+    store.answer(command.id, "it stops")
+    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
+        connection.exec_driver_sql("INSERT INTO live_pruned VALUES (1, 1)")
+        # As a merge and a removal leave them.
+        connection.exec_driver_sql("INSERT INTO origins VALUES (2, 'lab.db', 1.0)")
+        gone = ("9" * 32, "old", "old.db", 9, 9, "anna@lab", 1.0)
+        connection.exec_driver_sql("INSERT INTO removals VALUES (1, ?, ?, ?, ?, ?, ?, ?)", gone)
+        seals.seal_anew(connection, 2)
+
+
+def other_value(column: Column[Any], value: Any) -> object:  # noqa: ANN401 - a column may hold anything
+    name = f"{column.table.name}.{column.name}"
+    if name in OTHERS:
+        return OTHERS[name]
+    if isinstance(column.type, LargeBinary):
+        return bytes([*value[:-1], value[-1] ^ 1]) if value else b"\x00"
+    if value is None:
+        return 1.5 if column.type.python_type in {int, float} else "other"
+    return value + 100 if isinstance(value, int | float) else value + "x"
+
+
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+def test_every_column(connection: Connection, table: Table) -> None:
+    order = ", ".join(column.name for column in table.primary_key)
+    row = connection.exec_driver_sql(f"SELECT * FROM {table.name} ORDER BY {order} LIMIT 1").mappings().one()  # noqa: S608
+    connection.rollback()
+    where = " AND ".join(f"{column.name} = ?" for column in table.primary_key)
+    key = tuple(row[column.name] for column in table.primary_key)
+    silent: list[str] = []
+    for column in table.c:
+        value = other_value(column, row[column.name])
+        assert value != row[column.name], column
+        query = f"UPDATE {table.name} SET {column.name} = ? WHERE {where}"  # noqa: S608
+        connection.exec_driver_sql("PRAGMA ignore_check_constraints=1")
+        connection.exec_driver_sql(query, (value, *key))
+        connection.exec_driver_sql("PRAGMA ignore_check_constraints=0")
+        if not find_faults(connection, quick=False):
+            silent.append(f"{table.name}.{column.name}")
+        connection.rollback()
+    assert silent == [
+        name for name in (f"{table.name}.{column.name}" for column in table.c) if name in HARMLESS
+    ]
+
+
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+def test_every_row(connection: Connection, table: Table) -> None:
+    """A row that is gone is named, too, where anything follows from it."""
+    may_go = {"commands", "live_events", "live_pruned", "analyses", "remarks", "removals"}
+    connection.exec_driver_sql(f"DELETE FROM {table.name}")  # noqa: S608
+    faults = find_faults(connection, quick=False)
+    connection.rollback()
+    assert bool(faults) == (table.name not in may_go)

@@ -1,0 +1,128 @@
+"""Seals follow the plan as it grows, and are never renewed over damage."""
+
+from __future__ import annotations
+
+import json
+import struct
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db import seals
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import DamagedError, RefusedError
+from arena_db.records import NewBatch, OpenPlan
+from stores import add_cup, entrants, new_tournament, plan, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.store import Store
+
+
+def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public rule, written down once more; stores of later versions have to keep it."""
+    monkeypatch.setattr(seals, "LINK", 5)
+    cup = add_cup(store)
+    expected: dict[tuple[str, int], bytes] = {}
+    before = b""
+    for link in (cup.plan[:5], cup.plan[5:10], cup.plan[10:]):
+        for match in link:
+            place = (match.number, match.encounter, match.match_no, match.first, match.second)
+            before += struct.pack("<qqqqqI", *place, 2) + bytes(match.opening)
+        before = expected["plan", link[-1].number] = sha256(before).digest()
+    row = json.dumps([[1, 1, 12, 0, 0, ""]]).encode()
+    expected["batches", 1] = sha256(sha256(row).digest()).digest()
+    found = stored_seals(store.path)
+    assert {key: found[key] for key in expected} == expected
+    assert found.keys() - expected.keys() == {("fields", 0), ("entrants", 0), ("changes", 0)}
+
+
+def stored_seals(path: Path) -> dict[tuple[str, int], bytes]:
+    raw = open_raw(Settings(path=path, read_only=True))
+    rows = raw.execute("SELECT part, number, content_hash FROM seals").fetchall()
+    raw.close()
+    return {(part, number): content_hash for part, number, content_hash in rows}
+
+
+def test_a_plan_that_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seals, "LINK", 5)
+    record = store.add_tournament(new_tournament(), entrants("a", "b", "c"), OpenPlan())
+    assert store.check() == []
+    matches = plan(3, 36)
+    for start, stop in ((0, 12), (12, 18), (18, 36)):
+        batch = NewBatch(matches=matches[start:stop], num_total=36, is_last=stop == 36, basis_match=start)
+        store.add_batch(record.id, batch)
+        assert store.check() == []
+    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 14")
+    assert store.check() == ["matches 13 to 17 of rr-1 are not planned as they were stored"]
+    tamper(store.path, "UPDATE batches SET basis_match = 11 WHERE number = 2")
+    assert "batch 2 of the plan of rr-1 is not as it was stored" in store.check()
+
+
+def test_a_run_looks_at_what_it_will_play(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seals, "LINK", 4)
+    cup = add_cup(store)
+    store.save([cup.match(number) for number in range(1, 6)])
+    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 3")
+    store.check_run(cup.record.id)
+    assert store.check() == ["matches 1 to 4 of rr-1 are not planned as they were stored"]
+    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 5")
+    with pytest.raises(
+        DamagedError, match="matches 5 to 8 of rr-1 are not planned as they were stored; nothing"
+    ):
+        store.check_run(cup.record.id)
+
+
+def test_damage_is_not_sealed_over(store: Store) -> None:
+    cup = add_cup(store)
+    tamper(store.path, "UPDATE tournaments SET site = 'elsewhere'")
+    for change in (
+        lambda: store.extend_plan(cup.record.id, [], "rounds = 3"),
+        lambda: store.reopen_plan(cup.record.id, None, "rounds = 3"),
+        lambda: store.close_plan(cup.record.id, "a is stronger"),
+    ):
+        with pytest.raises(DamagedError, match="tournament rr-1 is not as it was stored"):
+            change()
+    with pytest.raises(RefusedError, match="no tournament with id 9"):
+        store.close_plan(9)
+
+
+def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
+    add_cup(store)
+    row = "SELECT tournament_id, 13, 7, 0, first_seat, second_seat, opening, state, attempt"
+    tamper(
+        store.path,
+        f"INSERT INTO planned {row} FROM planned WHERE number = 1",
+        "UPDATE tournaments SET num_planned = 13",
+    )
+    assert "match 13 of the plan of rr-1 was added by nobody" in store.check()
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ("remarks", "the remarks of match #1 are not as they were stored"),
+        ("analyses", "an analysis of match #1 is not as it was stored"),
+    ],
+)
+def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, text: str) -> None:
+    """A store of an earlier version has remarks hashed without their match, and grades without a hash."""
+    from arena_db.records import Analysis, JudgedPly, Remark
+    from arena_db.remark_codec import pack_remarks
+
+    cup = add_cup(store)
+    said = pack_remarks([None, None, Remark(depth=4), None])
+    store.save([cup.match(1, remarks=said), cup.match(2)])
+    plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
+    store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=2.0))
+    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as an older version
+        connection.exec_driver_sql("UPDATE remarks SET content_hash = ?", (sha256(said).digest(),))
+        (content,) = connection.exec_driver_sql("SELECT content FROM analyses").one()
+        connection.exec_driver_sql("UPDATE analyses SET content = ?", (content[:-32],))
+    assert store.check() == []
+    assert store.analyses([1])[1][0].plies == plies
+    byte = "CAST(x'00' || substr(content, 2) AS BLOB)"
+    tamper(store.path, f"UPDATE {table} SET content = {byte}")  # noqa: S608 - no input
+    assert any(text in fault or "cannot be read" in fault for fault in store.check())
