@@ -106,7 +106,8 @@ def lost(match):
     ),
     "ratings": Rule(
         rates,
-        ("arena.results.", "arena.rating."),
+        # An event that is played again is fitted like its tables, many times.
+        ("arena.results.", "arena.rating.", "arena.schedules.replay"),
         """
 def table(matches):
     from arena.rating.fit import fit
@@ -128,7 +129,8 @@ def clock(record):
     ),
     "durations": Rule(
         reckons_durations,
-        ("arena.results.durations",),
+        # The store adds up what one test has cost, which tells nothing of other matches.
+        ("arena.results.durations", "arena_db.plan_rows"),
         """
 def mean(matches):
     return sum(match.duration_ms for match in matches) / len(matches)

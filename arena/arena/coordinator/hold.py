@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from arena.coordinator.events import Notice
@@ -19,10 +19,11 @@ from arena.executor.workspace import workspace
 from arena_db.owner import current_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from arena.coordinator.events import Ended, Event
     from arena.coordinator.plan import Plan
+    from arena.executor.pools import Pool
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -59,7 +60,6 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         ArenaError: worker processes do not start, or the schedule plans what cannot be played.
         DatabaseError: the store cannot be written; what was told of is stored.
     """
-    config = plan.config
     with (
         workspace() as folder,
         Lease(store, tournament, current_owner(), take_over=take_over) as lease,
@@ -72,27 +72,32 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
-        herald = Herald(
-            store,
-            tournament,
-            num_workers=num_workers,
-            warn=lambda text: tell(Notice(text)),
-            goal=goal,
-        )
+
+        def warn(text: str) -> None:
+            tell(Notice(text))
+
+        herald = Herald(store, tournament, num_workers=num_workers, warn=warn, goal=goal)
 
         def tell_all(event: Event) -> None:
             herald.tell(event)
             tell(event)
 
         ledger = Ledger(store, tournament, tell_all)
-        orders = Orders(store, tournament, lease, signals, say=say, max_time=config.max_time)
-        rules = Rules(config.no_recover, config.rating_interval or 10, goal_reached)
-        with closing(make_pool(config.executor, num_workers, folder)) as pool:
-            try:
-                return Run(planner, pool, ledger, orders, rules, herald=herald).run()
-            except BaseException:
-                pool.abort()
-                herald.change("ended", "the run failed")
-                raise
-            finally:
-                herald.tick(at_once=True)
+        orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
+        rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
+        pool = make_pool(plan.config.executor, num_workers, folder)
+        with closing(pool), _telling_how_it_ends(pool, herald):
+            return Run(planner, pool, ledger, orders, rules, herald=herald).run()
+
+
+@contextmanager
+def _telling_how_it_ends(pool: Pool, herald: Herald) -> Generator[None]:
+    """Tell viewers at the end of a `with` block; where it fails, end what is being played."""
+    try:
+        yield
+    except BaseException:
+        pool.abort()
+        herald.change("ended", "the run failed")
+        raise
+    finally:
+        herald.tick(at_once=True)

@@ -63,6 +63,7 @@ def test_the_decision_comes_before_the_pairs_after_it_and_the_plan_closes_with_t
     for match in event.ask(8):
         event.results[match.encounter, match.match_no] = 1.0
     decided = schedule.next(event.view(), 4)
+    assert isinstance(decided, Decided)
     assert decided == Decided("H1 after 4 pairs: 0 0 0 0 4")
     event.decided = decided.decision
     first = schedule.next(event.view(), 4)
