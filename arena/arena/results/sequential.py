@@ -127,6 +127,7 @@ class SprtBook:
         self._labels = (labels[0], labels[1])
         self._results: dict[MatchKey, float | None] = {}
         self._last = 0
+        self._change = 0
 
     def report(self) -> SprtReport:
         """Return the state of the test by all that is stored now.
@@ -137,6 +138,10 @@ class SprtBook:
         record = self._store.tournament(self._id)
         if record is None:
             raise ArenaError(f"tournament {self._id} is no longer in {self._store.path}")
+        change = self._store.last_change(self._id)
+        if change != self._change:
+            # Any match may have become void, or count again.
+            self._results, self._last, self._change = {}, 0, change
         last = self._store.last_match(self._id)
         for result in self._store.results(self._id, after=self._last, last=last):
             self._results[result.encounter, result.match_no] = result.points

@@ -199,6 +199,18 @@ def test_a_book_reads_what_is_new(store: Store) -> None:
     assert book.report().state.num_pairs == 2
 
 
+def test_a_book_reads_again_what_somebody_declared_void(store: Store) -> None:
+    cup = _add(store)
+    book = SprtBook(store, cup.record)
+    _play(store, cup, "wlww")
+    assert book.report().state.num_pairs == 2
+    store.void([1], reason="r", who="u@h")
+    assert book.report() == _report(store, cup)
+    assert book.report().state.cells == (0, 0, 0, 0, 1)
+    store.unvoid([1], reason="r", who="u@h")
+    assert book.report().state.num_pairs == 2
+
+
 def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
     cup = _add(store, more="then-rate = 1\n")
     _play(store, cup, "w" * 8)
