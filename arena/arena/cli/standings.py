@@ -148,7 +148,9 @@ def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
         "los": gap.los,
         "nelo": nelo,
         "nelo_error": nelo_error,
-        "is_separated": gap.is_separated,
+        "is_separated": met.verdict.is_separated,
+        "look": met.look,
+        "level": met.verdict.level,
     }
 
 

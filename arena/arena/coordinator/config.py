@@ -107,6 +107,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     event: str = ""
     site: str = ""
     name: str = ""
+    looks: int = 1
+    """How often the verdict of a match is read, of results that grow. No option: enlarging one counts it."""
     refused: tuple[Refusal, ...] = ()
     """Whom `on_preflight` left out. No option: written when the plan is stored, and ignored where the
     configuration of a stored tournament begins a new one."""

@@ -25,7 +25,9 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
     Raises:
         ConfigError: it has as many already, or the matches planned so far would now be others.
     """
-    config = msgspec.structs.replace(plan.config, rounds=rounds)
+    # Whoever enlarges a match that is over has read its verdict; other events have none.
+    looks = plan.config.looks + (tournament.is_complete and plan.config.type == "match")
+    config = msgspec.structs.replace(plan.config, rounds=rounds, looks=looks)
     if rounds <= plan.config.rounds:
         raise ConfigError(
             f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"

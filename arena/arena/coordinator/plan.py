@@ -72,7 +72,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     config.check()
     config = _with_opponent(config)
     # It may be that of a stored tournament, which refused others.
-    config = msgspec.structs.replace(config, refused=())
+    config = msgspec.structs.replace(config, refused=(), looks=1)
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)

@@ -142,10 +142,20 @@ class HeadToHead:
 
     counts: EncounterCounts
     gap: Gap
+    look: int = 1
+    """How often the verdict has been read of results that grow, this time included."""
+    judged: Gap | None = None
+    """The gap at the level of this look, which the verdict goes by; None at the first look."""
+
+    @property
+    def verdict(self) -> Gap:
+        """The gap that says whether the bots are separated."""
+        return self.gap if self.judged is None else self.judged
 
     def reversed(self) -> HeadToHead:
         """Return the same as the other bot sees it."""
-        return HeadToHead(self.counts.reversed(), self.gap.reversed())
+        judged = None if self.judged is None else self.judged.reversed()
+        return HeadToHead(self.counts.reversed(), self.gap.reversed(), self.look, judged)
 
 
 def score_of(results: _Results) -> float | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from arena.rating.fit import head_to_head
+from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
 from arena.results.book import RatedMatches
@@ -69,7 +71,7 @@ class Scores:
 
 
 def meetings(
-    store: Store, tournament: TournamentRecord, book: RatedMatches | None = None
+    store: Store, tournament: TournamentRecord, book: RatedMatches | None = None, *, look: int = 1
 ) -> dict[tuple[int, int], HeadToHead]:
     """Return all that is known of each two bots of a tournament, by their seats, as the first named sees it.
 
@@ -80,6 +82,7 @@ def meetings(
         store: where it is.
         tournament: whose rated matches.
         book: of these matches, if one was read before.
+        look: how often the verdict has been read of these results as they grew, this time included.
     """
     where = MatchFilter(tournament=tournament.name)
     if book is None:
@@ -92,14 +95,21 @@ def meetings(
         lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),
     )
     found: dict[tuple[int, int], HeadToHead] = {}
+    judged = head_to_head(encounters, look_level(look)) if look > 1 else None
     for place, gap in enumerate(head_to_head(encounters)):
         one, other = int(encounters.low[place]), int(encounters.high[place])
         lost = forfeits[one, other].total(), forfeits[other, one].total()
-        met = found[one, other] = HeadToHead(counts_of(encounters, place, lost), gap)
+        counts = counts_of(encounters, place, lost)
+        met = HeadToHead(counts, gap, look, None if judged is None else judged[place])
+        found[one, other] = met
         found[other, one] = met.reversed()
     return found
 
 
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
-    """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them."""
-    return meetings(store, tournament).get((0, 1)) or HeadToHead(EncounterCounts(), NO_MATCH)
+    """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them.
+
+    A match that is enlarged when it is over is looked at again, at a lower level: see `look_level`.
+    """
+    look = int(tomllib.loads(tournament.config).get("looks", 1))
+    return meetings(store, tournament, look=look).get((0, 1)) or HeadToHead(EncounterCounts(), NO_MATCH)

@@ -42,6 +42,12 @@ def verdict_line(a: str, b: str, gap: Gap) -> str:
     return f"{a} and {b} are not separated: {a} - {b} = {say_gap(gap)}"
 
 
+def look_line(look: int, gap: Gap) -> str:
+    """Return why a verdict is judged more strictly: these results were looked at before."""
+    share = f"{100 * (1 - gap.level):.3g} %"
+    return f"Look {look} at results that grow is judged at {share}; arena test plays until it is decided"
+
+
 def say_gap(gap: Gap) -> str:
     """`101 Elo (95 %: 58 to 150)`, or `at least +399 Elo (95 %)` where no result bounds the other side."""
     share = f"{100 * (1 - gap.level):.3g} %"
@@ -58,12 +64,14 @@ def encounter_lines(a: str, b: str, met: HeadToHead) -> list[str]:
     """All lines about an encounter in their order; without complete pairs there is no `Ptnml` line."""
     counts = met.counts
     ptnml = [ptnml_line(counts)] if counts.num_pairs else []
+    again = [look_line(met.look, met.verdict)] if met.look > 1 else []
     return [
         score_line(a, b, counts),
         elo_line(met),
         *ptnml,
         f"Evidence: {counts.evidence}",
-        verdict_line(a, b, met.gap),
+        verdict_line(a, b, met.verdict),
+        *again,
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -244,6 +245,18 @@ def test_resume_enlarges_and_keeps_the_stored_configuration(played: CommandLine)
     played("resume", "spring", "--rounds", 3, "--concurrency", 1, "--max-time", 500, "--quiet")
     assert played("show", "spring", "--config").stdout == before.replace("rounds = 2", "rounds = 3")
     assert len(played.objects("matches", "--tournament", "spring")) == 18
+
+
+def test_a_match_that_was_over_is_looked_at_again(played: CommandLine) -> None:
+    with open_store(str(played.db)) as store:
+        record = store.tournament("duel")
+        assert record is not None
+    rounds = tomllib.loads(record.config)["rounds"]
+    for look in (2, 3):
+        rounds += 1
+        said = played("resume", "duel", "--rounds", rounds, "--quiet").stdout
+        assert f"\nLook {look} at results that grow is judged at " in said
+    assert played("show", "duel", "--config").stdout.count("looks = 3") == 1
 
 
 def test_resuming_what_is_finished_says_so(played: CommandLine) -> None:

@@ -64,6 +64,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "pairs": optional(st.integers(0, 10**6)),
     "then_rate": st.integers(-1, 99),
     "rated": st.booleans(),
+    "looks": st.integers(1, 99),
     "anchors": st.lists(TEXT, max_size=2).map(tuple),
     "no_recover": st.booleans(),
     "bot_output": st.sampled_from([None, "all", "faults", "none"]),

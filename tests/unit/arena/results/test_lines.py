@@ -68,6 +68,23 @@ def test_an_unbeaten_bot_is_at_least_so_strong() -> None:
     assert "PairsRatio: -, DrawnPairs: 0.0 %" in ptnml_line(met.counts)
 
 
+def test_a_later_look_is_judged_more_strictly() -> None:
+    found = encounters(MatchArrays(pairs(0, 1, [(1, 0)] * 30 + [(1, 0.5)] * 9 + [(0, 0.5)])))
+    (gap,), (judged,) = head_to_head(found), head_to_head(found, 0.05 / 6)
+    counts = counts_of(found, 0)
+    first = encounter_lines("A", "B", HeadToHead(counts, gap))
+    second = encounter_lines("A", "B", HeadToHead(counts, gap, 2, judged))
+    assert first[-1].startswith("A is stronger than B by ")
+    assert second[:-2] == first[:-1], "only the verdict has another level"
+    assert second[-2].startswith("A and B are not separated: A - B = ")
+    assert "(99.2 %: " in second[-2]
+    assert second[-1] == (
+        "Look 2 at results that grow is judged at 99.2 %; arena test plays until it is decided"
+    )
+    mirror = HeadToHead(counts, gap, 2, judged).reversed()
+    assert mirror.verdict == judged.reversed()
+
+
 def test_zero_has_no_sign() -> None:
     met = _met(pairs(0, 1, [(0.5, 0.5)] * 500 + [(0, 0.5), (0.5, 1)]))
     assert not any("-0 " in line or "-0.0 " in line for line in encounter_lines("A", "B", met))
