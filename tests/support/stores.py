@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
+from arena_db import seals
 from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
@@ -148,6 +149,12 @@ def tamper(path: Path, *statements: str) -> None:
     for statement in statements:
         raw.execute(statement)
     raw.close()
+
+
+def seal_anew(store: Store, tournament: int = 1) -> None:
+    """Seal a tournament as it is now, so that what was changed behind its back was always so."""
+    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else does this
+        seals.seal_anew(connection, tournament)
 
 
 def break_index(path: Path) -> None:

@@ -14,7 +14,7 @@ from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.replayed import NUM_REPLAYS, correct
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
-from arena.schedules.protocol import Closed, PlannedBatch, View
+from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,7 +101,8 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
         if isinstance(found, Closed):
             return view
         if not isinstance(found, PlannedBatch):
-            raise ArenaError(f"the event cannot be replayed: {found}")
+            why = found.why if isinstance(found, Wait) else f"it goes on after it decided {found.decision}"
+            raise ArenaError(f"the event cannot be replayed: {why}")
         plan += found.matches
         for match in found.matches:
             key = (match.encounter, match.match_no)

@@ -12,13 +12,12 @@ import pytest
 
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
-from arena_db import seals
 from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
 from arena_db.owner import current_owner
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import Analysis, JudgedPly, MatchFilter, NewBatch, OpenPlan
 from arena_db.store import Store
-from stores import add_cup, digest, plan, pool, tamper
+from stores import add_cup, digest, plan, pool, seal_anew, tamper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -247,9 +246,8 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
 
 def edit(store: Store, statement: str) -> None:
     """Change tournament 2 as if it had been stored so."""
-    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else changes these
-        connection.exec_driver_sql(statement)
-        seals.seal_anew(connection, 2)
+    tamper(store.path, statement)
+    seal_anew(store, 2)
 
 
 def test_other_files_are_refused(stores: list[Store], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from arena.executor.worker import Control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
 from arena_db.engine import Settings, open_raw
+from stores import seal_anew
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def empty(begin: Begin, *answers: Next) -> tuple[Sitting, Scripted]:
         raw.execute("DELETE FROM planned")
         raw.execute("DELETE FROM batches")
         raw.execute("UPDATE tournaments SET num_planned = 0, num_total = NULL, is_planned = 0")
+    seal_anew(sitting.store)
     schedule = Scripted(*answers)
     sitting.tournament = stored(sitting)
     sitting.plan = sitting.plan._replace(source=PlanSource(schedule, is_adaptive=True))
@@ -267,6 +269,7 @@ def test_a_plan_of_the_first_version_stays_one(begin: Begin) -> None:
             "UPDATE planned SET encounter = ? WHERE number = ?",
             [(match.encounter, match.number) for match in source.fixed.matches()],
         )
+    seal_anew(sitting.store)
     assert sitting.matches_planned() == list(source.fixed.matches())
     enlarge(sitting.store, stored(sitting), restore_plan(sitting.store, stored(sitting)), 2)
     assert sitting.play().state == "finished"

@@ -64,6 +64,9 @@ class _Stored:
     def __init__(self, tallies: list[Tally]) -> None:
         self._tallies = tallies
 
+    def last_change(self) -> int:
+        return 0
+
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         assert where == LATE
         found = [tally for tally in self._tallies for _ in range(tally.num_matches)]

@@ -345,7 +345,7 @@ def test_no_fact_needs_colour(shown_store: Path, monkeypatch: pytest.MonkeyPatch
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         for key, facts in (
-            ("1", ("X wins", "[1 Live]", "#=>", "[ 1-0 rules ]")),
+            ("1", ("O wins", "[1 Live]", "#=>", "[ 0-1 rules ]")),
             ("2", ("[2 Standings]", "#=>standings", "W-D-L")),
             ("3", ("[3 Matches]", ">duel/2 ", "1-0")),
             ("4", ("[4 Matrix]", "#=>matrix", "score %")),
