@@ -207,5 +207,6 @@ class EventView:
 def seats_of(entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
     """Return who has a seat of an event, by seat."""
     return tuple(
-        Participant(entrant.label, entrant.state, entrant.anchor, entrant.joined) for entrant in entrants
+        Participant(entrant.label, entrant.state, entrant.anchor, joined=entrant.joined)
+        for entrant in entrants
     )
