@@ -22,6 +22,7 @@ from arena.pairing.openings import OpeningPlan, make_openings
 from arena.schedules.sprt import SprtSchedule, SprtTest
 from arena_db.store import Store
 from arena_plugins import load_game
+from stores import seal_anew
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def begin(path: Path, kind: str) -> None:
                 "UPDATE tournaments SET num_planned = 0, num_total = NULL, is_planned = 0",
             ):
                 connection.exec_driver_sql(text)
+        seal_anew(sitting.store)
     sitting.store.close()
 
 
