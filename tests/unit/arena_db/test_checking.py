@@ -56,7 +56,6 @@ WHOLE = [
     (["DELETE FROM leases"], "tournament rr-1 has no lease"),
     (["UPDATE leases SET uuid = 'x', expires_at = 9e12"], "the lease of tournament rr-1 ends only in"),
     (["UPDATE leases SET expires_at = 5"], "has an end, and nobody holds it"),
-    (["INSERT INTO commands VALUES (1, 1, 'stop', '[]', 1, NULL, NULL, '')"], "command 1 has a payload"),
     (["INSERT INTO commands VALUES (1, 1, 'stop', '', 1, NULL, NULL, 'no')"], "command 1 has an answer"),
     ([EVENT.format(1, "NULL", 0, "{", 1)], "event 1 has a payload"),
     ([EVENT.format(1, "NULL", 2, "", 1)], "event 1 has an attempt without a match"),
