@@ -12,7 +12,7 @@ from arena_db.errors import RefusedError
 from arena_db.failures import reading, translated
 from arena_db.fence import pass_fence
 from arena_db.log import Log
-from arena_db.place import Place
+from arena_db.place import StorePlace
 from arena_db.spool import Spool
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Access:
     def __init__(self, settings: Settings) -> None:
         """Take a prepared store; `Store.open` is the way to get one."""
         self._settings = settings
-        self._place = Place(settings.path)
+        self._place = StorePlace(settings.path)
         self._fence: Fence | None = None
         self._engine = make_engine(settings, self._place.check)
         self._watcher: PoolProxiedConnection | None = None

@@ -25,7 +25,7 @@ _Identity: TypeAlias = tuple[int, int]
 """Device and inode: what tells a file from every other one that exists at the same time."""
 
 
-class Place:
+class StorePlace:
     """The files of a store as they were when it was opened.
 
     Only names are looked at, and no file is opened: closing a second descriptor of a file would drop the

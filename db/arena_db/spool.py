@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena_db.records import MatchRecord
-    from arena_db.spool_lines import Line
+    from arena_db.spool_lines import SpoolLine
 
 _SUFFIX: Final = ".jsonl"
 _REFUSED: Final = ".refused"
@@ -150,19 +150,19 @@ class Spool:
             return []
 
 
-def _read(line: bytes) -> Line | None:
+def _read(line: bytes) -> SpoolLine | None:
     try:
         return decode(line)
     except (LookupError, ValueError, TypeError):
         return None
 
 
-def _is_of(connection: Connection, line: Line) -> bool:
+def _is_of(connection: Connection, line: SpoolLine) -> bool:
     """Return whether the tournament with the id of a result is the one that it was played for."""
     return not line.uid or uid_of(connection, line.record.tournament) == line.uid
 
 
-def _may_store(connection: Connection, line: Line, claimed: int | None) -> bool:
+def _may_store(connection: Connection, line: SpoolLine, claimed: int | None) -> bool:
     """Return whether no other run may be playing the match of a result."""
     if line.epoch is None or line.record.tournament == claimed:
         return True

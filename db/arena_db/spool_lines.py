@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NAMES: Final = tuple(field.name for field in fields(MatchRecord))
 
 
-class Line(NamedTuple):
+class SpoolLine(NamedTuple):
     """A result, and by what right it is to be stored."""
 
     record: MatchRecord
@@ -39,7 +39,7 @@ def encode(record: MatchRecord, epoch: int | None = None, uid: str = "") -> byte
     return (json.dumps(values) + "\n").encode()
 
 
-def decode(line: bytes) -> Line:
+def decode(line: bytes) -> SpoolLine:
     """Read what `encode` wrote.
 
     Raises:
@@ -58,7 +58,7 @@ def decode(line: bytes) -> Line:
     lists: dict[str, Any] = {name: tuple(values[name]) for name in ("actions", "times_ms", "values")}
     # An older version of the arena may have left the file, and knew of no remarks.
     lists["remarks"] = b64decode(values.get("remarks", ""), validate=True)
-    return Line(MatchRecord(**(values | lists)), epoch, uid)
+    return SpoolLine(MatchRecord(**(values | lists)), epoch, uid)
 
 
 def uid_of(connection: Connection, tournament: int) -> str:

@@ -35,7 +35,7 @@ _MOST_NAMED: Final = 50
 """Matches that the subject of a change names."""
 
 
-class Change(NamedTuple):
+class ChangeRecord(NamedTuple):
     """What somebody decided about a tournament after its plan."""
 
     id: int
@@ -94,19 +94,19 @@ class Correcting(Access):
         with self._read() as connection:
             return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
 
-    def changes(self, tournament: int) -> list[Change]:
+    def changes(self, tournament: int) -> list[ChangeRecord]:
         """Return what was decided about a tournament, oldest first."""
         own = select(changes).where(changes.c.tournament_id == tournament).order_by(changes.c.id)
         with self._read() as connection:
-            return [Change._make(row) for row in connection.execute(own)]
+            return [ChangeRecord._make(row) for row in connection.execute(own)]
 
-    def void_change(self, match: int) -> Change | None:
+    def void_change(self, match: int) -> ChangeRecord | None:
         """Return the decision by which a match is void; None where it counts."""
         own = select(changes).join_from(voids, changes, changes.c.id == voids.c.change_id)
         own = own.where(voids.c.match_id == match, voids.c.undone_change.is_(None))
         with self._read() as connection:
             row = connection.execute(own).first()
-        return None if row is None else Change._make(row)
+        return None if row is None else ChangeRecord._make(row)
 
     def last_change(self, tournament: int | None = None) -> int:
         """Return the number of the newest decision about a tournament, or any; 0 before the first.

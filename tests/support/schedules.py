@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from arena.schedules.protocol import Closed, Decided, Participant, PlannedBatch, View, Wait
+from arena.schedules.protocol import Closed, HasDecided, Participant, PlannedBatch, View, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ class SimulatedEvent:
     def ask(self, wanted: int) -> Sequence[PlannedMatch]:
         """Plan a batch as a coordinator does, which checks it; nothing when the schedule waits or is done."""
         found = self.schedule.next(self.view(), wanted)
-        if isinstance(found, Decided):
+        if isinstance(found, HasDecided):
             self.decided = found.decision
             found = self.schedule.next(self.view(), wanted)
         if isinstance(found, Closed):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
-    from arena_db.voiding import Change
+    from arena_db.voiding import ChangeRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 """How outcomes are written."""
@@ -63,7 +63,7 @@ def stored_match_object(match: StoredMatch) -> dict[str, object]:
 
 
 def tournament_object(
-    record: TournamentRecord, entrants: Sequence[Entrant], changes: Sequence[Change]
+    record: TournamentRecord, entrants: Sequence[Entrant], changes: Sequence[ChangeRecord]
 ) -> dict[str, object]:
     """Return a tournament with its bots, those it refused and what was decided about it since.
 
@@ -92,7 +92,7 @@ def tournament_object(
     }
 
 
-def change_object(change: Change) -> dict[str, object]:
+def change_object(change: ChangeRecord) -> dict[str, object]:
     """Return what somebody decided about a tournament."""
     names = ("kind", "subject", "reason", "who")
     return {**{name: getattr(change, name) for name in names}, "made_at": utc(change.made_at)}

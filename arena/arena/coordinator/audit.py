@@ -42,7 +42,7 @@ _IDENTIFIED: Final = ("name", "spec", "content")
 """Fields of a bot that its identity is made of."""
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """What an audit found."""
 
     text: str
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     """Whether the store is wrong; else something could not be looked at."""
 
 
-def audit(store: Store) -> Iterator[Finding]:
+def audit(store: Store) -> Iterator[AuditFinding]:
     """Yield what contradicts the rules, the configurations or the kept bots, tournament by tournament.
 
     Args:
@@ -69,10 +69,10 @@ def audit(store: Store) -> Iterator[Finding]:
             game = load_game(record.game)
         except PluginError as error:
             text = f"the openings and matches of {record.name} were not replayed by the rules: {error}"
-            yield Finding(text, is_fault=False)
+            yield AuditFinding(text, is_fault=False)
             game = None
         if game is not None and game.num_actions != record.num_actions:
-            yield Finding(
+            yield AuditFinding(
                 f"tournament {record.name} has {record.num_actions} actions, its game {record.game} has "
                 f"{game.num_actions}"
             )
@@ -89,13 +89,13 @@ def _tournaments(store: Store) -> Iterator[TournamentRecord]:
         before = page[-1].id
 
 
-def _bot(bot: BotRecord) -> Iterator[Finding]:
+def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
     """Compare a bot with its kept content, or with its identity where that is made of its fields alone."""
     if not bot.content:
         # Files were named by other paths in the identities of the first version.
         fields = json.dumps([bot.spec, bot.distribution, bot.version, {}], sort_keys=True)
         if bot.files == "{}" and hashlib.sha256(fields.encode()).hexdigest() != bot.identity:
-            yield Finding(f"the bot {bot.spec} is not the one that its identity was made of")
+            yield AuditFinding(f"the bot {bot.spec} is not the one that its identity was made of")
         return
     data = read_entered(bot.identity)
     if data is None:
@@ -107,13 +107,13 @@ def _bot(bot: BotRecord) -> Iterator[Finding]:
         return
     for field in _IDENTIFIED:
         if getattr(bot, field) != getattr(kept, field):
-            yield Finding(
+            yield AuditFinding(
                 f"the bot {bot.spec} has another {field} than was kept of it when it was entered: "
                 f"{getattr(kept, field)}"
             )
 
 
-def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[Finding]:
+def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[AuditFinding]:
     """Compare a plan with its configuration where it follows from that, and its openings with the rules."""
     expected: Iterator[PlannedMatch] | None = None
     if game is not None and record.type != "play" and record.pool.label != _TRAINING:
@@ -125,7 +125,7 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"
-            yield Finding(text, is_fault=False)
+            yield AuditFinding(text, is_fault=False)
     openings: dict[int, tuple[int, ...]] = {}
     known: set[tuple[int, ...]] = set()
     last = 0
@@ -135,20 +135,22 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
             if expected is not None:
                 wanted = next(expected, None)
                 if wanted is None or _place(wanted) != _place(match):
-                    yield Finding(
+                    yield AuditFinding(
                         f"match {match.number} of {record.name} is not planned by its configuration"
                     )
                     expected = None
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
-                    yield Finding(f"match {match.number} of {record.name} has not the opening of its pair")
+                    yield AuditFinding(
+                        f"match {match.number} of {record.name} has not the opening of its pair"
+                    )
             if game is not None and match.opening not in known:
                 known.add(match.opening)
                 yield from _opening(record, match, game)
     if record.is_planned and expected is not None and next(expected, None) is not None:
-        yield Finding(f"the plan of {record.name} ends before the last match of its configuration")
+        yield AuditFinding(f"the plan of {record.name} ends before the last match of its configuration")
 
 
-def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[Finding]:
+def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[AuditFinding]:
     pairs = {
         "type": (config.type, record.type),
         "game": (str(game_spec(load_game(config.game))), record.game),
@@ -158,7 +160,9 @@ def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[Fi
     }
     for what, (configured, stored) in pairs.items():
         if configured != stored:
-            yield Finding(f"tournament {record.name} has the {what} {stored}, its configuration {configured}")
+            yield AuditFinding(
+                f"tournament {record.name} has the {what} {stored}, its configuration {configured}"
+            )
 
 
 def _place(match: PlannedMatch) -> tuple[int, ...]:
@@ -166,10 +170,10 @@ def _place(match: PlannedMatch) -> tuple[int, ...]:
     return match.number, match.encounter, match.match_no, match.first, match.second
 
 
-def _opening(record: TournamentRecord, match: PlannedMatch, game: Game) -> Iterator[Finding]:
+def _opening(record: TournamentRecord, match: PlannedMatch, game: Game) -> Iterator[AuditFinding]:
     states = replay(game, match.opening)
     if len(states) <= len(match.opening) or states[-1].is_terminal:
-        yield Finding(
+        yield AuditFinding(
             f"match {match.number} of {record.name} is planned from an opening that the rules do not allow: "
             f"{list(match.opening)}"
         )
@@ -177,17 +181,17 @@ def _opening(record: TournamentRecord, match: PlannedMatch, game: Game) -> Itera
 
 def _matches(
     record: TournamentRecord, game: Game | None, page: list[SeededMatch], *, in_bulk: bool
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Look at the seeds, openings and actions of some matches."""
     width = 1 if record.num_actions <= BYTE else 2
     has_seeds = record.pool.label != _TRAINING
     for match in page:
         seeds = (match.seed_first, match.seed_second)
         if has_seeds and seeds != _seeds(record, match):
-            yield Finding(f"match #{match.id} was not played with the seeds of {record.name}")
+            yield AuditFinding(f"match #{match.id} was not played with the seeds of {record.name}")
         begun = match.actions[: len(match.opening)]
         if match.actions and (begun != match.opening or len(match.opening) != width * match.num_opening):
-            yield Finding(f"match #{match.id} begins with another opening than planned")
+            yield AuditFinding(f"match #{match.id} begins with another opening than planned")
     if game is None:
         return
     played = [
@@ -200,7 +204,7 @@ def _matches(
         for match in page
     ]
     for place, wrong in contradictions(game, played, in_bulk=in_bulk):
-        yield Finding(f"match #{page[place].id} contradicts the rules: {wrong}")
+        yield AuditFinding(f"match #{page[place].id} contradicts the rules: {wrong}")
 
 
 def _seeds(record: TournamentRecord, match: SeededMatch) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from arena.coordinator.kinds import schedule_of
 from arena.coordinator.plan import make_jobs, restore_competitor
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
-from arena.schedules.protocol import Closed, Decided, PlannedBatch, Wait
+from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, Wait
 from arena_db.errors import LockedError
 from arena_db.records import NewBatch
 
@@ -178,7 +178,7 @@ class Planner:
         if isinstance(found, Closed):
             self._close(found, running)
             return []
-        if isinstance(found, Decided):
+        if isinstance(found, HasDecided):
             self._decide(found.decision, running)
             return []
         check_batch(view, found, self._tournament.name, plays_pairs=source.plays_pairs)

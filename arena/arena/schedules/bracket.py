@@ -14,7 +14,7 @@ from arena.schedules.encounters import is_playing, points_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.schedules.elimination import Origin, TieShape
+    from arena.schedules.elimination import SlotOrigin, TieShape
     from arena.schedules.protocol import View
     from arena_db.records import PlannedMatch
 
@@ -151,7 +151,7 @@ class _Judge:
         """Return whether the first final was won by the bot from the winners' bracket."""
         return final.state == "decided" and final.winner == final.slots[0].seat
 
-    def _slot(self, origin: Origin) -> BracketSlot:
+    def _slot(self, origin: SlotOrigin) -> BracketSlot:
         if origin.kind == "seed":
             is_drawn = origin.number < self._num_bots
             seat = origin.number if is_drawn else None

@@ -14,7 +14,7 @@ _NAMES = {1: FINAL, 2: "semifinal", 4: "quarterfinal"}
 """Of a round with so many encounters."""
 
 
-class Origin(NamedTuple):
+class SlotOrigin(NamedTuple):
     """Where somebody in a tie comes from."""
 
     kind: Literal["seed", "winner", "loser"]
@@ -31,7 +31,7 @@ class TieShape(NamedTuple):
     """semifinal 1, losers' round 2, encounter 1; unique."""
     stage: int
     """From 0; ties of one stage are played at the same time, once those of earlier stages are decided."""
-    slots: tuple[Origin, Origin]
+    slots: tuple[SlotOrigin, SlotOrigin]
     """The first one is drawn on top."""
     out: int = 0
     """0 where the loser may go on; else it is out, and the higher this is, the better its place."""
@@ -62,7 +62,7 @@ def single_elimination(num_bots: int, *, third_place: bool = False) -> list[TieS
         name = _NAMES.get(num, f"round of {2 * num}")
         is_before_third = third_place and num == 2  # noqa: PLR2004 # semifinals
         if third_place and num == 1 and found:
-            losers = [Origin("loser", origin.number) for origin in slots]
+            losers = [SlotOrigin("loser", origin.number) for origin in slots]
             _add_round(found, THIRD_PLACE, losers, out=1 + _last_out(found))
         slots = _add_round(found, name, slots, out=0 if is_before_third or num == 1 else 1 + _last_out(found))
     return found
@@ -77,12 +77,12 @@ def double_elimination(num_bots: int) -> list[TieShape]:
     """
     found: list[TieShape] = []
     winners = _seeds(num_bots)
-    losers: list[Origin] = []
+    losers: list[SlotOrigin] = []
     number = level = 0
     while len(winners) > 1:
         number += 1
         winners = _add_round(found, f"winners' round {number}", winners)
-        dropped = [Origin("loser", origin.number) for origin in winners]
+        dropped = [SlotOrigin("loser", origin.number) for origin in winners]
         if number == 1:
             losers = dropped
             continue
@@ -92,20 +92,22 @@ def double_elimination(num_bots: int) -> list[TieShape]:
         losers = _add_round(found, f"losers' round {level}", meets, out=level)
     _add_round(found, FINAL, [*winners, *losers])
     last = len(found) - 1
-    _add_round(found, SECOND_FINAL, [Origin("winner", last), Origin("loser", last)])
+    _add_round(found, SECOND_FINAL, [SlotOrigin("winner", last), SlotOrigin("loser", last)])
     return found
 
 
-def _seeds(num_bots: int) -> list[Origin]:
+def _seeds(num_bots: int) -> list[SlotOrigin]:
     """Return the slots of the first round; those of seeds from `num_bots` on are byes."""
-    return [Origin("seed", seed) for seed in fold(1 << (num_bots - 1).bit_length())]
+    return [SlotOrigin("seed", seed) for seed in fold(1 << (num_bots - 1).bit_length())]
 
 
 def _last_out(found: Sequence[TieShape]) -> int:
     return max((tie.out for tie in found), default=0)
 
 
-def _add_round(found: list[TieShape], name: str, slots: Sequence[Origin], *, out: int = 0) -> list[Origin]:
+def _add_round(
+    found: list[TieShape], name: str, slots: Sequence[SlotOrigin], *, out: int = 0
+) -> list[SlotOrigin]:
     """Add the ties of a round, in each two slots that follow one another, and return their winners."""
     begin = len(found)
     pairs = list(zip(slots[::2], slots[1::2], strict=True))
@@ -113,4 +115,4 @@ def _add_round(found: list[TieShape], name: str, slots: Sequence[Origin], *, out
     for number, pair in enumerate(pairs, 1):
         stage = 1 + max((found[slot.number].stage for slot in pair if slot.kind != "seed"), default=-1)
         found.append(TieShape(name, name if len(pairs) == 1 else f"{name}{sep}{number}", stage, pair, out))
-    return [Origin("winner", at) for at in range(begin, len(found))]
+    return [SlotOrigin("winner", at) for at in range(begin, len(found))]

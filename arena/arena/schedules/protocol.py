@@ -114,7 +114,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class HasDecided:
     """The event has decided something and goes on: what was planned and has not begun is not needed.
 
     The coordinator stores the decision, drops those matches and asks again, with the decision in the view.
@@ -124,7 +124,7 @@ class Decided:
     """What the event was held to decide."""
 
 
-Next: TypeAlias = PlannedBatch | Wait | Decided | Closed
+Next: TypeAlias = PlannedBatch | Wait | HasDecided | Closed
 
 
 class Schedule(Protocol):

@@ -18,7 +18,7 @@ from arena.schedules.protocol import (
     RATED_ENCOUNTER,
     TEST_ENCOUNTER,
     Closed,
-    Decided,
+    HasDecided,
     PlannedBatch,
     Wait,
 )
@@ -231,7 +231,7 @@ class SprtSchedule:
         begin = len(view.plan)
         num_matches = max(2, wanted - wanted % 2)
         if state.decision is not None and not view.decision and self.then_rate:
-            return Decided(str(state))
+            return HasDecided(str(state))
         if state.decision is not None:
             return self._rated(view, str(state), num_matches)
         fixed = self._plan(self.openings, len(self.openings))

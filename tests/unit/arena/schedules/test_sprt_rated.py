@@ -8,7 +8,7 @@ import pytest
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
-from arena.schedules.protocol import Closed, Decided, PlannedBatch, View, Wait
+from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, View, Wait
 from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
 from schedules import SimulatedEvent, play_all
 
@@ -63,8 +63,8 @@ def test_the_decision_comes_before_the_pairs_after_it_and_the_plan_closes_with_t
     for match in event.ask(8):
         event.results[match.encounter, match.match_no] = 1.0
     decided = schedule.next(event.view(), 4)
-    assert isinstance(decided, Decided)
-    assert decided == Decided("H1 after 4 pairs: 0 0 0 0 4")
+    assert isinstance(decided, HasDecided)
+    assert decided == HasDecided("H1 after 4 pairs: 0 0 0 0 4")
     event.decided = decided.decision
     first = schedule.next(event.view(), 4)
     assert isinstance(first, PlannedBatch)
