@@ -240,7 +240,7 @@ def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *,
 
 
 def _silence(path: Path) -> None:
-    """Let the holder have written its last two minutes ago."""
+    """Date the last write of the holder back by two minutes."""
     settings = Settings(path=path, busy_ms=100)
     with closing(open_raw(settings)) as raw:
         try:

@@ -119,7 +119,7 @@ def _create_batches() -> None:
 
 
 def _allow(table: str, column: str, values: tuple[str, ...], kwargs: dict[str, bool]) -> None:
-    """Let a column have these values and no others."""
+    """Allow a column these values and no others."""
     name = op.f(f"ck_{table}_{column}_known")
     known = " OR ".join(f"{column} = '{value}'" for value in values)
     with op.batch_alter_table(table, table_kwargs=kwargs) as batch:

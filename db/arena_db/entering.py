@@ -25,7 +25,7 @@ class Entering(Access):
     """
 
     def join(self, tournament: int, entrant: Entrant, *, reason: str, who: str) -> Entrant:
-        """Let a bot join an event, or come back to its seat; return it with its seat.
+        """Enter a bot in an event, or again at its seat; return it with its seat.
 
         A complete plan is open again, so that the event can go on.
 
@@ -43,7 +43,7 @@ class Entering(Access):
             return _join(connection, tournament, entrant, reason, who)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
-        """Let a bot leave an event; it keeps its seat, its matches and its rating.
+        """Withdraw a bot from an event; it keeps its seat, its matches and its rating.
 
         Args:
             tournament: its id.
@@ -86,7 +86,7 @@ def _join(connection: Connection, tournament: int, entrant: Entrant, reason: str
 
 
 def _open(connection: Connection, tournament: int) -> None:
-    """Let the plan of an event grow again that was complete."""
+    """Reopen the plan of an event that was complete."""
     if connection.scalar(select(tournaments.c.is_planned).where(tournaments.c.id == tournament)):
         seals.change(connection, tournament, is_planned=0, num_total=None, decision="")
     ended = (tournaments.c.id == tournament) & (tournaments.c.state == "finished")

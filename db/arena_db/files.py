@@ -43,7 +43,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 @contextmanager
 def written_durably(path: Path) -> Generator[IO[bytes]]:
-    """Give a file to write, which has its name once the block has ended without an error, whole and synced.
+    """Yield a file to write, which has its name once the block has ended without an error, whole and synced.
 
     Raises:
         FileExistsError: there is such a file.
@@ -89,7 +89,7 @@ def sweep_parts(folder: Path) -> None:
 
 
 def take_name(part: Path, path: Path) -> None:
-    """Give a finished part its name, which nothing may have; of two processes one succeeds.
+    """Rename a finished part to its name, which nothing may have; of two processes one succeeds.
 
     Raises:
         FileExistsError: something has that name.

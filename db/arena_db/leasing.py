@@ -33,7 +33,7 @@ class Leasing(Access):
     def claim(
         self, tournament: int, owner: Owner, *, expires_s: float = LEASE_S, take_over: bool = False
     ) -> Self | None:
-        """Take the lease of a tournament; return the store to run it with, None where another keeps it.
+        """Claim the lease of a tournament; return the store to run it with, None where another keeps it.
 
         It is to be had when nobody holds it, it has expired by the clock of the database, or its holder is a
         process of this machine that has ended. A process of this machine that lives keeps it, whatever the
@@ -81,7 +81,7 @@ class Leasing(Access):
         self._place.check()
 
     def release(self) -> None:
-        """Give the lease of a fenced store back, unless another process has taken it over."""
+        """Release the lease of a fenced store, unless another process has taken it over."""
         with self._write() as connection:
             coordination.release(connection, self._held())
 

@@ -46,7 +46,7 @@ class MatchMerge:
         clash: Callable[[str], RefusedError],
         where: str,
     ) -> None:
-        """Take both stores.
+        """Begin with both stores.
 
         Args:
             source: a snapshot of the other store.

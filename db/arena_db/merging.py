@@ -58,7 +58,7 @@ class MergedTournament(NamedTuple):
 def merge(
     source: Connection, target: Connection, where: str, *, only: int | None = None, moves: bool = False
 ) -> list[MergedTournament]:
-    """Take tournaments over within one transaction; all that follows from their matches, but for sums.
+    """Copy tournaments within one transaction; all that follows from their matches, but for sums.
 
     Args:
         source: a snapshot of the other store.

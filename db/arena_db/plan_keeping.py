@@ -56,7 +56,7 @@ class PlanKeeping(Access):
             planning.set_config(connection, tournament, config)
 
     def reopen_plan(self, tournament: int, num_total: int | None, config: str) -> None:
-        """Let a plan grow again by batches; put a new configuration in place of the old one.
+        """Reopen a plan, which grows by batches again; put a new configuration in place of the old one.
 
         Args:
             tournament: its id.

@@ -135,7 +135,7 @@ def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]
 
 
 def reopen(connection: Connection, tournament: int, num_total: int | None) -> None:
-    """Let a plan grow again, to so many matches where that is known.
+    """Reopen a plan, which grows to so many matches where that is known.
 
     Raises:
         RefusedError: there is no such tournament.

@@ -63,7 +63,7 @@ class Transferring(SumsReading):
     """The part of a store that exchanges tournaments with other stores."""
 
     def merge(self, other: str | Path) -> list[MergedTournament]:
-        """Take the tournaments of another store over, all in one transaction; return what was done to each.
+        """Copy the tournaments of another store, all in one transaction; return what was done to each.
 
         The other store is opened to read only, and checked in full before anything is taken from it. What is
         here already (by uid of the tournament, number and attempt of the match) stays as it is. A tournament
@@ -167,7 +167,7 @@ class Transferring(SumsReading):
 
 
 def _put_in_place(part: Path, target: Path) -> None:
-    """Give a whole file its name, unless somebody took that meanwhile."""
+    """Rename a whole file to its name, unless somebody took that meanwhile."""
     try:
         sync_file(part)
         os.link(part, target)

@@ -56,7 +56,7 @@ class Correcting(Access):
     """The part of a store that takes matches out of the tables, and tells what was decided."""
 
     def void(self, numbers: Collection[int], *, reason: str, who: str) -> int:
-        """Take matches out of all tables; return how many were not void before.
+        """Declare matches void, so that no table counts them; return how many were not void before.
 
         Tallies, kept sums and ratings over time change in the same transaction. The plan does not: a void
         match is not played again.
@@ -73,7 +73,7 @@ class Correcting(Access):
             return _judge(connection, numbers, reason, who, make_void=True)
 
     def unvoid(self, numbers: Collection[int], *, reason: str, who: str) -> int:
-        """Let void matches count again; return how many were void. As `void` in all else."""
+        """Count void matches again; return how many were void. As `void` in all else."""
         with self._write() as connection:
             return _judge(connection, numbers, reason, who, make_void=False)
 

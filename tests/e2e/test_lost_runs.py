@@ -58,7 +58,7 @@ class Run(NamedTuple):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Give a run of far more matches than it can play, some of which it has told of."""
+    """Yield a run of far more matches than it can play, some of which it has told of."""
     (tmp_path / "tmp").mkdir()
     env = {**arena_environment(tmp_path), "TMPDIR": str(tmp_path / "tmp")}
     command = [*CUP, "--rounds", "2000", "--name", "cup"]

@@ -42,7 +42,7 @@ class SimulatedLadder(SimulatedEvent):
         self._rated: tuple[tuple[int, int], Ratings] | None = None
 
     def join(self, strength: float) -> int:
-        """Let a bot join, and return its seat."""
+        """Add a bot, and return its seat."""
         self.strengths.append(strength)
         seat = len(self.seats)
         self.seats = (*self.seats, Participant(f"bot-{seat}", joined=seat))
@@ -144,7 +144,7 @@ class MeasuredNewcomer(NamedTuple):
 
 
 def measure_newcomer(elo: float, seed: int, *, num_bots: int = 12, pairs_each: int = 300) -> MeasuredNewcomer:
-    """Let a bot of `elo` above the mean join a field with a standard deviation of 250 Elo."""
+    """Add a bot of `elo` above the mean to a field with a standard deviation of 250 Elo."""
     truth = np.random.default_rng(seed).normal(0, 250, num_bots)
     truth -= truth.mean()
     ladder = SimulatedLadder(truth.tolist(), seed)

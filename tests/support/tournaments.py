@@ -72,15 +72,15 @@ class Sitting:
         return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
 
     def matches_planned(self) -> list[PlannedMatch]:
-        """Give the plan as far as it is stored."""
+        """Return the plan as far as it is stored."""
         return self.store.planned(self.tournament.id)
 
     def batches(self) -> list[range]:
-        """Give the numbers of each batch of the plan."""
+        """Return the numbers of each batch of the plan."""
         return [range(batch.first, batch.last + 1) for batch in self.store.batches(self.tournament.id)]
 
     def planner(self, num_workers: int, store: Store | None = None) -> Planner:
-        """Give what plans the matches that are left; `store` is as the holder of the lease writes it."""
+        """Return what plans the matches that are left; `store` is as the holder of the lease writes it."""
         store = store or self.store
         tournament = store.tournament(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)
@@ -175,7 +175,7 @@ class Sitting:
         assert sorted(told) == [match.number for match in self.matches()]
 
     def started(self) -> list[int]:
-        """Give the numbers of the matches that began, in order."""
+        """Return the numbers of the matches that began, in order."""
         return [event.number for event in self.events if isinstance(event, MatchStarted)]
 
     def notices(self) -> list[str]:

@@ -37,7 +37,7 @@ def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
 def void(
     addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
 ) -> None:
-    """Take stored matches out of every table: MATCH spring/89 ..., or all of a bot in a tournament.
+    """Declare matches void, so that no table counts them: MATCH spring/89 ..., or all of a bot.
 
     They stay stored, are shown with the reason, and are not played again. arena unvoid takes it back. A
     tournament may go on meanwhile; its later matches count.
@@ -50,7 +50,7 @@ def void(
 def unvoid(
     addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
 ) -> None:
-    """Let void matches count again, as if they had never been void; chosen as for arena void."""
+    """Count void matches again, as if they had never been void; chosen as for arena void."""
     _declare(addresses, tournament, bot, reason, db, undo=True)
 
 

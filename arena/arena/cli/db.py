@@ -126,7 +126,7 @@ def restore(source: Path, *, db: str | None) -> None:
 @click.argument("other", type=click.Path(path_type=Path))
 @db_option
 def merge(other: Path, *, db: str | None) -> None:
-    """Take the tournaments of the store OTHER over, which stays as it is.
+    """Copy the tournaments of the store OTHER, which stays as it is.
 
     Merging twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER.
     Two stores in which one tournament went on are refused.

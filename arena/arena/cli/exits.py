@@ -50,7 +50,7 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Tell a store in a bad state from a wrong place or name, from a lost lease, and from a failing disk."""
+    """Distinguish a bad state of a store from a wrong place or name, a lost lease and a failing disk."""
     from arena_db import errors
 
     cause = error.__cause__

@@ -86,7 +86,7 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
 @click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
 @db_option
 def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Let BOT join the ladder NAME, from any shell, while it is played or not.
+    """Enter BOT in the ladder NAME, from any shell, while it is played or not.
 
     Its content is kept as it is now. Changed code is another bot and needs a name of its own.
     """
@@ -112,7 +112,7 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
 @db_option
 def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Take BOT out of the ladder NAME; it keeps its matches and its rating, and can join again."""
+    """Withdraw BOT from the ladder NAME; it keeps its matches and its rating, and can join again."""
     from arena.cli.output import say
     from arena.coordinator import joining
     from arena.home import open_store

@@ -66,7 +66,7 @@ class Again(NamedTuple):
 
     @classmethod
     def of_options(cls, given: Mapping[str, Any]) -> Again:
-        """Take concurrency, force_concurrency and max_time as a command was given them."""
+        """Return what concurrency, force_concurrency and max_time of a command ask for."""
         return cls(None, given["concurrency"], bool(given["force_concurrency"]), given["max_time"])
 
     def of(self, config: TournamentConfig) -> TournamentConfig:

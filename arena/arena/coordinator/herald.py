@@ -93,7 +93,7 @@ class Herald:
         self._leaves_out = False
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
-        """Take what is to be played next, and how many matches there are in all, if that is known."""
+        """Learn what is to be played next, and how many matches there are in all, if that is known."""
         self._jobs.update((job.number, job) for job in jobs)
         self._total = total
 

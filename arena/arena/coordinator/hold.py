@@ -92,7 +92,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
 
 @contextmanager
 def _telling_how_it_ends(pool: Pool, herald: Herald) -> Generator[None]:
-    """Tell viewers at the end of a `with` block; where it fails, end what is being played."""
+    """Write the last events at the end of a `with` block; where it fails, end what is being played."""
     try:
         yield
     except BaseException:

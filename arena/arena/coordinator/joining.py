@@ -136,7 +136,7 @@ def join(store: Store, ladder: TournamentRecord, plan: Plan, *, reason: str) -> 
 
 
 def leave(store: Store, ladder: TournamentRecord, name: str, *, reason: str) -> list[Entrant]:
-    """Take the bots of a name out of a ladder, and return them; they keep their matches.
+    """Withdraw the bots of a name from a ladder, and return them; they keep their matches.
 
     Raises:
         NotFoundError: no bot of the ladder is called so.

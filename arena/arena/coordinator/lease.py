@@ -53,7 +53,7 @@ class Lease:
         self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
 
     def __enter__(self) -> Self:
-        """Take the lease.
+        """Claim the lease.
 
         Raises:
             ConfigError: another process runs the tournament; says which, and what can be done.
@@ -78,7 +78,7 @@ class Lease:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the lease back."""
+        """Release the lease."""
         self._ended.set()
         self._thread.join()
         # Where the store cannot be written now, the end of this process frees it as well.

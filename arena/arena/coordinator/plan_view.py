@@ -33,7 +33,7 @@ class StoredPlan(Sequence[PlannedMatch]):
     """
 
     def __init__(self, store: Store, tournament: int, num_planned: int) -> None:
-        """Take a plan of so many matches."""
+        """Read nothing yet of a plan of so many matches."""
         self._store = store
         self._tournament = tournament
         self._num = num_planned
@@ -81,7 +81,7 @@ class StoredResults(Mapping["MatchKey", float | None]):
         self._forfeits: dict[MatchKey, int] = {}
 
     def see(self, basis: Basis) -> None:
-        """Let all matches up to a basis be seen."""
+        """Show all matches up to a basis."""
         if basis.change != self._basis.change:
             # A change may be about any match of before.
             self._num_seen, self._found, self._forfeits = 0, {}, {}
@@ -121,7 +121,7 @@ class StoredForfeits(Mapping["MatchKey", int]):
     """Seats that forfeited, by encounter and number of the match; nothing is read before it is asked for."""
 
     def __init__(self, results: StoredResults) -> None:
-        """Take the results they are read with."""
+        """Read the forfeits together with these results."""
         self._results = results
 
     @override
@@ -141,7 +141,7 @@ class EventView:
     """Makes views of a stored event, each of the results that are stored at the time."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Take an event as it stands in the store."""
+        """Begin with an event as it stands in the store."""
         self._store = store
         self._tournament = tournament.id
         self._results = StoredResults(store, tournament.id)

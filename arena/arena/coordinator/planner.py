@@ -46,7 +46,7 @@ class Planner:
     def __init__(
         self, store: Store, tournament: TournamentRecord, plan: Plan, *, num_workers: int, batch_size: int
     ) -> None:
-        """Take an event as it stands in the store, of which the caller holds the lease.
+        """Begin with an event as it stands in the store, of which the caller holds the lease.
 
         Args:
             store: where the plan lies.
@@ -144,7 +144,7 @@ class Planner:
         return self._view.last_change() != self._change
 
     def _seat(self) -> None:
-        """Take the bots that joined as competitors.
+        """Add the bots that joined as competitors.
 
         Raises:
             ConfigError: the content of one is not kept any more.

@@ -35,7 +35,7 @@ def ending_of(match: StoredMatch) -> str:
 def declare_void(
     store: Store, tournaments: Collection[int], numbers: Collection[int], reason: str, *, undo: bool = False
 ) -> int:
-    """Take matches out of all tables, or let them count again; return how many that changed.
+    """Declare matches void, or count them again; return how many that changed.
 
     Ratings over time that are no longer true are gone then. Those of the present are kept in their place, so
     that the history of a finished tournament has its end; a run keeps its own.

@@ -31,7 +31,7 @@ class Scores:
     """Wins, draws and losses of each encounter, and Elo as it goes; every match costs the same."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        """Take the labels by seat."""
+        """Begin without matches; `labels` are by seat."""
         self._labels = labels
         self._points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
         self.ticker = Ticker()

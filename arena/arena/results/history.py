@@ -59,7 +59,7 @@ class History:
     def __init__(
         self, store: Store, tournament: TournamentRecord, *, seats: Collection[int] | None = None
     ) -> None:
-        """Take a tournament with its plan; nothing is read yet.
+        """Begin with a tournament and its plan; nothing is read yet.
 
         Args:
             store: where it is.

@@ -115,7 +115,7 @@ class SprtBook:
     """Reads the results of a test; every reading goes on where the last one ended."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Take a tournament that `is_test`; nothing is read yet."""
+        """Begin with a tournament that `is_test`; nothing is read yet."""
         config = _config(tournament)
         self._store = store
         self._id = tournament.id

@@ -105,7 +105,7 @@ def find_kept(name: str, version: str, options: Mapping[str, str]) -> KeptBot | 
 
 
 def drop_kept(kept: KeptBot) -> None:
-    """Let a kept bot go; its copy is pruned once nobody has used it for a while.
+    """Forget a kept bot; its copy is pruned once nobody has used it for a while.
 
     Raises:
         StoreError: it cannot be removed.

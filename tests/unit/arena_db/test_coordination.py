@@ -48,7 +48,7 @@ def claim(store: Store, tournament: int, owner: Owner, *, expires_s: float = 60)
 
 
 def silence(store: Store, seconds: float) -> None:
-    """Let every holder of a lease have written its last this long ago."""
+    """Date the last write of every holder back by so long."""
     tamper(store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
 
 

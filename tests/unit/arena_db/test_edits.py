@@ -85,7 +85,7 @@ HARMLESS = {
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    """Give a connection to a sound store with a row in each table; what a test writes is rolled back."""
+    """Yield a connection to a sound store with a row in each table; what a test writes is rolled back."""
     path = tmp_path_factory.mktemp("edits") / "arena.db"
     with Store.open(path, fast=True) as store:
         fill(store)

@@ -84,7 +84,7 @@ def leaderboard(store: Store) -> list[object]:
 
 @pytest.fixture
 def stores(empty: Path, tmp_path: Path) -> Iterator[list[Store]]:
-    """Give three stores: of two tournaments, a later copy of one of them, and others with bots in common."""
+    """Yield three stores: of two tournaments, a later copy of one of them, and others with bots in common."""
     paths = [tmp_path / f"{name}.db" for name in "abc"]
     with ExitStack() as stack:
         shutil.copy(empty, paths[0])

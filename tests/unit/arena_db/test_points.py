@@ -30,7 +30,7 @@ def numbers(store: Store, tournament: int = 1) -> list[int]:
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
-    """Give a tournament of which 120 matches are played, and a void attempt before the third."""
+    """Return a tournament of which 120 matches are played, and a void attempt before the third."""
     cup = add_cup(store, num=200)
     store.save([cup.match(1), cup.match(2), cup.void(3)])
     store.save([cup.match(number, attempt=int(number == 3)) for number in range(3, 121)])

@@ -13,12 +13,11 @@ from arena_db import seals
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import NewBatch, OpenPlan
+from arena_db.store import Store
 from stores import add_cup, entrants, new_tournament, plan, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from arena_db.store import Store
 
 
 def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +86,28 @@ def test_damage_is_not_sealed_over(store: Store) -> None:
             change()
     with pytest.raises(RefusedError, match="no tournament with id 9"):
         store.close_plan(9)
+
+
+def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1), cup.match(2)])
+    store.backup(tmp_path / "copy.db")
+    with Store.open(tmp_path / "copy.db") as copy:
+        copy.save([cup.match(3)])
+    store.void([1], reason="it was helped", who="anna@lab")
+    tamper(store.path, "UPDATE changes SET reason = 'it was not'")
+    wrong = r"what was decided about tournament rr-1 is not as it was stored; `arena db check` tells more"
+    with pytest.raises(DamagedError, match=wrong):
+        store.unvoid([1], reason="it was not", who="ben@lab")
+    with pytest.raises(DamagedError, match=wrong):
+        store.leave(1, 0, reason="", who="ben@lab")
+    with pytest.raises(DamagedError, match=wrong):
+        store.merge(tmp_path / "copy.db")
+    assert [match.void_reason != "" for match in store.tournament_matches(1)] == [True, False]
+    tamper(store.path, "UPDATE changes SET reason = 'it was helped'")
+    tamper(store.path, "UPDATE entrants SET label = 'x' WHERE seat = 1")
+    with pytest.raises(DamagedError, match="the bots of tournament rr-1 are not as they were entered"):
+        store.leave(1, 0, reason="", who="ben@lab")
 
 
 def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:

@@ -38,7 +38,7 @@ class MatchSource:
     """Gives pages of the matches of a store; one call at a time, in any thread."""
 
     def __init__(self, option: str | None, tournament: str = "") -> None:
-        """Take what is asked.
+        """Begin a search for what is asked.
 
         Args:
             option: path of the store; None for the usual place.

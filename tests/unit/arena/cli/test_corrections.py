@@ -18,7 +18,7 @@ WHY = "an engine helped"
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """Give a store with a tournament of three bots, two pairs of each encounter."""
+    """Return a store with a tournament of three bots, two pairs of each encounter."""
     arena = CommandLine(tmp_path_factory.mktemp("void"))
     bots = ("random", "minimax:depth=1", "mcts:playouts=20")
     arena("tournament", *bots, *FAST, "--rounds", 2, "--name", "cup", "--srand", 3)

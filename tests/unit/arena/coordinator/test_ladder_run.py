@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a run look for bots that join whenever it plans."""
+    """Make a run look for bots that join whenever it plans."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
 
 
@@ -36,7 +36,7 @@ def ladder(*bots: str, **changes: object) -> TournamentConfig:
 
 
 def enter(sitting: Sitting, spec: str) -> Entrant:
-    """Let a bot join from another process, as it were."""
+    """Enter a bot as another process would."""
     with Store.open(sitting.store.path) as store:
         record = joining.find_open_ladder(store, "main")
         return joining.join(store, record, joining.plan_join(store, record, spec), reason="new")

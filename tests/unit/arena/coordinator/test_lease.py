@@ -35,7 +35,7 @@ def sitting(begin: Begin) -> Sitting:
 
 
 def silence(sitting: Sitting, seconds: float) -> None:
-    """Let the holder have written its last this long ago."""
+    """Date the last write of the holder back by so long."""
     tamper(sitting.store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
 
 

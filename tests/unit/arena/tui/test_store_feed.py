@@ -83,13 +83,13 @@ def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Pa
 
 @pytest.fixture
 def older_store(own_store: Path) -> Path:
-    """Give a store as an older version left it, without ratings over time."""
+    """Return a store as an older version left it, without ratings over time."""
     tamper(own_store, "DELETE FROM rating_points")
     return own_store
 
 
 def curves(model: Model) -> dict[str, list[float]]:
-    """Give after how many matches each line of the trend has points."""
+    """Return after how many matches each line of the trend has points."""
     trend = cast("list[Series]", model.facts["trend"])
     return {line.name: [point.x for point in line.points] for line in trend}
 
