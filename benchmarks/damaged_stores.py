@@ -158,7 +158,7 @@ def followed(path: Path) -> Ended:
     from arena.errors import ArenaError
     from arena.home import open_store
     from arena.results.addresses import find_event
-    from arena.tui.feed.store_feed import StoreFeed
+    from arena.watching.store_feed import StoreFeed
 
     texts: list[str] = []
     try:

@@ -17,8 +17,8 @@ import pytest
 import strange_bots
 from arena.coordinator.launch import Launched, start_tournament
 from arena.live.reducer import reduce
-from arena.tui.feed.store_feed import StoreFeed
-from arena.tui.shell.feed import Model, advance
+from arena.watching.feed import Model, advance
+from arena.watching.store_feed import StoreFeed
 from arena_db.store import Store
 from terminal import Terminal
 

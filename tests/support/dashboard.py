@@ -16,14 +16,14 @@ from arena.live.wall import wall
 from arena.tui.app import ArenaApp
 from arena.tui.look import LookApp
 from arena.tui.screens.app import Dashboard
-from arena.tui.shell.feed import Batch, Health, RecordedFeed
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.start import SCREENS
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.match_list import MatchList
-from arena.tui.widgets.match_pages import Page
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
+from arena.watching.feed import Batch, Health, RecordedFeed
+from arena.watching.pages import Page
 from live_samples import match_events
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.shell.feed import Change, Feed, Model
-    from arena.tui.widgets.match_pages import PageRequest
+    from arena.watching.feed import Change, Feed, Model
+    from arena.watching.pages import PageRequest
 
 _Result = TypeVar("_Result")
 NAMES = ("az", "mm5", "mcts", "td", "keras", "random")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
-from arena.tui.shell.feed import Batch
 from arena.tui.start import ALL_SCREENS
+from arena.watching.feed import Batch
+from arena.watching.store_feed import StoreFeed
 from dashboard import piloted, screen_lines, settle
 
 if TYPE_CHECKING:

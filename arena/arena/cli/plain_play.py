@@ -18,7 +18,7 @@ from arena.live.views import LiveView
 from arena.play.config import is_rated
 from arena.play.person import PERSON
 from arena.play.wishes import Wish
-from arena.tui.feed.play_feed import PlayFeed
+from arena.watching.play_feed import PlayFeed
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from arena.live.views import MatchView
     from arena.play.start import Link
-    from arena.tui.shell.feed import Batch
+    from arena.watching.feed import Batch
     from arena_db.records import TournamentRecord
 
 _LINE = 4000

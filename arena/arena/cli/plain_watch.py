@@ -11,16 +11,16 @@ from arena.home import store_path
 from arena.live.plain import duration_text, finished_line, line_of, progress_line, started_line
 from arena.live.reducer import reduce, stalled
 from arena.live.views import LiveView
-from arena.tui.feed.store_feed import StoreFeed
-from arena.tui.feed.stored import finished_of
-from arena.tui.shell.feed import Health
+from arena.watching.feed import Health
+from arena.watching.store_feed import StoreFeed
+from arena.watching.stored import finished_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.results.addresses import Address
-    from arena.tui.shell.feed import Batch, Feed
+    from arena.watching.feed import Batch, Feed
 
 _LINE = 4000
 

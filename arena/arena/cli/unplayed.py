@@ -11,7 +11,7 @@ from arena.live.geometry import position
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.results.addresses import planned_match
-from arena.tui.feed.store_feed import translated
+from arena.watching.store_feed import translated
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing_extensions import override
 from arena.tui.look import LookApp
 from arena.tui.shell.commands import key_commands
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.shell.feed import Model, change_between
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
 from arena.tui.shell.help import HelpScreen, help_text
 from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, keymap_clashes
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
+from arena.watching.feed import Model, change_between
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.shell.feed import Feed
     from arena.tui.shell.lines import Part
+    from arena.watching.feed import Feed
 
 FRAME_S = 1 / 8
 """Seconds between two frames while a match is on."""

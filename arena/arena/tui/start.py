@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.play.start import Link
-from arena.tui.feed.first_feed import FirstFeed
-from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.export import ExportScreen
@@ -19,6 +17,8 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
 from arena.tui.screens.tournaments import TournamentsScreen
 from arena.tui.screens.train import TrainScreen
+from arena.watching.first_feed import FirstFeed
+from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from arena.results.addresses import Address
     from arena.tui.screens.app import Options
-    from arena.tui.shell.feed import Feed
+    from arena.watching.feed import Feed
 
 SCREENS = (
     LiveScreen,

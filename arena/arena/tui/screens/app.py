@@ -15,9 +15,9 @@ from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.results.condition import word
 from arena.tui.app import ArenaApp
-from arena.tui.feed.first_feed import FIRST, First
-from arena.tui.feed.store_feed import StoreFeed
-from arena.tui.shell.feed import Model
+from arena.watching.feed import Model
+from arena.watching.first_feed import FIRST, First
+from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from arena.play.start import Link
     from arena.tui.glyphs import GlyphName
-    from arena.tui.shell.feed import Feed
     from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
+    from arena.watching.feed import Feed
 
 _PLAY_FORM = "new-play"
 """The name of the screen with the form of a play."""

@@ -13,7 +13,6 @@ from typing_extensions import override
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
-from arena.tui.feed.bots_source import LIST_WORDS, read_bots, read_status
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.child import Child, Output
@@ -21,12 +20,13 @@ from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.table import Col, Table
+from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.widgets.row_list import RowList
+    from arena.watching.feed import Change, Model
 
 
 def _check(row: BotRow) -> str:

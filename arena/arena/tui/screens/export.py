@@ -12,7 +12,7 @@ from arena.errors import ArenaError
 from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
 from arena.results.condition import HINT
-from arena.tui.feed.export_source import export_words, preview, preview_line
+from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
@@ -24,7 +24,7 @@ from arena.tui.widgets.output import OutputPanel
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.tui.shell.feed import Change, Model
+    from arena.watching.feed import Change, Model
 
 _SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
 

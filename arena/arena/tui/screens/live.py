@@ -14,7 +14,7 @@ from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
-from arena.tui.feed.starting import ask_named
+from arena.tui.forms.starting import ask_named
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.live.views import LiveView, MatchView
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.text import Line
+    from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
 

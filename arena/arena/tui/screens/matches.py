@@ -13,8 +13,6 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.live.replay import Replay
 from arena.results.condition import HINT
-from arena.tui.feed.match_source import MAX_SORTED, MatchSource
-from arena.tui.feed.one_match import load_match
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
@@ -22,12 +20,14 @@ from arena.tui.screens.replay_texts import about_lines
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
+from arena.watching.match_source import MAX_SORTED, MatchSource
+from arena.watching.one_match import load_match
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.live.replay import Recorded
-    from arena.tui.shell.feed import Change, Model
+    from arena.watching.feed import Change, Model
 
 
 class MatchesScreen(ArenaScreen):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.live.tables import MatrixCell
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.text import Line
+    from arena.watching.feed import Change, Model
 
 
 class MatrixScreen(ArenaScreen):

@@ -14,7 +14,7 @@ from arena.live.exports import OFF_ON
 from arena.live.plays import SIDES, PlayForm
 from arena.play.config import make_play, play_config
 from arena.play.start import Link, words_of
-from arena.tui.feed.tournament_source import installed_bots
+from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines

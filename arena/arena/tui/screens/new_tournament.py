@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.live.tournaments import ISOLATIONS, TYPES, Estimate, TournamentForm
-from arena.tui.feed.starting import Begun, begin
-from arena.tui.feed.tournament_source import estimate, installed_bots
+from arena.tui.forms.starting import Begun, begin
+from arena.tui.forms.tournament_form import estimate, installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines

@@ -15,13 +15,11 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.play.start import PlayEndedError
 from arena.play.wishes import Wish
-from arena.tui.feed.play_feed import PlayFeed
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play_texts import Seen, header_of, status_of
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.shell.feed import Model
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
@@ -29,6 +27,8 @@ from arena.tui.widgets.line_input import LineInput
 from arena.tui.widgets.moves import MoveList
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.play_board import PlayBoard
+from arena.watching.feed import Model
+from arena.watching.play_feed import PlayFeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

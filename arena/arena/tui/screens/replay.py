@@ -14,7 +14,6 @@ from arena.errors import ArenaError
 from arena.play.config import make_play, play_from
 from arena.play.start import Link, words_of
 from arena.results.condition import word
-from arena.tui.feed.one_match import OneMatch, load_match, replay_of
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play import PlayScreen
@@ -26,6 +25,7 @@ from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.row_list import LIST_BINDINGS
+from arena.watching.one_match import OneMatch, load_match, replay_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from arena.live.replay import Recorded, Replay
     from arena.live.views import MatchView
-    from arena.tui.feed.one_match import OneMatch
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line
+    from arena.watching.one_match import OneMatch
 
 _MAX_NAME = 24
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.live.tables import Series, StandingRow
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
+    from arena.watching.feed import Change, Model
 
 
 class StandingsScreen(ArenaScreen):

@@ -17,8 +17,7 @@ from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
 from arena.naming import count_text
 from arena.results.condition import word
-from arena.tui.feed.starting import Begun, ask, begin
-from arena.tui.feed.tournament_source import read_tournaments
+from arena.tui.forms.starting import Begun, ask, begin
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
@@ -27,15 +26,16 @@ from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.table import Col, Table
+from arena.watching.tournaments import read_tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
+    from arena.watching.feed import Change, Model
 
 COLUMNS = (
     Col("tournament", lambda row: row.name, 10, is_name=True),

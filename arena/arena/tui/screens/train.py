@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
+    from arena.watching.feed import Change, Model
 
 _LOOK_S = 1.0
 """Seconds between two looks at the files while the screen is shown."""

@@ -11,14 +11,14 @@ from textual.message import Message
 from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
 
 from arena.errors import ArenaError
-from arena.tui.shell.feed import Model, Stoppable, advance
 from arena.tui.text import safe
+from arena.watching.feed import Model, Stoppable, advance
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.worker import Worker
 
-    from arena.tui.shell.feed import Feed
+    from arena.watching.feed import Feed
 
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0

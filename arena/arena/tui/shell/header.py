@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.tui.glyphs import Glyphs
-    from arena.tui.shell.feed import Model
+    from arena.watching.feed import Model
 
 _STATES = {"": "WAITING", "running": "LIVE", "paused": "PAUSED", "stopping": "STOPPING", "ended": "ENDED"}
 _WIDE = 120

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widgets import Input
 
-    from arena.tui.shell.feed import Change, Model
     from arena.tui.shell.lines import Part
+    from arena.watching.feed import Change, Model
 
 
 NAME_HINT = "part of a name"

@@ -20,8 +20,9 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.results.names import LIST_WIDTHS, shortened
 from arena.tui.text import left, right, safe
-from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, PAGE_SIZE, SORTS, PageRequest
+from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
+from arena.watching.pages import PAGE_SIZE, PageRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from textual import events
 
     from arena.live.tables import MatchRow
-    from arena.tui.widgets.match_pages import Column, Page, Provider
+    from arena.tui.widgets.match_pages import Column
+    from arena.watching.pages import Page, Provider
 
 _MAX_PAGES = 25
 """Pages that are remembered."""

@@ -12,8 +12,8 @@ from arena.coordinator.quarantine import MIN_MATCHES, Quarantine
 from arena.referee.blame import forfeiter
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.views import standings
-from arena.tui.feed.bots_source import read_bots
-from arena.tui.feed.stored import past_view
+from arena.watching.bots_source import read_bots
+from arena.watching.stored import past_view
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from arena_plugins import Outcome, Termination

@@ -10,16 +10,16 @@ import pytest
 from arena.errors import ConfigError
 from arena.home import has_store
 from arena.live.plays import PlayForm
-from arena.tui.feed.first_feed import FIRST, First, FirstFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.shell.feed import Batch, RecordedFeed
 from arena.tui.start import ALL_SCREENS, empty_app
 from arena.tui.widgets.form import Field, Push
+from arena.watching.feed import Batch, RecordedFeed
+from arena.watching.first_feed import FIRST, First, FirstFeed
 from arena_db.store import Store
 from dashboard import screen_lines
 from plays import LocalLink, config

@@ -11,7 +11,6 @@ from arena.live.events import Finished, RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import FinishedMatch, LiveView, Notice
 from arena.tui.app import ArenaApp
-from arena.tui.shell.feed import Batch, Health, Model, advance
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.lines import FooterLine, HeaderLine
 from arena.tui.widgets.bars import EvalStrip
@@ -23,6 +22,7 @@ from arena.tui.widgets.news import fault_lines, finished_line, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
+from arena.watching.feed import Batch, Health, Model, advance
 from dashboard import (
     Host,
     LiveLike,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.replay import ReplayScreen
-from arena.tui.shell.feed import Batch
 from arena.tui.start import SCREENS
+from arena.watching.feed import Batch
+from arena.watching.store_feed import StoreFeed
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
 from live_samples import EVIL

@@ -13,7 +13,7 @@ from arena.live.events import RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.shell import follow as following
-from arena.tui.shell.feed import Batch, Health, Model, RecordedFeed, advance, change_between
+from arena.watching.feed import Batch, Health, Model, RecordedFeed, advance, change_between
 from live_samples import chance_events
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 
 from arena.live.tables import MatrixView, Series, StandingsView
 from arena.live.views import LiveView
-from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
-from arena.tui.shell.feed import Batch
 from arena.tui.start import SCREENS
 from arena.tui.widgets.matrix import Matrix
+from arena.watching.feed import Batch
+from arena.watching.store_feed import StoreFeed
 from arena_db.records import Entrant
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle

@@ -13,7 +13,7 @@ import pytest
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.shell.feed import Batch, RecordedFeed
+from arena.watching.feed import Batch, RecordedFeed
 from arena_db.owner import current_owner
 from arena_db.store import Store
 from dashboard import piloted, settle

@@ -9,9 +9,9 @@ import pytest
 
 from arena.errors import ArenaError
 from arena.play.config import PERSON
-from arena.tui.feed.one_match import load_match, replay_of
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
+from arena.watching.one_match import load_match, replay_of
 from arena_db.records import Analysis, JudgedPly, MatchFilter
 from arena_db.store import Store
 from command_line import CommandLine

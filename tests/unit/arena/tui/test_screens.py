@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from arena.tui.feed.store_feed import StoreFeed
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
@@ -16,11 +15,12 @@ from arena.tui.screens.matrix import MatrixScreen
 from arena.tui.screens.replay import NARROWED, ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
 from arena.tui.screens.wall_panel import WallPanel
-from arena.tui.shell.feed import Batch
 from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
+from arena.watching.feed import Batch
+from arena.watching.store_feed import StoreFeed
 from dashboard import piloted, screen_lines, settle
 
 if TYPE_CHECKING:

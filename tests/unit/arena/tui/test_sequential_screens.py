@@ -8,7 +8,7 @@ import pytest
 
 from arena.cli.plain_watch import follow_plain
 from arena.results.sequential import SprtBook
-from arena.tui.feed.store_feed import StoreFeed
+from arena.watching.store_feed import StoreFeed
 from tournaments import Sitting, config
 from watching import press, seen, shown, watch
 

@@ -11,11 +11,11 @@ from arena.live.events import Info, RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.app import ArenaApp
-from arena.tui.shell.feed import Batch, Health, RecordedFeed, advance
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.lines import HeaderLine, Part, TabRow, TooSmall
 from arena.tui.text import safe
 from arena.tui.widgets.canvas import Canvas
+from arena.watching.feed import Batch, Health, RecordedFeed, advance
 from dashboard import RUN_EVENTS, Bare, live_screen, piloted, sample_app, screen_lines, settle
 
 if TYPE_CHECKING:

@@ -15,11 +15,13 @@ from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, command_line
-from arena.tui.feed import bots_source, export_source
-from arena.tui.feed.bots_source import read_bots, read_status
-from arena.tui.feed.export_source import export_words, preview, preview_line
-from arena.tui.feed.stored import finished_of, recorded_of, row_of
-from arena.tui.feed.tournament_source import config_of, estimate, installed_bots, read_tournaments
+from arena.tui.forms import export_form
+from arena.tui.forms.export_form import export_words, preview, preview_line
+from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
+from arena.watching import bots_source
+from arena.watching.bots_source import read_bots, read_status
+from arena.watching.stored import finished_of, recorded_of, row_of
+from arena.watching.tournaments import read_tournaments
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -249,7 +251,7 @@ def test_a_form_that_cannot_be_exported_is_refused(shown_store: Path, form: Expo
 def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_forfeits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_source, "_PAGE", 3)
+    monkeypatch.setattr(export_form, "_PAGE", 3)
     path = tmp_path / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b", num=20)

@@ -15,11 +15,11 @@ from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
 from arena.live.tables import MatrixView, Series, StandingsView
-from arena.tui.feed.match_source import MatchSource
-from arena.tui.feed.one_match import load_match
-from arena.tui.feed.store_feed import StoreFeed
-from arena.tui.shell.feed import Batch, Model, advance
-from arena.tui.widgets.match_pages import PageRequest
+from arena.watching.feed import Batch, Model, advance
+from arena.watching.match_source import MatchSource
+from arena.watching.one_match import load_match
+from arena.watching.pages import PageRequest
+from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store

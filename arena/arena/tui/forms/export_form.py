@@ -9,7 +9,7 @@ from arena.export.query import ExportQuery, count
 from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
 from arena.results.condition import read_condition
-from arena.tui.feed.stored import row_of
+from arena.watching.stored import row_of
 from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:

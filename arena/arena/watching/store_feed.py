@@ -13,9 +13,9 @@ from arena.home import damage_told, open_store, store_errors
 from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
-from arena.tui.feed.facts import Facts
-from arena.tui.feed.stored import past_view
-from arena.tui.shell.feed import NOBODY, Batch, Health
+from arena.watching.facts import Facts
+from arena.watching.feed import NOBODY, Batch, Health
+from arena.watching.stored import past_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -16,7 +16,7 @@ from arena.live.replay import Recorded, Replay
 from arena.play.config import BOT_SEAT
 from arena.results.addresses import address_of
 from arena.results.names import naming_of
-from arena.tui.feed.stored import recorded_of
+from arena.watching.stored import recorded_of
 from arena_db.records import Analysis, JudgedPly
 
 if TYPE_CHECKING:

@@ -1,19 +1,17 @@
-"""Tournaments of the store as rows, and how long a new one will take."""
+"""What the form of a new tournament stands for, and how long it will take."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ArenaError, ConfigError
-from arena.home import has_store, open_store, user_config
+from arena.home import open_store, user_config
 from arena.live.labels import show_name
-from arena.live.tournaments import Estimate, TournamentRow
+from arena.live.tournaments import Estimate
 from arena.results.durations import Durations, read_durations
-from arena.results.tournaments import state_of
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
-from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,26 +19,9 @@ if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
     from arena.live.tournaments import TournamentForm
     from arena.referee.timecontrol import TimeControl
-    from arena_db.records import TournamentRecord
-    from arena_db.store import Store
     from arena_plugins import Game
 
-_MAX_ROWS: Final = 1000
-"""Tournaments that are listed, the newest."""
-_MAX_CAUSE: Final = 300
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
-
-
-def read_tournaments(option: str | None) -> list[TournamentRow]:
-    """Return the tournaments that are not archived, newest first.
-
-    Raises:
-        ArenaError: the store cannot be read.
-    """
-    if not has_store(option):
-        return []
-    with open_store(option, read_only=True, create=False) as store:
-        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
 
 
 def estimate(option: str | None, form: TournamentForm) -> Estimate:
@@ -169,24 +150,6 @@ def _longest(limit: TimeControl, plies: int) -> float | None:
         periods = 1 if limit.moves is None else 1 + plies // 2 // limit.moves
         return (2 * limit.base_ms * periods + plies * limit.inc_ms) / 1000
     return (plies * limit.move_ms + 2 * limit.base_ms) / 1000
-
-
-def _row(store: Store, record: TournamentRecord) -> TournamentRow:
-    from arena.coordinator.config import refusals
-
-    return TournamentRow(
-        id=record.id,
-        name=record.name,
-        type=record.type,
-        game=record.game,
-        tc=record.pool.short,
-        state=state_of(store, record),
-        planned=record.num_total,
-        done=record.num_done,
-        created_t=record.created_at,
-        bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
-        refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
-    )
 
 
 def _number(name: str, text: str) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.home import has_store, open_store, store_errors, store_path
-from arena.tui.shell.feed import Batch, Health
+from arena.watching.feed import Batch, Health
 
 if TYPE_CHECKING:
     from arena_db.store import Store

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from arena.home import has_store, open_store
 from arena.live.views import RESULTS
 from arena.results.condition import read_condition
-from arena.tui.feed.stored import row_of
-from arena.tui.widgets.match_pages import Page
+from arena.watching.pages import Page
+from arena.watching.stored import row_of
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena.live.tables import MatchRow
     from arena.results.condition import Condition
-    from arena.tui.widgets.match_pages import PageRequest
+    from arena.watching.pages import PageRequest
     from arena_db.store import Store
 
 MAX_SORTED: Final = 20_000

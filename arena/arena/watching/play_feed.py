@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from arena.tui.feed.store_feed import StoreFeed
+from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
-    from arena.tui.shell.feed import Batch
+    from arena.watching.feed import Batch
     from arena_db.store import Store
 
 _FAST_S: Final = 0.03

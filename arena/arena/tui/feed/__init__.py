@@ -1,1 +1,0 @@
-"""Where the dashboard's data comes from: the store, polled by one thread."""

@@ -1,0 +1,1 @@
+"""What the dashboard's forms stand for: tournaments, exports, and processes that are begun from a screen."""

@@ -1,0 +1,1 @@
+"""What viewers are shown: feeds and sources of view-models, without a screen."""

@@ -1,0 +1,48 @@
+"""Tournaments of the store as rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.coordinator.config import refusals
+from arena.home import has_store, open_store
+from arena.live.labels import show_name
+from arena.live.tournaments import TournamentRow
+from arena.results.tournaments import state_of
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_MAX_ROWS: Final = 1000
+"""Tournaments that are listed, the newest."""
+_MAX_CAUSE: Final = 300
+
+
+def read_tournaments(option: str | None) -> list[TournamentRow]:
+    """Return the tournaments that are not archived, newest first.
+
+    Raises:
+        ArenaError: the store cannot be read.
+    """
+    if not has_store(option):
+        return []
+    with open_store(option, read_only=True, create=False) as store:
+        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
+
+
+def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+    return TournamentRow(
+        id=record.id,
+        name=record.name,
+        type=record.type,
+        game=record.game,
+        tc=record.pool.short,
+        state=state_of(store, record),
+        planned=record.num_total,
+        done=record.num_done,
+        created_t=record.created_at,
+        bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
+        refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
+    )
