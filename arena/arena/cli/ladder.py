@@ -137,8 +137,8 @@ def status(name: str, *, db: str | None, form: str) -> None:
 
     with open_store(db, read_only=True) as store:
         record = find_ladder(store, name)
-        found = ladder_status(store, record)
         tables = standings(store, record)
+        found = ladder_status(store, record, tables)
     if form == "table":
         for line in str(found).splitlines():
             say(line)

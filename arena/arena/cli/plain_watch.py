@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.home import store_path
-from arena.live.plain import duration_text, finished_line, line_of, progress_line, started_line
+from arena.live.plain import duration_text, finished_line, line_of, notice_line, progress_line, started_line
 from arena.live.reducer import reduce, stalled
 from arena.live.views import LiveView
-from arena.watching.feed import Health
+from arena.watching.feed import Health, with_news
 from arena.watching.store_feed import StoreFeed
 from arena.watching.stored import finished_of
 from arena_plugins.text import clean_text
@@ -74,11 +74,20 @@ def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: 
         new = [match for match in view.finished if (match.number, match.attempt) not in known]
         for match in reversed([match for match in new if number in (None, match.number)]):
             _say(finished_line(match))
+        if is_first and number is None:
+            for notice in reversed(view.notices):
+                _say(notice_line(notice))
         if is_first:
             for board in view.matches.values():
                 if not board.is_over and number in (None, board.number):
                     _say(started_line(board))
         if number is None and (is_first or view.progress.done != before.progress.done):
+            _say(progress_line(view.progress))
+    before, view = view, with_news(view, batch, view)
+    if number is None:
+        for notice in reversed(batch.notices):
+            _say(notice_line(notice))
+        if view.progress.goal != before.progress.goal and batch.view is None:
             _say(progress_line(view.progress))
     for event in batch.events:
         view = reduce(view, event)

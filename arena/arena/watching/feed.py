@@ -10,7 +10,8 @@ import msgspec
 from arena.live.events import Event
 from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled
-from arena.live.views import LiveView
+from arena.live.views import MAX_NOTICES, LiveView, Notice
+from arena.watching.decisions import merged
 
 HEARTBEAT_S = 10.0
 """Seconds between two heartbeats of a coordinator."""
@@ -57,6 +58,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Oldest first."""
     facts: Mapping[str, object] = {}
     """Further view-models by name (`standings`, `matrix`, `bots`, …); each replaces the one of its name."""
+    notices: Sequence[Notice] = ()
+    """What people decided meanwhile, newest first."""
+    goal: str | None = None
+    """How far the event is by the tables; None where they do not say."""
     health: Health | None = None
     is_last: bool = False
     """Whether nothing will follow; the feed is closed then."""
@@ -108,6 +113,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 def advance(model: Model, batch: Batch) -> Model:
     """Give the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
+    view = with_news(view, batch, model.view)
     health = batch.health or model.health
     if health.is_gone or health.is_silent:
         view = stalled(view)
@@ -120,6 +126,23 @@ def advance(model: Model, batch: Batch) -> Model:
         newest_t=batch.events[-1].t if batch.events else model.newest_t,
         is_over=batch.is_last,
     )
+
+
+def with_news(view: LiveView, batch: Batch, known: LiveView) -> LiveView:
+    """Return a view with what a batch says beside its events.
+
+    Args:
+        view: after the events of the batch.
+        batch: what has come.
+        known: the view before it; what happened to its event is not forgotten where all is read anew.
+    """
+    if batch.notices or (batch.view is not None and known.progress.name == view.progress.name):
+        notices = merged(dict.fromkeys([*view.notices, *known.notices, *batch.notices]), MAX_NOTICES)
+        view = msgspec.structs.replace(view, notices=notices)
+    if batch.goal is not None and batch.goal != view.progress.goal:
+        progress = msgspec.structs.replace(view.progress, goal=batch.goal)
+        view = msgspec.structs.replace(view, progress=progress)
+    return view
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from arena.home import damage_told, open_store, store_errors
 from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
+from arena.watching.decisions import decision_notices
 from arena.watching.facts import Facts
 from arena.watching.feed import NOBODY, Batch, Health
 from arena.watching.stored import past_view
@@ -81,6 +82,7 @@ class StoreFeed:
         self._facts_at = -_FACTS_S
         self._facts_pause = _FACTS_S
         self._facts_are_due = True
+        self._change = 0
 
     @property
     def interval(self) -> float:
@@ -123,6 +125,11 @@ class StoreFeed:
         if version != self._version:
             self._version = version
             self._facts_are_due = True
+            batch = self._decided(store)
+            if batch is not None:
+                # What the events tell is read at once, too.
+                self._version = _UNKNOWN
+                return batch
             batch = self._following(store)
             if batch is not None:
                 return batch
@@ -140,6 +147,7 @@ class StoreFeed:
         self._naming = naming_of(store, self._record(store))
         view, seq, events = self._moment(store)
         self._seq = seq
+        self._change = store.last_change(self._tournament)
         self._running = set()
         self._heard_t = None
         self._hear(events)
@@ -163,6 +171,16 @@ class StoreFeed:
         view = reduce_all(past_view(store, record, self._naming.seats), events)
         progress = replace(view.progress, done=record.num_done, planned=record.num_total)
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
+
+    def _decided(self, store: Store) -> Batch | None:
+        """Return what somebody has decided; a void changes what past matches are, so they are read anew."""
+        known, self._change = self._change, store.last_change(self._tournament)
+        if known == self._change:
+            return None
+        notices = decision_notices(store, self._record(store), known)
+        if any(notice.judges for notice in notices):
+            return replace(self._beginning(store), notices=notices)
+        return Batch(notices=notices) if notices else None
 
     def _following(self, store: Store) -> Batch | None:
         page = store.events_after(self._seq, _LIMIT, tournament=self._tournament)
@@ -201,10 +219,10 @@ class StoreFeed:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
         if (is_first or self._has_events) and not is_renamed:
-            return Batch(facts=tables, health=self._look_at_health(store))
+            return Batch(facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
         view, self._seq, events = self._moment(store)
         self._hear(events)
-        return Batch(view=view, facts=tables, health=self._look_at_health(store))
+        return Batch(view=view, facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
 
     def _lacks_beginning(self, record: TournamentRecord) -> bool:
         """Return whether ratings over time are still to be computed; nobody shows any who cannot end it."""
@@ -222,7 +240,8 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
-        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state)
+        done = record.num_done, record.num_total, record.state
+        return (newest[0].id if newest else 0, store.last_change(record.id), *done)
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)

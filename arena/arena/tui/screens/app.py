@@ -166,7 +166,8 @@ class Dashboard(ArenaApp):
     def _watch(self, tournament: int, name: str) -> None:
         self.tournament = name
         # Tables of the one before must not stand there till the new ones come.
-        model = Model(facts={"standings": StandingsView(), "matrix": MatrixView(), "trend": []})
+        nothing: dict[str, object] = {"trend": [], "event": None, "by_place": None}
+        model = Model(facts={"standings": StandingsView(), "matrix": MatrixView(), **nothing})
         feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only)
         self.follow_feed(feed, model)
 

@@ -148,7 +148,8 @@ class LiveScreen(ArenaScreen):
         self._show_news(model)
         standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
         if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
-            self.query_one(StandingsTable).show(standings)
+            ranked = model.facts.get("by_place")
+            self.query_one(StandingsTable).show(ranked if isinstance(ranked, StandingsView) else standings)
             self.query_one(RatingPlot).show(standings.rows)
         if isinstance(matrix, MatrixView) and (change is None or "matrix" in change.facts):
             self.query_one(Matrix).show(matrix)

@@ -1,0 +1,46 @@
+"""What people decided about an event after its plan, as lines of its news: voids, joins, leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.live.views import Notice
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+    from arena_db.voiding import ChangeRecord
+
+_VERBS: Final[Mapping[str, str]] = {
+    "void": "void",
+    "unvoid": "counted again",
+    "join": "joined",
+    "leave": "left",
+    "disqualify": "disqualified",
+}
+"""Kinds of decisions that say something about play, and how they read behind their subject."""
+_JUDGING: Final = frozenset({"void", "unvoid"})
+_MAX_TEXT: Final = 200
+
+
+def decision_notices(store: Store, record: TournamentRecord, after: int = 0) -> list[Notice]:
+    """Return the decisions about an event with ids above `after`, newest first, a line each."""
+    return [
+        Notice(t=change.made_at, text=_text(change), is_decision=True, judges=change.kind in _JUDGING)
+        for change in reversed(store.changes(record.id))
+        if change.id > after and change.kind in _VERBS
+    ]
+
+
+def merged(notices: Iterable[Notice], most: int) -> tuple[Notice, ...]:
+    """Return the newest of these notices, at most so many, newest first."""
+    return tuple(sorted(notices, key=lambda notice: -notice.t)[:most])
+
+
+def _text(change: ChangeRecord) -> str:
+    """Return `match 7 void: the clock was wrong (ann@lab3)`."""
+    why = f": {change.reason}" if change.reason else ""
+    return clean_text(f"{change.subject} {_VERBS[change.kind]}{why} ({change.who})", _MAX_TEXT)
