@@ -375,7 +375,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class CommandRecord:
     """What somebody asks of whoever runs a tournament."""
 
     id: int

@@ -79,11 +79,12 @@ def resume(  # noqa: PLR0913 - one parameter an option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
     from arena.cli.output import say
-    from arena.coordinator.holder import nobody_runs, request
+    from arena.coordinator.client import ask
+    from arena.coordinator.commands import AbortRun, StopRun
+    from arena.coordinator.holder import nobody_runs
     from arena.home import open_store
     from arena.results.addresses import find_event
 
-    # The answer comes from another process, which this one must not keep from writing.
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
         if record.state != "running":
@@ -92,5 +93,6 @@ def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
         if store.lease(record.id) is None:
             say(nobody_runs(record), err=True)
             return
-        answer = request(store, record, "abort" if now else "stop")
-        say(f"asked {record.name} to stop: {answer}; to go on later: arena resume {record.name}")
+    answer = ask(db, record.id, AbortRun() if now else StopRun())
+    again = "play --attach" if record.type == "play" else "resume"
+    say(f"asked {record.name} to stop: {answer}; to go on later: arena {again} {record.name}")

@@ -75,9 +75,10 @@ def open_play(
         match = planned_match(1, first, plan.config.opening)
         changed = changes(store, [plan.bot])
         tournament = store_play(store, plan, tier, match)
+        # Whoever waits for the lease then reads what was said of the bot.
+        tell(tournament, changed)
         with Lease(store, tournament, current_owner()) as lease:
-            table = Table(lease.store, tournament, plan, tier, bot)
-            _sit(table, lease, match, None, lambda record: tell(record, changed))
+            _sit(Table(lease.store, tournament, plan, tier, bot), lease, match, None)
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -110,23 +111,16 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             held.extend_plan(tournament.id, [match], tournament.config)
-        _sit(Table(held, tournament, plan, tier, bot), lease, match, told, tell)
+        tell(tournament)
+        _sit(Table(held, tournament, plan, tier, bot), lease, match, told)
 
 
-def _sit(
-    table: Table,
-    lease: Lease,
-    match: PlannedMatch,
-    told: tuple[int, ...] | None,
-    tell: Callable[[TournamentRecord], None],
-) -> None:
+def _sit(table: Table, lease: Lease, match: PlannedMatch, told: tuple[int, ...] | None) -> None:
     """Play from a match on; one of which `told` is known was being played when its coordinator ended."""
-    tournament = table.tournament
     with ExitStack() as stack:
-        stack.enter_context(rescuing(table.store, tournament))
+        stack.enter_context(rescuing(table.store, table.tournament))
         signals = stack.enter_context(StopSignals())
         sitting = stack.enter_context(Sitting(table, lambda: bool(signals.wish) or lease.is_lost))
-        tell(tournament)
         sitting.run(match if told is None else sitting.abandon(match, told))
         # A match that was ended since the lease was lost is no result.
         lease.check()
