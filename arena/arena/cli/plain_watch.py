@@ -68,6 +68,18 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
 
 
 def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+    """Print what a batch tells, and return the view after it."""
+    view = _print_news(batch, _print_view(batch, view, number, is_first=is_first), number)
+    for event in batch.events:
+        view = reduce(view, event)
+        line = line_of(event, view)
+        if line is not None and number in (None, event.match):
+            _say(line)
+    return view
+
+
+def _print_view(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+    """Print what is new where a batch replaces all that was known."""
     if batch.view is not None:
         known = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)
@@ -83,17 +95,17 @@ def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: 
                     _say(started_line(board))
         if number is None and (is_first or view.progress.done != before.progress.done):
             _say(progress_line(view.progress))
+    return view
+
+
+def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
+    """Print what people decided, and how far the event is where that is new."""
     before, view = view, with_news(view, batch, view)
     if number is None:
         for notice in reversed(batch.notices):
             _say(notice_line(notice))
         if view.progress.goal != before.progress.goal and batch.view is None:
             _say(progress_line(view.progress))
-    for event in batch.events:
-        view = reduce(view, event)
-        line = line_of(event, view)
-        if line is not None and number in (None, event.match):
-            _say(line)
     return view
 
 

@@ -91,7 +91,7 @@ def ladder_status(
         entrant.label
         for entrant in playing
         if entrant.joined
-        and not is_settled(rows[entrant.label].pairs if entrant.label in rows else 0, errors.get(entrant.label, inf))
+        and not (entrant.label in rows and is_settled(rows[entrant.label].pairs, errors[entrant.label]))
     ]
     return LadderStatus(
         ladder.name,

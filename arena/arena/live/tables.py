@@ -9,9 +9,8 @@ import msgspec
 from arena.live.views import RESULTS
 from arena.naming import match_address
 
-
 Standing: TypeAlias = Literal["", "new", "in", "left", "out"]
-"""Of a bot that joined a ladder and is not settled yet, is still in a knockout, has left or is disqualified."""
+"""Of a bot that is new to a ladder, is still in a knockout, has left, or is disqualified."""
 
 
 class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """How the rank is written: `3`, or `2.1` for the first bot of the second table; `-` where it is open."""
+        """How the rank is written: `3`, `2.1` for the first bot of the second table, `-` where it is open."""
         if not self.rank:
             return "-"
         return f"{self.table}.{self.rank}" if self.table else str(self.rank)

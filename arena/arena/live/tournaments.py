@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from arena.errors import ConfigError
 from arena.live.plain import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 State = Literal["running", "paused", "silent", "left", "stopped", "finished"]
 STATES: dict[State, str] = {
@@ -21,6 +24,8 @@ STATES: dict[State, str] = {
 }
 """How states are shown; `left` is one that nobody plays although nobody ended it, `silent` one whose process
 has not been heard of for 30 s, though it may live."""
+_GROUPS = frozenset({"ladder", "bots", "db"})
+"""Commands that have commands of their own."""
 TYPES = ("round-robin", "gauntlet", "match")
 ISOLATIONS = ("auto", "none", "T1", "T2", "T3")
 
@@ -42,11 +47,14 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     bots: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     """Bots that were left out, each with the cause."""
+    held_by: str = ""
+    """Who plays it and when that process was last heard of: `pid 4711 on lab3, silent for 12 min`."""
+    is_archived: bool = False
 
     @property
     def state_text(self) -> str:
         """The state in words."""
-        return STATES[self.state]
+        return STATES[self.state] + (", archived" if self.is_archived else "")
 
     @property
     def can_resume(self) -> bool:
@@ -159,7 +167,13 @@ def command_line(words: list[str] | tuple[str, ...], db: str | None = None) -> s
         db: path of the store; None for the usual place.
     """
     extra = [] if db is None else ["--db", db]
-    return shlex.join(["arena", *words[:1], *extra, *words[1:]])
+    num = num_command(words)
+    return shlex.join(["arena", *words[:num], *extra, *words[num:]])
+
+
+def num_command(words: Sequence[str]) -> int:
+    """Return how many of the words behind `arena` name the command; options follow them."""
+    return 2 if words and words[0] in _GROUPS else 1
 
 
 def _split(field: str, text: str) -> list[str]:

@@ -39,7 +39,7 @@ _MOST_WAITING = 3
 
 
 def is_settled(num_pairs: int, error: float) -> bool:
-    """Return whether a bot that joined is a newcomer no more, by its pairs and half its 95 % interval, Elo."""
+    """Return whether a bot that joined is no newcomer any more; `error` is half its 95 % interval, Elo."""
     return num_pairs >= _SETTLED_PAIRS or error <= _SETTLED_ELO
 
 

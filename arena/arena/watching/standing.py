@@ -9,8 +9,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.results.by_place import EventTables
     from arena.live.tables import Standing, StandingRow
+    from arena.results.by_place import EventTables
     from arena.results.tables import Table
     from arena_db.records import Entrant, TournamentRecord
     from arena_db.store import Store
@@ -37,9 +37,7 @@ def standings_in(
     return found
 
 
-def with_standing(
-    rows: Sequence[StandingRow], standings: Mapping[str, Standing]
-) -> tuple[StandingRow, ...]:
+def with_standing(rows: Sequence[StandingRow], standings: Mapping[str, Standing]) -> tuple[StandingRow, ...]:
     """Return the rows, each with how its bot stands."""
     return tuple(replace(row, standing=standings[row.name]) if row.name in standings else row for row in rows)
 
@@ -56,7 +54,5 @@ def by_place(rows: Sequence[StandingRow], event: EventTables) -> tuple[StandingR
     for place in event.bracket_places:
         row = known[place.name]
         is_in = place.place is None and not row.standing
-        found.append(
-            replace(row, rank=place.place or 0, table=0, standing="in" if is_in else row.standing)
-        )
+        found.append(replace(row, rank=place.place or 0, table=0, standing="in" if is_in else row.standing))
     return tuple(found)

@@ -9,10 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
 
-from arena.coordinator.client import ask
-from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError, ConfigError
-from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
@@ -21,10 +18,9 @@ from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.steering import Steering
 from arena.tui.screens.wall_panel import WallPanel
-from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import ArenaScreen
-from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.charts import RatingPlot
@@ -34,11 +30,12 @@ from arena.tui.widgets.news import fault_lines, finished_line, finished_text, no
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
+from arena.watching.tournaments import read_tournament
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.coordinator.commands import RunCommand
+    from arena.live.tournaments import TournamentRow
     from arena.live.views import LiveView, MatchView
     from arena.tui.text import Line
     from arena.watching.feed import Change, Model
@@ -55,7 +52,8 @@ class LiveScreen(ArenaScreen):
     FILTER_HINT = "bot:az vs:mcts* ply<20"
     HELP = (
         "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it. P"
-        " asks the tournament to pause, or to go on; X asks it to stop, once you have said that you mean it."
+        " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you confirm."
+        " R goes on with one that nobody plays, or takes it over from a process that is silent."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow", id="live.follow"),
@@ -67,6 +65,8 @@ class LiveScreen(ArenaScreen):
         Binding("minus", "zoom(-1)", "Smaller boards", show=False, id="live.smaller"),
         Binding("P", "pause", "Pause", id="live.pause"),
         Binding("X", "stop", "Stop", show=False, id="live.stop"),
+        Binding("K", "abort", "Abort", show=False, id="live.abort"),
+        Binding("R", "resume", "Resume", id="live.resume"),
     ]
     CSS = """
     LiveScreen #wall-row { height: 1fr; }
@@ -104,8 +104,17 @@ class LiveScreen(ArenaScreen):
             self.text = text
             self.is_trouble = is_trouble
 
+    class Found(Message):
+        """The tournament as it is now has come, to be steered."""
+
+        def __init__(self, row: TournamentRow, kind: str) -> None:
+            super().__init__()
+            self.row = row
+            self.kind = kind
+
     def __init__(self) -> None:
         super().__init__()
+        self._steering = Steering(self, self._tell, self._complain)
         self._focus: int | None = None
         self._follows = False
         self._wall = WallPanel(id="wall")
@@ -286,42 +295,51 @@ class LiveScreen(ArenaScreen):
 
     def action_pause(self) -> None:
         """Ask the tournament to begin no match for now, or to go on."""
-        app = dashboard_of(self)
-        if self._may_ask():
-            self._ask(ResumeRun() if app.model.view.progress.state == "paused" else PauseRun())
+        self._steer("pause")
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, if that is meant."""
-        app = dashboard_of(self)
-        if self._may_ask():
-            question = f"Stop {show_name(app.tournament)}?"
-            consequence = (
-                f"Running matches end and are stored; arena resume {app.tournament} goes on with it."
-            )
-            app.push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask(StopRun()) if yes else None
-            )
+        self._steer("stop")
 
-    def _may_ask(self) -> bool:
+    def action_abort(self) -> None:
+        """Ask the tournament to end at once, if that is meant."""
+        self._steer("abort")
+
+    def action_resume(self) -> None:
+        """Go on with the tournament that nobody plays, if that is meant."""
+        self._steer("resume")
+
+    def _steer(self, kind: str) -> None:
+        """Look how the tournament is now, in a thread, and ask what is wanted."""
         app = dashboard_of(self)
         if not app.tournament:
             self.notify("no tournament is watched; 7 lists them, and n begins one there", markup=False)
-        return bool(app.tournament) and app.may_act()
+        elif app.may_act():
+            looking = partial(self._looking, app.store, app.tournament, kind)
+            self.run_worker(looking, name="look", group="look", thread=True)
 
-    def _ask(self, command: RunCommand) -> None:
-        app = dashboard_of(self)
-        asking = partial(self._asking, app.store, app.tournament, command)
-        self.run_worker(asking, name="ask", group="ask", thread=True)
-
-    def _asking(self, store: str | None, tournament: str, command: RunCommand) -> None:
-        """Leave a command and hear what becomes of it, in a thread."""
+    def _looking(self, store: str | None, tournament: str, kind: str) -> None:
         try:
-            self._tell(ask(store, tournament, command, is_wanted=still_wanted(), tell=self._tell))
+            self.post_message(self.Found(read_tournament(store, tournament), kind))
         except ArenaError as error:
-            self.post_message(self.Said(str(error), is_trouble=True))
+            self._complain(str(error))
+
+    def on_live_screen_found(self, message: Found) -> None:
+        """Steer the tournament as it is now."""
+        message.stop()
+        acts = {
+            "pause": self._steering.pause,
+            "stop": self._steering.stop,
+            "abort": self._steering.abort,
+            "resume": self._steering.resume,
+        }
+        acts[message.kind](message.row)
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Said(text))
+
+    def _complain(self, text: str) -> None:
+        self.post_message(self.Said(text, is_trouble=True))
 
     def on_live_screen_said(self, message: Said) -> None:
         """Show what became of it."""

@@ -14,6 +14,7 @@ from arena.errors import ArenaError
 from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import about_lines
@@ -40,9 +41,12 @@ class MatchesScreen(ArenaScreen):
     HELP = (
         "All stored matches, void ones too, newest first. A filter is made of bot: vs: result: end:"
         " tournament: game: and ply<20; * stands for any text. Enter opens the replay, o shows the match"
-        " beside the list."
+        " beside the list. V declares it void, or lets it count again, with a reason."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "split", "Split", id="matches.split")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "split", "Split", id="matches.split"),
+        Binding("V", "void", "Void", id="matches.void"),
+    ]
     CSS = """
     MatchesScreen MatchList { width: 1fr; height: 1fr; }
     MatchesScreen #beside { display: none; width: 40; height: 1fr; }
@@ -100,8 +104,7 @@ class MatchesScreen(ArenaScreen):
     def show_model(self, model: Model, change: Change | None) -> None:
         """Show matches that have been stored since."""
         if change is not None and "standings" in change.facts and self._source and self._source.is_quick:
-            self._renew()
-            self._list.look_again()
+            self._look_again()
 
     @override
     def export_filter(self) -> str:
@@ -127,8 +130,10 @@ class MatchesScreen(ArenaScreen):
         cut = ""
         if source is not None and source.is_cut:
             cut = f"   of the newest {MAX_SORTED}"
+        row = matches.row(matches.cursor) if matches.total else None
+        void = "" if row is None or not row.void_reason else f"   void: {row.void_reason}"
         self.query_one("#asked", BareLines).say(
-            f" {matches.cursor + 1 if matches.total else 0}/{matches.total}{cut}   {asked}", "dim"
+            f" {matches.cursor + 1 if matches.total else 0}/{matches.total}{cut}   {asked}{void}", "dim"
         )
 
     def on_match_list_selected(self, message: MatchList.Selected) -> None:
@@ -150,6 +155,18 @@ class MatchesScreen(ArenaScreen):
             return None
         self._list.go_to(index)
         return row.stored
+
+    def action_void(self) -> None:
+        """Declare the match of the cursor void, or let it count again."""
+        row = self._list.row(self._list.cursor) if self._list.total else None
+        if row is not None:
+            ask_and_judge(
+                self, row.stored, row.address, is_void=bool(row.void_reason), changed=self._look_again
+            )
+
+    def _look_again(self) -> None:
+        self._renew()
+        self._list.look_again()
 
     def action_split(self) -> None:
         """Show the match of the cursor beside the list, or not."""

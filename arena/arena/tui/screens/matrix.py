@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
-from arena.results.by_place import BracketPlace, EventTables
 from arena.live.labels import fits_words
 from arena.live.tables import MatrixView
+from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
@@ -92,7 +92,11 @@ class MatrixScreen(ArenaScreen):
             self.query_one(Matrix).show(self._view)
         has_bracket = isinstance(event, EventTables) and bool(event.bracket)
         if isinstance(event, EventTables) and has_bracket:
-            rows = [row for row in event.bracket if fits_words(self.filter_text, row.first or "", row.second or "")]
+            rows = [
+                row
+                for row in event.bracket
+                if fits_words(self.filter_text, row.first or "", row.second or "")
+            ]
             title = f"bracket  {event.progress}{self.filter_note}"
             self.query_one(BracketList).show(rows, title)
             self.query_one("#places", Table).show(event.bracket_places)

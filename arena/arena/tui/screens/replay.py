@@ -15,6 +15,7 @@ from arena.errors import ArenaError
 from arena.play.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
@@ -61,7 +62,8 @@ class ReplayScreen(ArenaScreen):
         "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
         " result away by a stored grade (arena show MATCH --grade), ~ without grades one after which the"
         " opponent saw itself 20 points better off. The bots differ where their evals lie over 30 points"
-        " apart. p plays on from here in place of the side to move, v shows the values of who judged it."
+        " apart. p plays on from here in place of the side to move, v shows the values of who judged it. V"
+        " declares the match void, or lets it count again, with a reason."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -77,6 +79,7 @@ class ReplayScreen(ArenaScreen):
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
+        Binding("V", "void", "Void", show=False, id="replay.void"),
         Binding("v", "judge", "Other analysis", show=False, id="replay.judge"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
@@ -280,6 +283,18 @@ class ReplayScreen(ArenaScreen):
         self._judge = judges[(judges.index(self._judge) + 1) % len(judges)]
         self._replay = replay_of(self._match, self._judge)
         self._show()
+
+    def action_void(self) -> None:
+        """Declare the match void, or let it count again."""
+        match = self._match
+        if match is not None and match.recorded.stored is not None:
+            ask_and_judge(
+                self,
+                match.recorded.stored,
+                match.address,
+                is_void=bool(match.void_reason),
+                changed=lambda: self._load(self._number, 0),
+            )
 
     def action_play(self) -> None:
         """Play on from the position that is shown, in place of the side to move."""

@@ -45,8 +45,8 @@ class StandingsScreen(ArenaScreen):
         " and limit, g those of other games and limits. A Swiss tournament or a knockout is shown by place; b"
         " shows its ratings instead. Of bots with equal points decide, in this order: Buchholz (points of all"
         " opponents), the same without the lowest (cut1), without lowest and highest (median),"
-        " Sonneborn-Berger (SB: points taken times those of the opponent), direct encounter, wins. Enter opens"
-        " the matches of a bot."
+        " Sonneborn-Berger (SB: points taken times those of the opponent), direct encounter, wins. Enter"
+        " opens the matches of a bot."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "all", "All", id="standings.all"),

@@ -55,7 +55,9 @@ class BracketList(RowList):
             place
             for place, item in enumerate(items)
             if isinstance(item, TieText)
-            and (item.row.state != "decided" if before is None else item.row.encounter == before.row.encounter)
+            and (
+                item.row.state != "decided" if before is None else item.row.encounter == before.row.encounter
+            )
         ]
         self.go_to(found[0] if found else len(items) - 1, tell=False)
 

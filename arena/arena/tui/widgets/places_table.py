@@ -36,7 +36,13 @@ COLUMNS: Final = (
     Col("cut1", lambda bot: f"{bot.place.cut_one:g}", 4, 4, is_right=True),
     Col("median", lambda bot: f"{bot.place.median:g}", 6, 5, is_right=True),
     Col("SB", lambda bot: f"{bot.place.sonneborn_berger:g}", 5, 2, is_right=True),
-    Col("direct", lambda bot: "-" if bot.place.direct is None else f"{bot.place.direct:g}", 6, 6, is_right=True),
+    Col(
+        "direct",
+        lambda bot: "-" if bot.place.direct is None else f"{bot.place.direct:g}",
+        6,
+        6,
+        is_right=True,
+    ),
     Col("wins", lambda bot: str(bot.place.wins), 4, 3, is_right=True),
     Col("Elo", _elo, 12, 7, is_right=True),
     Col("left", lambda bot: bot.standing.standing, 4, 8),
@@ -56,7 +62,9 @@ class PlacesTable(Table[RankedBot]):
         super().__init__(COLUMNS, "places", nothing="nothing is played yet")
 
     @override
-    def show(self, rows: Sequence[RankedBot], *, title: str | None = None, nothing: str | None = None) -> None:
+    def show(
+        self, rows: Sequence[RankedBot], *, title: str | None = None, nothing: str | None = None
+    ) -> None:
         is_longer = len(rows) != self.num_rows
         super().show(rows, title=title, nothing=nothing)
         self.refresh(layout=is_longer)
