@@ -35,7 +35,7 @@ def judge_match(option: str | None, number: int, reason: str, *, undo: bool) -> 
     Raises:
         ArenaError: there is no such match, or the store cannot be written.
     """
-    with open_store(option, create=False) as store():
+    with open_store(option, create=False) as store:
         match = store.match(number)
         if match is None:
             raise ArenaError(f"there is no match #{number}")
@@ -51,7 +51,7 @@ def archive_event(option: str | None, number: int, *, undo: bool) -> str:
     Raises:
         ArenaError: it is gone, it is being run, or the store cannot be written.
     """
-    with open_store(option, create=False) as store():
+    with open_store(option, create=False) as store:
         record = _event(store, number)
         store.archive(record.id, who=author(), undo=undo)
     return f"{record.name} is {'listed again' if undo else 'archived; a lists it, too'}"
@@ -70,7 +70,7 @@ def remove_event(option: str | None, number: int) -> str:
     Raises:
         ArenaError: it is gone, it is being run, the file exists, or the store cannot be written.
     """
-    with open_store(option, create=False) as store():
+    with open_store(option, create=False) as store:
         record = _event(store, number)
         file = removed_file(option, record.name)
         store.remove(record.id, file, who=author())
@@ -85,7 +85,7 @@ def withdraw_bot(option: str | None, ladder: str, bot: str, reason: str) -> str:
     """
     from arena.coordinator import joining
 
-    with open_store(option, create=False) as store():
+    with open_store(option, create=False) as store:
         record = joining.find_open_ladder(store, ladder)
         left = joining.leave(store, record, bot, reason=reason)
     return f"{', '.join(entrant.label for entrant in left)} left {ladder}"

@@ -52,8 +52,8 @@ class LiveScreen(ArenaScreen):
     FILTER_HINT = "bot:az vs:mcts* ply<20"
     HELP = (
         "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it. P"
-        " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you confirm."
-        " R goes on with one that nobody plays, or takes it over from a process that is silent."
+        " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you"
+        " confirm. R goes on with one that nobody plays, or takes it over from a process that is silent."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow", id="live.follow"),

@@ -73,6 +73,7 @@ class MatrixScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._view = MatrixView()
+        self._places = Table[BracketPlace](_PLACES, "places", id="places")
         self._wants_matrix = self._has_bracket = False
 
     @override
@@ -81,7 +82,7 @@ class MatrixScreen(ArenaScreen):
             yield Matrix()
             with Horizontal(id="knockout"):
                 yield BracketList()
-                yield Table[BracketPlace](_PLACES, "places", id="places")
+                yield self._places
             yield BareLines(id="details")
 
     @override
@@ -99,7 +100,7 @@ class MatrixScreen(ArenaScreen):
             ]
             title = f"bracket  {event.progress}{self.filter_note}"
             self.query_one(BracketList).show(rows, title)
-            self.query_one("#places", Table).show(event.bracket_places)
+            self._places.show(event.bracket_places)
         self._has_bracket = has_bracket
         self._choose()
 
@@ -169,7 +170,7 @@ class MatrixScreen(ArenaScreen):
             if row is None or row.first is None or row.second is None:
                 return []
             return [where, word("bot", row.first), word("vs", row.second)]
-        place = self.query_one("#places", Table).current
+        place = self._places.current
         return [] if place is None else [where, word("bot", place.name)]
 
     @override

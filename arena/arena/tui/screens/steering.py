@@ -81,8 +81,8 @@ class Steering:
         if row.state == "silent":
             question = f"Take over {name}?"
             text = (
-                f"It is held by {row.held_by}. That process stores nothing more, should it go on; matches that"
-                f" it is playing are played again.\n\n{text}"
+                f"It is held by {row.held_by}. That process stores nothing more, should it go on; matches"
+                f" that it is playing are played again.\n\n{text}"
             )
         self._confirm(question, text, partial(self._resume, words, name))
 

@@ -72,11 +72,11 @@ class TournamentsScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
-        " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone or"
-        " silent. J enters a bot in a ladder and L withdraws one. A archives a tournament or lists it again, a"
-        " shows archived ones, D moves one out of the store. All but P and A ask first. A tournament is a"
-        " process of its own: it goes on when the dashboard ends. As text: arena tournament, stop, resume, ladder"
-        " join, ladder leave, archive, remove"
+        " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone"
+        " or silent. J enters a bot in a ladder and L withdraws one. A archives a tournament or lists it"
+        " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A tournament"
+        " is a process of its own: it goes on when the dashboard ends. As text: arena tournament, stop,"
+        " resume, ladder join, ladder leave, archive, remove"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "new", "New", id="tournaments.new"),

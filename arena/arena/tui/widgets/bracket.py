@@ -34,9 +34,9 @@ class BracketList(RowList):
         Binding("right_square_bracket", "round(1)", "Round", key_display="[ ]", id="bracket.round"),
     ]
     HELP = (
-        "A heading for each round, a line for each encounter: a star marks the bot that goes on, what the score"
-        " does not say stands behind it. Byes are left out. [ and ] go to other rounds, enter opens the matches"
-        " of both bots."
+        "A heading for each round, a line for each encounter: a star marks the bot that goes on, what the"
+        " score does not say stands behind it. Byes are left out. [ and ] go to other rounds, enter opens the"
+        " matches of both bots."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
@@ -46,7 +46,7 @@ class BracketList(RowList):
 
     def show(self, rows: Sequence[BracketRow], title: str) -> None:
         """Show a bracket; the cursor stays on its encounter, and begins at the first that is not decided."""
-        before = self.current
+        before = "" if self.current is None else self.current.row.encounter
         items: list[str | TieText] = []
         for name, group in groupby(tie_texts(rows), key=lambda text: text.row.round):
             items += [name, *group]

@@ -54,8 +54,8 @@ class PlacesTable(Table[RankedBot]):
     """The bots by place."""
 
     HELP = (
-        "By points; of bots with equal points the tie-breaks decide in the order of their columns. Enter opens"
-        " the matches of a bot."
+        "By points; of bots with equal points the tie-breaks decide in the order of their columns. Enter"
+        " opens the matches of a bot."
     )
 
     def __init__(self) -> None:

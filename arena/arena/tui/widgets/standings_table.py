@@ -69,8 +69,8 @@ class StandingsTable(RowList):
     HELP = (
         "pts points, Elo with half of its 95 % interval, LOS likelihood to be stronger than the next, 1st and"
         " 2nd points per match by who moved first; ? rests on the prior alone; # 2.1 leads the second of"
-        " tables that no match connects; state: new to a ladder, in a knockout still, left it, out of it. Enter"
-        " opens the bot."
+        " tables that no match connects; state: new to a ladder, in a knockout still, left it, out of it."
+        " Enter opens the bot."
     )
     DEFAULT_CSS = """
     StandingsTable { width: 26; height: auto; min-height: 3; }
