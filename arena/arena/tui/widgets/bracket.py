@@ -55,9 +55,7 @@ class BracketList(RowList):
             place
             for place, item in enumerate(items)
             if isinstance(item, TieText)
-            and (
-                item.row.state != "decided" if before is None else item.row.encounter == before.row.encounter
-            )
+            and (item.row.state != "decided" if not before else item.row.encounter == before)
         ]
         self.go_to(found[0] if found else len(items) - 1, tell=False)
 
