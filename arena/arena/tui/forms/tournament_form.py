@@ -93,10 +93,11 @@ def _one_round(config: TournamentConfig, num_bots: int) -> FixedPlan:
     from arena.coordinator.kinds import NEWEST_PLAN
     from arena.pairing.schedule import FixedPlan
 
-    if config.type not in {"round-robin", "gauntlet", "match"}:
-        raise ConfigError(f"a {config.type} has no plan that is fixed beforehand")
+    kind = config.type
+    if kind in ("swiss", "knockout", "ladder"):
+        raise ConfigError(f"a {kind} has no plan that is fixed beforehand")
     return FixedPlan(
-        kind=config.type,
+        kind=kind,
         num_bots=num_bots,
         rounds=1,
         games=config.games,

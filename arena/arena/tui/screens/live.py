@@ -105,12 +105,11 @@ class LiveScreen(ArenaScreen):
             self.is_trouble = is_trouble
 
     class Found(Message):
-        """The tournament as it is now has come, to be steered."""
+        """The tournament as it is now has come, to be gone on with."""
 
-        def __init__(self, row: TournamentRow, kind: str) -> None:
+        def __init__(self, row: TournamentRow) -> None:
             super().__init__()
             self.row = row
-            self.kind = kind
 
     def __init__(self) -> None:
         super().__init__()
@@ -295,45 +294,44 @@ class LiveScreen(ArenaScreen):
 
     def action_pause(self) -> None:
         """Ask the tournament to begin no match for now, or to go on."""
-        self._steer("pause")
+        app = dashboard_of(self)
+        if self._may_ask():
+            self._steering.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, if that is meant."""
-        self._steer("stop")
+        if self._may_ask():
+            self._steering.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_abort(self) -> None:
         """Ask the tournament to end at once, if that is meant."""
-        self._steer("abort")
+        if self._may_ask():
+            self._steering.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_resume(self) -> None:
-        """Go on with the tournament that nobody plays, if that is meant."""
-        self._steer("resume")
+        """Go on with the tournament if nobody plays it, after looking how it is now."""
+        app = dashboard_of(self)
+        if self._may_ask():
+            looking = partial(self._looking, app.store, app.tournament)
+            self.run_worker(looking, name="look", group="look", thread=True)
 
-    def _steer(self, kind: str) -> None:
-        """Look how the tournament is now, in a thread, and ask what is wanted."""
+    def _may_ask(self) -> bool:
         app = dashboard_of(self)
         if not app.tournament:
             self.notify("no tournament is watched; 7 lists them, and n begins one there", markup=False)
-        elif app.may_act():
-            looking = partial(self._looking, app.store, app.tournament, kind)
-            self.run_worker(looking, name="look", group="look", thread=True)
+        return bool(app.tournament) and app.may_act()
 
-    def _looking(self, store: str | None, tournament: str, kind: str) -> None:
+    def _looking(self, store: str | None, tournament: str) -> None:
+        """Read how the tournament is now, in a thread."""
         try:
-            self.post_message(self.Found(read_tournament(store, tournament), kind))
+            self.post_message(self.Found(read_tournament(store, tournament)))
         except ArenaError as error:
             self._complain(str(error))
 
     def on_live_screen_found(self, message: Found) -> None:
-        """Steer the tournament as it is now."""
+        """Go on with it, if that can be done and is meant."""
         message.stop()
-        acts = {
-            "pause": self._steering.pause,
-            "stop": self._steering.stop,
-            "abort": self._steering.abort,
-            "resume": self._steering.resume,
-        }
-        acts[message.kind](message.row)
+        self._steering.resume(message.row)
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Said(text))

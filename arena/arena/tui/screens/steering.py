@@ -55,22 +55,25 @@ class Steering:
             return False
         return True
 
-    def pause(self, row: TournamentRow | None) -> None:
-        """Pause an event that runs, or let it go on."""
-        if row is not None and self.may(row, *PLAYED):
-            self._ask(row, ResumeRun() if row.state == "paused" else PauseRun())
+    def pause(self, event: int | str, *, is_paused: bool, lead: str = "") -> None:
+        """Pause an event, or let it go on.
 
-    def stop(self, row: TournamentRow | None) -> None:
-        """Stop an event, if that is meant."""
-        if row is not None and self.may(row, *PLAYED):
-            text = "Running matches end and are stored; R goes on with it later."
-            self._confirm(f"Stop {show_name(row.name)}?", text, partial(self._ask, row, StopRun()))
+        Args:
+            event: its id or name.
+            is_paused: whether it is paused now.
+            lead: stands before what is said of it.
+        """
+        self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)
 
-    def abort(self, row: TournamentRow | None) -> None:
+    def stop(self, event: int | str, name: str, *, lead: str = "") -> None:
+        """Stop an event, if that is meant; `name` is what it is called in the question."""
+        text = "Running matches end and are stored; R goes on with it later."
+        self._confirm(f"Stop {show_name(name)}?", text, lambda: self._ask(event, StopRun(), lead))
+
+    def abort(self, event: int | str, name: str, *, lead: str = "") -> None:
         """End an event at once, if that is meant."""
-        if row is not None and self.may(row, *PLAYED):
-            text = "Running matches end at once without a result; R plays them again."
-            self._confirm(f"Abort {show_name(row.name)}?", text, partial(self._ask, row, AbortRun()))
+        text = "Running matches end at once without a result; R plays them again."
+        self._confirm(f"Abort {show_name(name)}?", text, lambda: self._ask(event, AbortRun(), lead))
 
     def resume(self, row: TournamentRow | None) -> None:
         """Go on with an event, if that is meant; one that a silent process holds is taken over."""
@@ -152,17 +155,13 @@ class Steering:
             ConfirmScreen(question, text), lambda yes: act() if yes else None
         )
 
-    def _ask(self, row: TournamentRow, command: RunCommand) -> None:
+    def _ask(self, event: int | str, command: RunCommand, lead: str) -> None:
         store = dashboard_of(self._screen).store
 
         def tell(text: str) -> None:
-            self._say(f"{show_name(row.name)}: {text}")
+            self._say(f"{lead}{text}")
 
-        self._work(
-            lambda: (
-                f"{show_name(row.name)}: {ask(store, row.id, command, is_wanted=still_wanted(), tell=tell)}"
-            )
-        )
+        self._work(lambda: lead + ask(store, event, command, is_wanted=still_wanted(), tell=tell))
 
     def _resume(self, words: Sequence[str], name: str) -> None:
         self._say(f"going on with {name}: each bot answers one position first ...")

@@ -12,7 +12,7 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
-from arena.live.labels import fits_words
+from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
@@ -20,7 +20,7 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.steering import Steering
+from arena.tui.screens.steering import PLAYED, Steering
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.widgets.table import Col, Table
@@ -240,15 +240,21 @@ class TournamentsScreen(ArenaScreen):
 
     def action_pause(self) -> None:
         """Pause what runs, or let it go on."""
-        self._steering.pause(self.table.current)
+        row = self.table.current
+        if row is not None and self._steering.may(row, *PLAYED):
+            self._steering.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
         """Stop a tournament, if that is meant."""
-        self._steering.stop(self.table.current)
+        row = self.table.current
+        if row is not None and self._steering.may(row, *PLAYED):
+            self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_abort(self) -> None:
         """End a tournament at once, if that is meant."""
-        self._steering.abort(self.table.current)
+        row = self.table.current
+        if row is not None and self._steering.may(row, *PLAYED):
+            self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
         """Go on with a tournament, if that is meant, also in place of a process that is silent."""

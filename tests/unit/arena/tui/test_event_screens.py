@@ -10,6 +10,7 @@ import pytest
 
 from arena.cli.plain_watch import follow_plain
 from arena.coordinator import joining
+from arena.live.tables import StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
 from arena.tui.screens.matches import MatchesScreen
@@ -27,7 +28,7 @@ from watching import press, seen, shown, watch
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-    from arena.coordinator.event_tables import EventTables
+    from arena.results.by_place import EventTables
     from arena.tui.screens.app import Dashboard
 
 GOLDEN = Path(__file__).parent / "golden" / "brackets.txt"
@@ -67,6 +68,12 @@ def table_of(path: Path) -> EventTables:
         tables = event_tables(store, record)
     assert tables is not None
     return tables
+
+
+def rows_of(model: Model, fact: str) -> tuple[StandingRow, ...]:
+    view = model.facts[fact]
+    assert isinstance(view, StandingsView)
+    return view.rows
 
 
 def test_a_bracket_looks_as_stored(events: dict[str, Path], request: pytest.FixtureRequest) -> None:
@@ -185,7 +192,7 @@ def test_a_ladder_says_who_is_in_and_how_far_it_is(events: dict[str, Path], tmp_
         assert notices[1].startswith("random left: too weak (")
         await press(pilot, "2")
         assert "3 play, 1 new, 1 left" in seen(app)
-        assert [row.standing for row in app.model.facts["standings"].rows if row.name == "random"] == ["left"]  # pyright: ignore[reportAttributeAccessIssue] # a fact is what its name says
+        assert [row.standing for row in rows_of(app.model, "standings") if row.name == "random"] == ["left"]
 
     shown(watch(path), act)
 
@@ -217,17 +224,17 @@ def test_a_void_changes_what_is_shown_while_it_is_watched(events: dict[str, Path
         return found
 
     model = follow()
-    points = {row.name: row.points for row in model.facts["by_place"].rows}  # pyright: ignore[reportAttributeAccessIssue] # a fact is what its name says
+    points = {row.name: row.points for row in rows_of(model, "by_place")}
     with Store.open(path) as store:
         won = next(match for match in store.tournament_matches(1) if match.outcome == "first")
         declare_void(store, [1], [won.id], "wrong")
         model = follow()
-        after = {row.name: row.points for row in model.facts["by_place"].rows}  # pyright: ignore[reportAttributeAccessIssue] # a fact is what its name says
+        after = {row.name: row.points for row in rows_of(model, "by_place")}
         assert after[won.first_label] == points[won.first_label] - 1
         assert model.view.notices[0].what.startswith(f"match {won.number} void: wrong (")
         declare_void(store, [1], [won.id], "it was right", undo=True)
         model = follow()
-    assert {row.name: row.points for row in model.facts["by_place"].rows} == points  # pyright: ignore[reportAttributeAccessIssue] # a fact is what its name says
+    assert {row.name: row.points for row in rows_of(model, "by_place")} == points
     # What was told stays, each once.
     assert [notice.what.split(" (")[0] for notice in model.view.notices] == [
         f"match {won.number} counted again: it was right",
