@@ -197,7 +197,7 @@ class TournamentsScreen(ArenaScreen):
     def _describe(self) -> None:
         row = self.table.current
         details = self.query_one("#details", BareLines)
-        details.set_class(row is not None and bool(row.refused), "-refused")
+        details.set_class(row is not None and bool(row.refused or row.reason), "-refused")
         details.show([] if row is None else _details(row))
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
@@ -229,7 +229,7 @@ class TournamentsScreen(ArenaScreen):
 
     def action_stop(self) -> None:
         """Stop a tournament, if that is meant."""
-        row = self._wanted("running", "paused")
+        row = self._wanted("preparing", "running", "paused")
         if row is not None:
             question = f"Stop {show_name(row.name)}?"
             consequence = "Running matches end and are stored; R goes on with it later."
@@ -239,7 +239,7 @@ class TournamentsScreen(ArenaScreen):
 
     def action_resume(self) -> None:
         """Go on with a tournament, if that is meant."""
-        row = self._wanted("left", "stopped", "silent")
+        row = self._wanted("left", "stopped", "silent", "refused")
         if row is None:
             return
         words = row.resume_words()
@@ -310,6 +310,7 @@ def _details(row: TournamentRow) -> list[Line]:
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
+        *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]
 
