@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from arena.cli.exits import BotFailedError, Exit
+from arena.cli.exits import Exit
 from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
 from arena.coordinator.client import Link, NotStartedError
 from arena.home import open_store
-from arena.play.hold import BotNotReadyError, open_play, reopen_play
+from arena.play.hold import open_play, reopen_play
 from arena.results.addresses import check_new_name, find_event
 
 if TYPE_CHECKING:
@@ -29,14 +29,11 @@ def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) ->
         ArenaError: it cannot be played.
     """
     with open_store(db) as store:
-        try:
-            if config is None:
-                reopen_play(store, find_event(store, attach, unfinished=False), _tell)
-            else:
-                check_new_name(store, config.name)
-                open_play(store, config, _tell)
-        except BotNotReadyError as error:
-            raise BotFailedError(str(error)) from error
+        if config is None:
+            reopen_play(store, find_event(store, attach, unfinished=False), _tell)
+        else:
+            check_new_name(store, config.name)
+            open_play(store, config, _tell)
     return Exit.COMPLETE
 
 

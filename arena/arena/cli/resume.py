@@ -66,7 +66,8 @@ def resume(  # noqa: PLR0913 - one parameter an option
     take_over: bool,
 ) -> Exit:
     """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
-    from arena.cli.session import Again, hold_again
+    from arena.cli.session import hold_again
+    from arena.coordinator.prepare import Again
 
     again = Again(rounds, concurrency, force_concurrency, max_time, take_over)
     return hold_again(tournament, sitting, again)
@@ -87,7 +88,7 @@ def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
 
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
-        if record.state != "running":
+        if record.state not in ("running", "preparing"):
             say(f"{record.name} is {record.state}; nothing runs", err=True)
             return
         if store.lease(record.id) is None:

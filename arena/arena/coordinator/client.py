@@ -16,6 +16,7 @@ from arena.errors import ArenaError
 from arena.home import has_store, home, open_store, store_path
 from arena.live.tournaments import num_command
 from arena.own import own_python
+from arena.results.tournaments import refusal_of
 from arena.sandbox.limits.exact import own_subtree
 from arena_db.owner import process
 from arena_plugins.text import clean_text
@@ -181,10 +182,11 @@ def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> 
         # In this order, so that its last words are read.
         status = launched.poll()
         record = launched.event()
-        if record is not None:
+        if record is not None and record.has_begun:
             return record
         if status is not None:
-            said = launched.complaint().removeprefix("arena: ")
+            refused = "" if record is None else refusal_of(record)
+            said = refused or launched.complaint().removeprefix("arena: ")
             why = said or f"it ended with {status} and without a word; {launched.log} may tell more"
             raise NotStartedError(why, status)
         if not is_wanted():

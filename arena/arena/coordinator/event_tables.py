@@ -26,7 +26,7 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
     Raises:
         ConfigError: the stored configuration cannot be read.
     """
-    if record.type not in {"swiss", "knockout"}:
+    if record.type not in {"swiss", "knockout"} or record.state in {"preparing", "refused"}:
         return None
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
     event = EventView(store, record)

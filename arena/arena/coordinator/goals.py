@@ -36,6 +36,8 @@ def goal_line(
     Raises:
         ArenaError: the stored configuration or decision cannot be read.
     """
+    if record.state in {"preparing", "refused"}:
+        return ""
     if is_test(record):
         # It loads NumPy, which no other tournament needs before the first paint.
         from arena.results.sequential import SprtBook

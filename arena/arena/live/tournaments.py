@@ -13,17 +13,20 @@ from arena.live.plain import duration_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-State = Literal["running", "paused", "silent", "left", "stopped", "finished"]
+State = Literal["preparing", "running", "paused", "silent", "left", "stopped", "finished", "refused"]
 STATES: dict[State, str] = {
+    "preparing": "preparing",
     "running": "running",
     "paused": "paused",
     "silent": "silent",
     "left": "no coordinator",
     "stopped": "stopped",
     "finished": "finished",
+    "refused": "refused",
 }
-"""How states are shown; `left` is one that nobody plays although nobody ended it, `silent` one whose process
-has not been heard of for 30 s, though it may live."""
+"""How states are shown. While an event is `preparing` its bots are checked; one that fails that is `refused`.
+`left` is one that nobody plays although nobody ended it, `silent` one whose process has not been heard of for
+30 s, though it may live."""
 _GROUPS = frozenset({"ladder", "bots", "db"})
 """Commands that have commands of their own."""
 TYPES = ("round-robin", "gauntlet", "match", "swiss", "knockout", "ladder", "test")
@@ -66,6 +69,8 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     held_by: str = ""
     """Who plays it and when that process was last heard of: `pid 4711 on lab3, silent for 12 min`."""
     is_archived: bool = False
+    reason: str = ""
+    """Why it was refused; empty where it was not."""
 
     @property
     def state_text(self) -> str:
@@ -75,7 +80,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def can_resume(self) -> bool:
         """Whether it can be gone on with."""
-        return self.state in ("left", "stopped", "silent")
+        return self.state in ("left", "stopped", "silent", "refused")
 
     def resume_words(self) -> list[str]:
         """Return the command that goes on with it, as what stands behind `arena`."""

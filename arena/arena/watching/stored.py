@@ -22,6 +22,7 @@ from arena.live.views import (
 from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena.results.tested import is_test
+from arena.results.tournaments import refusal_of
 from arena.watching.decisions import decision_notices, merged
 from arena_plugins.text import clean_text
 
@@ -40,11 +41,15 @@ _WITH_GOAL = frozenset({"swiss", "knockout", "ladder"})
 """Types of events that are held for more than that all their matches are played; so is a test."""
 
 _Outcome = Literal["first", "second", "draw", "void"]
-_STATES: Mapping[str, Literal["running", "ended"]] = {
+_STATES: Mapping[str, Literal["preparing", "running", "ended"]] = {
+    "preparing": "preparing",
     "running": "running",
     "stopped": "ended",
     "finished": "ended",
+    "refused": "ended",
 }
+_REASONS: Mapping[str, str] = {"stopped": "stopped", "preparing": "its bots are checked"}
+"""Why matches are not being played, by state."""
 
 
 def recorded_of(
@@ -162,7 +167,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             game=clean_text(record.game, _MAX_TEXT),
             tc=record.pool.short,
             state=_STATES[record.state],
-            reason=record.state if record.state == "stopped" else "",
+            reason=clean_text(_reason(record), _MAX_TEXT),
             goal=_goal(store, record),
             planned=record.num_total,
             done=record.num_done,
@@ -173,6 +178,11 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         faults=_faults(store, record),
         notices=merged([*_refusals(record), *decision_notices(store, record)], MAX_NOTICES),
     )
+
+
+def _reason(record: TournamentRecord) -> str:
+    refused = refusal_of(record)
+    return f"refused: {refused}" if refused else _REASONS.get(record.state, "")
 
 
 def _refusals(record: TournamentRecord) -> list[Notice]:

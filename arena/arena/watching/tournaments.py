@@ -10,7 +10,7 @@ from arena.errors import ArenaError
 from arena.home import has_store, open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
-from arena.results.tournaments import state_of
+from arena.results.tournaments import refusal_of, state_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -67,4 +67,5 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         held_by="" if lease is None or not lease.is_alive else heard_of(lease),
         is_archived=record.archived_at is not None,
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
+        reason=clean_text(refusal_of(record), _MAX_CAUSE),
     )

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from arena.tui.shell.screen import ArenaScreen
 
 PLAYED = ("running", "paused")
-CAN_RESUME = ("left", "stopped", "silent")
+"""States in which an event can be paused."""
+HELD = ("preparing", *PLAYED)
+"""States in which it can be stopped."""
 
 
 class Steering:
@@ -77,7 +79,10 @@ class Steering:
 
     def resume(self, row: TournamentRow | None) -> None:
         """Go on with an event, if that is meant; one that a silent process holds is taken over."""
-        if row is None or not self.may(row, *CAN_RESUME):
+        if row is None or not self.may(row):
+            return
+        if not row.can_resume:
+            self._complain(f"{show_name(row.name)} is {row.state_text}")
             return
         words, name = row.resume_words(), show_name(row.name)
         question, text = f"Go on with {name}?", f"Runs: {self._line(words)}"

@@ -20,7 +20,7 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.steering import PLAYED, Steering
+from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
 from arena.tui.widgets.table import Col, Table
@@ -247,13 +247,13 @@ class TournamentsScreen(ArenaScreen):
     def action_stop(self) -> None:
         """Stop a tournament, if that is meant."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *PLAYED):
+        if row is not None and self._steering.may(row, *HELD):
             self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_abort(self) -> None:
         """End a tournament at once, if that is meant."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *PLAYED):
+        if row is not None and self._steering.may(row, *HELD):
             self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
@@ -300,6 +300,7 @@ def _details(row: TournamentRow) -> list[Line]:
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
         *([((f" held by {row.held_by}", "alert" if row.state == "silent" else ""),)] if row.held_by else []),
+        *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]
 
