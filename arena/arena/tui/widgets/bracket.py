@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual.binding import Binding, BindingType
 from typing_extensions import override
 
@@ -100,7 +100,12 @@ class BracketList(RowList):
             (left(safe(name), names), "title" if winner is not None and winner == item.row.winner else style)
             for name, winner in ((item.first, item.row.first), (item.second, item.row.second))
         )
-        return (("   ", ""), first, (f" {item.score} ", style), second, (f"  {safe(item.remark)}", style))
+        room = max(0, width - 2 * names - _SCORE - 7)
+        remark = safe(item.remark)
+        if cell_len(remark) > room:
+            # The whole sentence stands below the list.
+            remark = set_cell_size(remark, max(0, room - 2)) + ".."
+        return (("   ", ""), first, (f" {item.score} ", style), second, (f"  {remark}", style))
 
     def _name_width(self, width: int) -> int:
         """Return the cells of a name: as many as the longest takes, if the remarks keep some room."""

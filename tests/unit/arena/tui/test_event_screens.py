@@ -112,7 +112,7 @@ def test_the_screen_tells_the_whole_bracket(events: dict[str, Path]) -> None:
         assert f"goes on: {bracket.current.row.why}" in text
         assert "1 minimax:depth" in text.partition("places")[2], "places stand beside it"
 
-    shown(watch(events["knockout"]), act, (160, 50))
+    shown(watch(events["knockout"]), act, (220, 50))
 
 
 def test_enter_opens_the_matches_of_an_encounter(events: dict[str, Path]) -> None:
