@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from arena_db.batch import Facts
 from arena_db.engine import make_engine, writer_lock, writing
-from arena_db.errors import RefusedError, StoppedError
+from arena_db.errors import AccessError, RefusedError, StoppedError
 from arena_db.failures import reading, translated
 from arena_db.fence import pass_fence
 from arena_db.log import Log
@@ -91,8 +93,12 @@ class Access:
 
         Raises:
             MovedError: it was removed, moved or replaced.
+            AccessError: it may no longer be read.
         """
         self._place.check()
+        if not os.access(self.path, os.R_OK):
+            denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise AccessError(f"{self.path} may not be read by you; see its permissions") from denied
 
     @property
     def path(self) -> Path:

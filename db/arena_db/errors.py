@@ -72,6 +72,9 @@ class LeaseLostError(DatabaseError):
 class MovedError(DatabaseError):
     """The file of an open store was removed, moved or replaced; what is written to it may be gone."""
 
+    is_replaced = False
+    """Whether another file has its name now."""
+
 
 class StoppedError(DatabaseError):
     """A query was interrupted, because nobody wants its answer any more."""

@@ -124,15 +124,30 @@ class Query:
                     with self._lock:
                         self._stores.remove(store)
         except StoreError as error:
-            self.check()
-            raise lost(error, path.name) from error
+            raise self.told(error, path.name) from error.__cause__
+
+    def told(self, error: ArenaError, name: str = "") -> ArenaError:
+        """Return what a viewer raises in place of an error: one line where it may pass by itself.
+
+        Args:
+            error: of the store, or any other one, which stays as it is.
+            name: of the file; empty for that of the store.
+
+        Raises:
+            Cancelled: the question was cancelled, so that the error tells nothing.
+        """
+        self.check()
+        if not isinstance(error, StoreError) or isinstance(error, StoreLost):
+            return error
+        text = _lost(error.__cause__, name or store_path(self._option).name)
+        return StoreLost(text) if text else error
 
     def _place(self) -> Path:
         """Return the path of the store, where one is or should be."""
         try:
             path = store_path(self._option)
             if not self._is_expected and not has_store(self._option):
-                raise NoStoreYet(f"there is no store at {path} yet; whatever is played first makes one")
+                raise NoStoreYet(f"nothing has been played yet, so there is no store ({path})")
         except OSError as error:
             name = Path(self._option or "arena.db").name
             raise StoreLost(f"store {name} cannot be read ({error.strerror}); looking again") from error
@@ -223,19 +238,22 @@ def answer_of(
         return None if query.is_cancelled else Unavailable(str(error), isinstance(error, StoreLost))
 
 
-def lost(error: StoreError, name: str) -> StoreError:
-    """Return what a viewer says of an error of the store of a name: one line where it may pass by itself."""
-    cause = error.__cause__
-    if isinstance(cause, MissingError | MovedError):
-        return StoreLost(f"store {name} is gone (moved or deleted); looking again")
-    if isinstance(cause, LockedError):
-        return StoreLost(f"store {name} is locked by another process; looking again")
-    if isinstance(cause, AccessError):
-        return StoreLost(f"store {name} cannot be read ({_brief(cause)}); looking again")
-    return error
+def _lost(cause: BaseException | None, name: str) -> str:
+    """Return what a viewer says of an error of a store; empty where it will not pass by itself."""
+    if isinstance(cause, MovedError) and cause.is_replaced:
+        what = "was replaced by another file"
+    elif isinstance(cause, MissingError | MovedError):
+        what = "is gone (moved or deleted)"
+    elif isinstance(cause, LockedError):
+        what = "is locked by another process"
+    elif isinstance(cause, AccessError):
+        what = f"cannot be read ({_brief(cause)})"
+    else:
+        return ""
+    return f"store {name} {what}; looking again"
 
 
-def _brief(error: BaseException) -> str:
+def _brief(error: AccessError) -> str:
     """Return what the system said, without the path and without advice."""
     cause = error.__cause__
     return getattr(cause, "strerror", None) or str(cause or error).partition("\n")[0]

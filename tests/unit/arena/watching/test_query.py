@@ -160,7 +160,7 @@ def test_a_store_that_was_there_is_gone_and_one_that_never_was_is_not_there_yet(
     never = Queries(str(graded))
     never.ask(never.new(), count, heard.append)
     assert isinstance(heard[-1], Empty)
-    assert "whatever is played first" in heard[-1].why
+    assert "nothing has been played yet" in heard[-1].why
     graded.with_suffix(".away").rename(graded)
     queries.ask(queries.new(), count, heard.append)
     assert heard[-1] == Rows(12)
