@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backup import copy_to
+from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
 from arena_db.engine import Settings
 from arena_db.entering import Entering
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 class Store(
+    Browsing,
     BulkReading,
     Correcting,
     Entering,
