@@ -20,6 +20,7 @@ from arena_db.merged_matches import MatchMerge
 from arena_db.models import batches, bots, entrants, matches, planned, tournaments
 from arena_db.numbering import next_tournament
 from arena_db.planning import add_lease, free_name, pool_id, pool_record
+from arena_db.records import UNBEGUN
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def merge(
         RefusedError: a tournament, match or plan differs from what is here under the same uid and number.
     """
     found = select(tournaments).order_by(tournaments.c.created_at, tournaments.c.uid)
+    if not moves:
+        # One that never began has nothing to take, and its name may be given to another attempt.
+        found = found.where(tournaments.c.state.not_in(UNBEGUN))
     if only is not None:
         found = found.where(tournaments.c.id == only)
     return [

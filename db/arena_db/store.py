@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena_db.records import (
         Analysis,
         BotRecord,
-        Command,
+        CommandRecord,
         Entrant,
         EventPage,
         LiveEvent,
@@ -153,7 +153,7 @@ class Store(
         with translated(self.path):
             return commands.ask(self._settings, tournament, kind, payload)
 
-    def take_commands(self, tournament: int) -> list[Command]:
+    def take_commands(self, tournament: int) -> list[CommandRecord]:
         """Return the commands left for a tournament, oldest first, each of them once; `answer` is next."""
         with self._read() as connection:
             is_waiting = commands.is_waiting(connection, tournament)
@@ -172,7 +172,7 @@ class Store(
         with self._write() as connection:
             commands.answer(connection, command, text)
 
-    def command(self, command: int) -> Command | None:
+    def command(self, command: int) -> CommandRecord | None:
         """Return the command with this id, with its answer where there is one."""
         with self._read() as connection:
             return commands.find(connection, command)

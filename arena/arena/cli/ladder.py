@@ -61,7 +61,8 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
     Others join and leave at any time: arena ladder join, arena ladder leave
     """
     from arena.cli.configuration import configuration
-    from arena.cli.session import Again, hold_again, hold_new
+    from arena.cli.session import hold_again, hold_new
+    from arena.coordinator.prepare import Again
 
     if bots:
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
@@ -90,15 +91,16 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
 
     Its content is kept as it is now. Changed code is another bot and needs a name of its own.
     """
+    from arena.cli.failures import print_failure
     from arena.cli.output import say
-    from arena.cli.session import check_bots
     from arena.coordinator import joining
+    from arena.coordinator.prepare import check_bots
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
         record = joining.find_open_ladder(store, name)
         plan = joining.plan_join(store, record, bot)
-        check_bots(plan)
+        check_bots(plan, show=print_failure)
         entered = joining.join(store, record, plan, reason=reason)
         lease = store.lease(record.id)
         is_played = lease is not None and lease.is_alive

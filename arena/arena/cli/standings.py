@@ -86,7 +86,9 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
         if number:
             click.echo("\nNot connected with the table above by any match:")
         print_table([_for_people(row) for row in table.rows], columns, _SPARE)
-    _print_notes(tables)
+    # One that has not begun has none.
+    if tables:
+        _print_notes(tables)
 
 
 def print_refused(refused: Sequence[Refusal]) -> None:

@@ -95,10 +95,14 @@ def find_open_ladder(store: Store, name: str) -> TournamentRecord:
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is no ladder, or came from another store by a merge.
+        ConfigError: it is no ladder, has not begun, or came from another store by a merge.
     """
     record = find_ladder(store, name)
     refuse_copy(store, record)
+    if not record.has_begun:
+        raise ConfigError(
+            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT begins it"
+        )
     return record
 
 

@@ -6,8 +6,9 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
+from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import make_jobs, restore_competitor
+from arena.coordinator.plan import restore_competitor
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, Wait

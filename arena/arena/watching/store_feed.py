@@ -273,7 +273,7 @@ class StoreFeed:
         if lease is not None and lease.is_alive:
             until, is_silent = lease.expires_at, lease.is_silent
             beat_t = max(lease.beat_at, self._heard_t or 0.0)
-        elif self._record(store).state == "running":
+        elif self._record(store).state in ("running", "preparing"):
             until = NOBODY
         self._health = Health(
             store=store.path.name,

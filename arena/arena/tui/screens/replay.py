@@ -10,9 +10,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.play.config import make_play, play_from
-from arena.play.start import Link, words_of
+from arena.play.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
