@@ -14,6 +14,7 @@ import msgspec
 from arena.content.store import read_entered
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import schedule_of
+from arena.coordinator.replan import replan
 from arena.coordinator.rules import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
@@ -120,8 +121,10 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
         try:
             config = parse_toml(record.config, f"the configuration of {record.name}")
             yield from _settings(record, config)
-            fixed = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version).fixed
-            expected = None if fixed is None else fixed.matches()
+            source = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version)
+            expected = None if source.fixed is None else source.fixed.matches()
+            for text, is_fault in replan(store, record, source):
+                yield AuditFinding(text, is_fault=is_fault)
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"
