@@ -123,8 +123,7 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
             yield from _settings(record, config)
             source = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version)
             expected = None if source.fixed is None else source.fixed.matches()
-            for text, is_fault in replan(store, record, source):
-                yield AuditFinding(text, is_fault=is_fault)
+            yield from (AuditFinding(*found) for found in replan(store, record, source))
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from arena.coordinator.kinds import PlanSource
-    from arena.schedules.protocol import SeatState
-    from arena.schedules.protocol import View
+    from arena.schedules.protocol import SeatState, View
     from arena_db.records import BatchRecord, Entrant, PlannedMatch, TournamentRecord
     from arena_db.store import Store
     from arena_db.voiding import ChangeRecord
@@ -59,11 +58,8 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
             seats = seats_of(_entrants_at(entrants, changes, batch))
             view = replace(view, seats=seats, errors=None)
             if not _is_same(source, view, rows):
-                yield (
-                    f"matches {batch.first} to {batch.last} of {record.name} are not those that follow from "
-                    "the results before them",
-                    is_fault,
-                )
+                text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"
+                yield f"{text} from the results before them", is_fault
                 return
         event.plan.grow(rows)
 
