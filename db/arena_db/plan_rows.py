@@ -215,9 +215,10 @@ def list_tests(connection: Connection) -> dict[int, str]:
     return {row.id: row.config for row in connection.execute(query)}
 
 
-def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
-    """Return the batches of a plan, by number."""
-    query = select(batches).where(batches.c.tournament_id == tournament).order_by(batches.c.number)
+def list_batches(connection: Connection, tournament: int, since: int = 0) -> list[BatchRecord]:
+    """Return the batches of a plan that saw a change, by number."""
+    own = (batches.c.tournament_id == tournament) & (batches.c.basis_change >= since)
+    query = select(batches).where(own).order_by(batches.c.number)
     return [
         BatchRecord(
             number=row.number,

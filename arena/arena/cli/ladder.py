@@ -95,6 +95,7 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
     from arena.cli.output import say
     from arena.coordinator import joining
     from arena.coordinator.prepare import check_bots
+    from arena.coordinator.taken import answer_to_join
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
@@ -102,10 +103,7 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
         plan = joining.plan_join(store, record, bot)
         check_bots(plan, show=print_failure)
         entered = joining.join(store, record, plan, reason=reason)
-        lease = store.lease(record.id)
-        is_played = lease is not None and lease.is_alive
-    when = "its first match is next" if is_played else f"arena ladder run {name} lets it play"
-    say(f"{entered.label} joined {name}; {when}")
+        say(f"{entered.label} joined {name}; {answer_to_join(store, record, entered)}")
 
 
 @ladder.command(cls=RichCommand)
@@ -117,12 +115,15 @@ def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Withdraw BOT from the ladder NAME; it keeps its matches and its rating, and can join again."""
     from arena.cli.output import say
     from arena.coordinator import joining
+    from arena.coordinator.taken import answer_to_leave
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
         record = joining.find_open_ladder(store, name)
-        for entrant in joining.leave(store, record, bot, reason=reason):
-            say(f"{entrant.label} left {name}; matches that are planned already are played")
+        gone = joining.leave(store, record, bot, reason=reason)
+        answer = answer_to_leave(store, record)
+        for entrant in gone:
+            say(f"{entrant.label} left {name}; matches that are planned already are played; {answer}")
 
 
 @ladder.command(cls=RichCommand)

@@ -14,6 +14,7 @@ import msgspec
 from arena.content.store import read_entered
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import schedule_of
+from arena.coordinator.replan import replan
 from arena.coordinator.rules import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
@@ -120,7 +121,11 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
         try:
             config = parse_toml(record.config, f"the configuration of {record.name}")
             yield from _settings(record, config)
-            expected = _expected(store, record, config, game)
+            # What was prepared and never begun has no plan.
+            if record.has_begun:
+                source = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version)
+                expected = None if source.fixed is None else source.fixed.matches()
+                yield from (AuditFinding(*found) for found in replan(store, record, source))
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"
@@ -147,16 +152,6 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
                 yield from _opening(record, match, game)
     if record.is_planned and expected is not None and next(expected, None) is not None:
         yield AuditFinding(f"the plan of {record.name} ends before the last match of its configuration")
-
-
-def _expected(
-    store: Store, record: TournamentRecord, config: TournamentConfig, game: Game
-) -> Iterator[PlannedMatch] | None:
-    """Return the plan that follows from a configuration; None where it follows from results, too."""
-    if not record.has_begun:
-        return None
-    fixed = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version).fixed
-    return None if fixed is None else fixed.matches()
 
 
 def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[AuditFinding]:
