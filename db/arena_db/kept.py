@@ -142,8 +142,8 @@ rating_points = Table(
     sqlite_with_rowid=False,
 )
 
-# Ratings of an event that was paired by its own results, corrected by replays of it when it ended. They follow
-# from matches and seed, but by many fits; they go when a match becomes void or a bot comes or leaves.
+# Ratings of an event that was paired by its own results, corrected by replays of it when it ended. They
+# follow from matches and seed, but by many fits; they go when a match becomes void or a bot comes or leaves.
 replays = Table(
     "replays",
     metadata,

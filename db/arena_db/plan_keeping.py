@@ -166,7 +166,7 @@ class PlanKeeping(Access):
             return plan_rows.list_batches(connection, tournament)
 
     def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
-        """Return how long a plan was while a change was the newest one: id of the change and matches, by id."""
+        """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
         with self._read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 

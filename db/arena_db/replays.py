@@ -129,9 +129,7 @@ def _add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
     num_seats = connection.scalar(seats) or 0
     rows = (replay.strength, *replay.away)
     if not num_seats or any(len(row) != num_seats for row in rows) or not replay.away:
-        raise RefusedError(
-            f"tournament {tournament} has {num_seats} bots, and these ratings have not"
-        )
+        raise RefusedError(f"tournament {tournament} has {num_seats} bots, and these ratings have not")
     if not all(math.isfinite(value) for row in rows for value in row):
         raise RefusedError("a rating is no number")
     here = _matches_up_to(connection, tournament, replay.last_match)

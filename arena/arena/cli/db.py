@@ -134,8 +134,8 @@ def merge(other: Path, *, db: str | None) -> None:
     """Copy the tournaments of the store OTHER, or the results of the rescue file OTHER, which stays as it is.
 
     Merging twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER.
-    Two stores in which one tournament went on are refused. A run whose store was moved away writes its results
-    to a rescue file: merged into that store or a backup of it, those that are missing are stored.
+    Two stores in which one tournament went on are refused. A run whose store was moved away writes its
+    results to a rescue file: merged into that store or a backup of it, those that are missing are stored.
     """
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_all_replays
@@ -169,8 +169,8 @@ def _merge_rescue(store: Store, file: Path) -> None:
     say(f"{record.name}: {new}" if found.num_new else f"all of {file} is in {store.path} already")
     if found.num_unplanned:
         say(
-            f"{found.num_unplanned} results are of matches that are not planned in {store.path}, which is older "
-            f"than the store that was lost: {record.name} plays them again; a newer backup keeps them",
+            f"{found.num_unplanned} results are of matches that are not planned in {store.path}, which is "
+            f"older than the store that was lost: {record.name} plays them again; a newer backup keeps them",
             err=True,
         )
     if record.state != "finished":

@@ -124,8 +124,7 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
             config = parse_toml(record.config, f"the configuration of {record.name}")
             yield from _settings(record, config)
             fixed = schedule_of(config, game, len(config.bots), record.plan_version).fixed
-            if fixed is not None:
-                wanted, expected = _wanted(fixed, store.entrants(record.id))
+            wanted, expected = _wanted(fixed, store.entrants(record.id))
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"
@@ -155,12 +154,14 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
 
 
 def _wanted(
-    fixed: FixedPlan, entrants: Sequence[Entrant]
-) -> tuple[Callable[[PlannedMatch], PlannedMatch | None], Iterator[PlannedMatch]]:
+    fixed: FixedPlan | None, entrants: Sequence[Entrant]
+) -> tuple[Callable[[PlannedMatch], PlannedMatch | None] | None, Iterator[PlannedMatch]]:
     """Return what is to be planned in the place of a match, and the rest of the plan, where that is known.
 
     What is planned after bots came or went depends on when they did: then only each match is compared.
     """
+    if fixed is None:
+        return None, iter(())
     if has_changed(entrants):
         return plan_for(fixed, len(entrants)).as_planned, iter(())
     expected = fixed.matches()

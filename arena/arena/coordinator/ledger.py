@@ -166,9 +166,7 @@ class Ledger:
         except ArenaError as error:
             self.tell(Notice(f"the ratings are not replayed: {error}"))
         except LockedError:
-            self.tell(
-                Notice("the ratings are not replayed, as the store is locked; arena db repair does it")
-            )
+            self.tell(Notice("the ratings are not replayed, as the store is locked; arena db repair does it"))
 
     def address(self, record: MatchRecord) -> str:
         """Return what a match is called."""

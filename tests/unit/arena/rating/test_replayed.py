@@ -54,8 +54,8 @@ def test_the_second_model_has_the_spread_of_the_truth(noise: float) -> None:
         return 1.25 * (strength + noise * FALSE[number % 4])
 
     found = correct(FITTED, replay, 8)
-    # The variance of errors over eight replays is 8 / 7 of their mean square; a tenth is true in any case. All
-    # bots err alike here, so that all are drawn together alike.
+    # The variance of errors over eight replays is 8 / 7 of their mean square; a tenth is true in any case.
+    # All bots err alike here, so that all are drawn together alike.
     share = max(0.1, 1 - noise**2 * 8 / 7 / float(np.var(FITTED / 1.25))) ** 0.5
     assert seen[7] == pytest.approx(FITTED)
     assert seen[8] == pytest.approx(FITTED / 1.25 * share)
