@@ -132,6 +132,22 @@ def cells(game: Game) -> str:
     return f"{rows * columns} cells"
 
 
+def winning_cells(game: Game) -> str:
+    """Winning cells, where a game tells them, are stones of the winner, and there are none before the end."""
+    number = 0
+    for state in _states(game):
+        found = state.winning_cells
+        require(type(found) is tuple, f"winning_cells is a {type(found).__name__}")
+        require(all(type(cell) is int for cell in found), f"winning_cells {found} are not all ints")
+        require(list(found) == sorted(set(found)), f"winning_cells {found} do not ascend")
+        require(all(0 <= cell < len(state.cells) for cell in found), f"winning_cells {found} leave the board")
+        winner = 1 if state.returns[0] > 0 else 2
+        own = all(state.cells[cell] == winner for cell in found)
+        require(not found or (any(state.returns) and own), f"winning_cells {found} are not the winner's")
+        number += bool(found)
+    return f"in {number} of {_NUM_MATCHES} matches"
+
+
 def observation(game: Game) -> str:
     """The observation is float32 planes of 0 and 1: the mover's stones, the opponent's, others."""
     import numpy as np  # here, so that `import arena_plugins` stays light

@@ -119,8 +119,8 @@ def find_open_event(store: Store, name: str) -> TournamentRecord:
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another store
-            by a merge.
+        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another
+            store by a merge.
     """
     record = find_tournament(store, name, unfinished=False)
     if record.type == "play":
@@ -134,7 +134,8 @@ def find_open_event(store: Store, name: str) -> TournamentRecord:
         )
     refuse_copy(store, record)
     if not record.has_begun:
-        raise ConfigError(f"{name} is {record.state} and has not begun; arena resume {name} begins it")
+        way_out = f"arena resume {name} begins it"
+        raise ConfigError(f"{name} is {record.state} and has not begun; {way_out}")
     return record
 
 

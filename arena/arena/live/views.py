@@ -15,8 +15,9 @@ MAX_NOTICES = 100
 MAX_RECENT = 50
 """Finished matches from whose times the rate is reckoned."""
 
-Mark = Literal["", "#", "?", "~"]
-"""Of a ply in Replay: the end, a result given away, a swing in the opponent's eyes."""
+Mark = Literal["", "#", "?", "??", "~"]
+"""Of a ply in Replay: the end; by a judge's grade a result given away, or a win turned into a loss; without
+grades a swing in the eyes of both bots."""
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +76,8 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """0 where the game is not installed here: there is no board then."""
     cells: tuple[int, ...] = ()
     """Row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    winning: tuple[int, ...] = ()
+    """The cells that decided the match, where the rules tell them; empty until then."""
     seats: tuple[Seat, Seat]
     actions: tuple[int, ...] = ()
     """From the initial position, opening included."""

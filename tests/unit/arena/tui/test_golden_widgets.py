@@ -147,8 +147,7 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     )
     progress = ProgressView(state="running", name="rr-42", planned=600, done=312, given_rate=7.8)
     _as(ProgressPanel, shown["progress"]).show(progress)
-    moves = REPLAY.views[-1].moves
-    _as(EvalChart, shown["eval chart"]).show(REPLAY.evals, [move.player for move in moves], 5)
+    _as(EvalChart, shown["eval chart"]).show(REPLAY, 5)
     _as(LineChart, shown["line chart"]).show(lines_over_time())
     _as(RatingPlot, shown["ratings"]).show(standings().rows)
     narrow = _as(StandingsTable, shown["standings without a frame"])
@@ -156,7 +155,7 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     narrow.show(standings())
     _as(StandingsTable, shown["standings"]).show(standings())
     _as(Matrix, shown["matrix"]).show(matrix())
-    _as(MoveList, shown["moves"]).show(moves, 5)
+    _as(MoveList, shown["moves"]).show(REPLAY.views[-1].moves, 5)
     _as(Timeline, shown["timeline"]).show(REPLAY.marks, 5)
     notice = Notice(
         t=0.0, number=308, address="rr-42/308", label="td", termination="time_game", text="late by 12 ms"
