@@ -18,6 +18,7 @@ from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
+from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
 from arena_db.replays import ReplaysKeeping
 from arena_db.restoring import restore
@@ -55,6 +56,7 @@ class Store(
     Leasing,
     NamesReading,
     PlanKeeping,
+    PlaysReading,
     PointsKeeping,
     ReplaysKeeping,
     Soundness,
