@@ -33,7 +33,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0014"
+REVISION: Final = "0013"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
