@@ -53,7 +53,7 @@ def say_how_to_begin(db: str | None) -> None:
 def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None = None) -> None:
     """Print the lines of a feed until its tournament has ended, or the one match that is asked for."""
     view, health = LiveView(), Health()
-    is_first = True
+    is_first, is_stalled = True, False
     while True:
         batch = feed.poll()
         if batch is not None:
@@ -64,6 +64,9 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
                 return
             if view.progress.state == "ended" or batch.is_last:
                 return
+        was_stalled, is_stalled = is_stalled, view.progress.at(time.time()).is_stalled
+        if is_stalled and not was_stalled:
+            _say(f"{view.progress.name or 'tournament'} stalled: no result for longer than usual")
         wait(feed.interval)
 
 
