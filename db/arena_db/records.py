@@ -57,6 +57,8 @@ class Entrant:
     """Elo it is given in tables of this tournament; None where it is rated."""
     joined: int = 0
     """Id of the change by which it joined; 0 where it was there from the beginning."""
+    left: int = 0
+    """Id of the change by which it left or was disqualified; 0 while it plays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,7 +346,7 @@ class LiveEvent:
     ply: int = 0
     """How many actions the match has, that of a `move` included."""
     kind: str
-    """started, move, info, finished, fault or state."""
+    """started, move, info, finished, fault, state, voided or entrant."""
     payload: str = ""
     """JSON object, at most 4,096 characters."""
     t: float

@@ -18,6 +18,7 @@ from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.points import PointsKeeping
+from arena_db.replays import ReplaysKeeping
 from arena_db.restoring import restore
 from arena_db.soundness import Soundness
 from arena_db.transfers import Transferring
@@ -53,6 +54,7 @@ class Store(
     NamesReading,
     PlanKeeping,
     PointsKeeping,
+    ReplaysKeeping,
     Soundness,
     Transferring,
 ):
