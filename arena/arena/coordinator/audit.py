@@ -18,15 +18,17 @@ from arena.coordinator.rules import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
 from arena.match import match_seed
+from arena.schedules.fixed import has_changed, plan_for
 from arena_db.codec import unpack_actions
 from arena_db.filters import BYTE
 from arena_plugins import game_spec, load_game
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from arena.coordinator.config import TournamentConfig
-    from arena_db.records import BotRecord, PlannedMatch, SeededMatch, TournamentRecord
+    from arena.pairing.schedule import FixedPlan
+    from arena_db.records import BotRecord, Entrant, PlannedMatch, SeededMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game
 
@@ -115,13 +117,14 @@ def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
 
 def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[AuditFinding]:
     """Compare a plan with its configuration where it follows from that, and its openings with the rules."""
-    expected: Iterator[PlannedMatch] | None = None
+    wanted: Callable[[PlannedMatch], PlannedMatch | None] | None = None
+    expected: Iterator[PlannedMatch] = iter(())
     if game is not None and record.type != "play" and record.pool.label != _TRAINING:
         try:
             config = parse_toml(record.config, f"the configuration of {record.name}")
             yield from _settings(record, config)
-            fixed = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version).fixed
-            expected = None if fixed is None else fixed.matches()
+            fixed = schedule_of(config, game, len(config.bots), record.plan_version).fixed
+            wanted, expected = _wanted(fixed, store.entrants(record.id))
         except (ArenaError, ValueError) as error:
             # A file of openings may be gone; the seals say whether the configuration is as it was.
             text = f"the plan of {record.name} was not compared with its configuration: {error}"
@@ -132,13 +135,13 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
     while page := store.planned(record.id, after=last, limit=_PLANNED):
         last = page[-1].number
         for match in page:
-            if expected is not None:
-                wanted = next(expected, None)
-                if wanted is None or _place(wanted) != _place(match):
+            if wanted is not None:
+                found = wanted(match)
+                if found is None or _place(found) != _place(match):
                     yield AuditFinding(
                         f"match {match.number} of {record.name} is not planned by its configuration"
                     )
-                    expected = None
+                    wanted, expected = None, iter(())
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
                     yield AuditFinding(
                         f"match {match.number} of {record.name} has not the opening of its pair"
@@ -146,8 +149,23 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
             if game is not None and match.opening not in known:
                 known.add(match.opening)
                 yield from _opening(record, match, game)
-    if record.is_planned and expected is not None and next(expected, None) is not None:
+    if record.is_planned and next(expected, None) is not None:
         yield AuditFinding(f"the plan of {record.name} ends before the last match of its configuration")
+
+
+def _wanted(
+    fixed: FixedPlan | None, entrants: Sequence[Entrant]
+) -> tuple[Callable[[PlannedMatch], PlannedMatch | None] | None, Iterator[PlannedMatch]]:
+    """Return what is to be planned in the place of a match, and the rest of the plan, where that is known.
+
+    What is planned after bots came or went depends on when they did: then only each match is compared.
+    """
+    if fixed is None:
+        return None, iter(())
+    if has_changed(entrants):
+        return plan_for(fixed, len(entrants)).as_planned, iter(())
+    expected = fixed.matches()
+    return lambda _: next(expected, None), expected
 
 
 def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[AuditFinding]:
