@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from arena.errors import ArenaError
 from arena.home import damage_told, open_store, store_errors
-from arena.live.events import Event, unpack
+from arena.live.events import BODIES, Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
 from arena.watching.facts import Facts
@@ -38,7 +38,7 @@ _MOST_LOOKS: Final = 3
 """Attempts to read the past and the present of one moment."""
 _UNKNOWN: Final = -1
 """The version of a store that was not asked for it."""
-_KINDS: Final = {"started", "move", "info", "finished", "fault", "state"}
+_KINDS: Final = {*BODIES}
 
 
 class StoreFeed:
@@ -173,12 +173,25 @@ class StoreFeed:
             self._version = _UNKNOWN
         self._seq = page.seq
         events = list(translated(page.events))
+        changes = [event for event in events if event.kind in {"voided", "entrant"}]
+        if changes:
+            return self._after_changes(store, changes, events)
         if events:
             self._has_events = True
             self._hear(events)
             is_due = self._clock() - self._health_at >= _HEALTH_S
             return Batch(events=events, health=self._look_at_health(store) if is_due else None)
         return None
+
+    def _after_changes(self, store: Store, changes: list[Event], events: list[Event]) -> Batch:
+        """Read the past anew: matches became void in it, or count again; then tell what was decided."""
+        batch = self._beginning(store)
+        if batch.view is None:
+            return batch
+        seq = batch.view.seq
+        told = reduce_all(replace(batch.view, seq=changes[0].seq - 1), changes)
+        # Whoever prints events has a line for each.
+        return replace(batch, view=replace(told, seq=max(seq, told.seq)), events=events)
 
     def _tables(self, store: Store) -> Batch | None:
         self._facts_are_due = False
@@ -222,7 +235,9 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
-        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state)
+        # What was decided about any tournament may change its tables.
+        later = (store.last_change(), tuple(sorted(store.replay_marks().items())))
+        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state, *later)
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)
