@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.replaying import keep_all_replays, keep_replays
+from arena.rating.fit import fit
 from arena.rating.model import MEAN_ELO
 from arena.results.book import RatedMatches
 from arena.results.corrections import declare_void
 from arena.results.history import rate_now
+from arena.results.kept import encounters_of
 from arena.results.replays import replayed_of
 from arena.results.table_notes import notes_on
 from arena.results.views import Leaderboard, standings
@@ -81,7 +83,7 @@ def boards(store: Store) -> list[Table]:
 
 def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     sitting = cup
-    found = replayed_of(sitting.store, 1, 5)
+    found = replayed_of(sitting.store, 1)
     assert found is not None
     (table,) = tables(sitting)
     assert table.replayed
@@ -97,6 +99,14 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     for row, below in zip(table.rows, table.rows[1:], strict=False):
         gap = found.gap(labels.index(row.name), labels.index(below.name))
         assert row.los == pytest.approx(gap.los)
+    kept, moment = sitting.store.replay_of(1), sitting.store.moment(1)
+    assert kept is not None
+    assert moment is not None
+    plain = fit(encounters_of(moment.sums, {seat: seat for seat in range(5)}), 5)
+    assert found.slope > 0
+    assert kept.weight == pytest.approx(
+        min(1.0, sum(each**2 for each in plain.error) / sum(each**2 for each in found.error.tolist()))
+    )
     point = rate_now(sitting.store, 1, 5)
     assert point is not None
     assert {labels[each.seat]: (each.elo, each.error) for each in point.ratings} == shown
@@ -213,8 +223,23 @@ def test_replays_of_other_bots_are_refused(cup: Sitting, changes: dict[str, obje
         sitting.store.add_replay(1, kept._replace(**changes))
 
 
-def test_a_leaderboard_weighs_the_event_by_its_errors(cup: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = cup
+def test_a_leaderboard_of_one_event_has_its_ratings(cup: Sitting) -> None:
+    (board,), (table,) = boards(cup.store), tables(cup)
+    assert board.replayed
+    figures = [
+        {row.identity: (row.elo, row.error, row.los, row.games) for row in each.rows}
+        for each in (board, table)
+    ]
+    assert figures[0] == figures[1]
+
+
+def test_a_leaderboard_weighs_the_event_by_its_errors(
+    cup: Sitting, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting, other = cup, begin(config(*TRIO))
+    other.play()
+    sitting.store.merge(other.store.path)
+    assert boards(sitting.store)[0].replayed is None
     kept = sitting.store.replay_of(1)
     assert kept is not None
     found: list[list[float]] = []
@@ -228,12 +253,13 @@ def test_a_leaderboard_weighs_the_event_by_its_errors(cup: Sitting, monkeypatch:
         (board,) = boards(sitting.store)
         found.append([row.error or 0.0 for row in sorted(board.rows, key=lambda row: row.name)])
         # What was played stays what it was.
-        assert sum(row.games for row in board.rows) == 2 * kept.num_matches
-        assert sum(row.pairs for row in board.rows) == kept.num_matches
+        num = kept.num_matches + len(other.matches())
+        assert sum(row.games for row in board.rows) == 2 * num
+        assert sum(row.pairs for row in board.rows) == num
     plain, own, quarter = map(sum, found)
     assert plain <= own <= quarter
-    # A quarter of the matches has about twice the errors; the prior and few matches blur that.
-    assert 1.2 < quarter / plain < 2.5
+    # Most matches are those of the event: a quarter of them has nearly twice the errors.
+    assert 1.05 < quarter / plain < 2.5
 
 
 def test_three_stores_merged_in_any_order_have_equal_tables(
