@@ -47,7 +47,7 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
         if entrant.anchor is not None and entrant.seat < num_bots
     ]
     ratings = rate_event(
-        encounters_of(moment.sums, {**seats}), num_bots, replayed_of(store, tournament, num_bots), anchors
+        encounters_of(moment.sums, {**seats}), num_bots, replayed_of(store, tournament), anchors
     )
     return RatingPoint(moment.num_matches, moment.last_match, _seat_ratings(ratings))
 
