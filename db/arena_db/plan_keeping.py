@@ -227,11 +227,6 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 
-    def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
-        """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
-        with self._read() as connection:
-            return plan_rows.list_lengths(connection, tournament)
-
     def last_match(self, tournament: int) -> int:
         """Return the highest id of a match of a tournament; 0 where it has none."""
         with self._read() as connection:
