@@ -94,7 +94,7 @@ def test_a_graded_match_names_its_mistakes(judging: CommandLine) -> None:
         "cup/1 judged by solver: 6 plies",
         "ply 2: O b3 ? gives a draw away; best a3, c3, a1, ...: draws; line a3 b3 b1 a2 c2 c3 a1 c1",
         "ply 5: X c2 ? gives a win away; best a2, a1: wins in 3 plies; line a2 c3 c2",
-        "ply 6: O c3 ? gives a draw away; best a2: draws; line a2 b1 c3 a1",
+        "ply 6: O c3 ? gives a draw away; best a2: draws; line a2 c3 a1 b1",
         "a: accuracy 50.0% (1 of 2 moves give nothing away)",
         "  first blunder: ply 5, c2 gives a win away; best: a2, a1",
         "b: accuracy 33.3% (1 of 3 moves give nothing away)",

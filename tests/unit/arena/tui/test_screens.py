@@ -257,7 +257,7 @@ def test_every_key_of_a_replay(shown_store: Path) -> None:
         assert "1-0 " in seen(app) or "0-1 " in seen(app) or "1/2 " in seen(app)
         await press(pilot, "home", "b")
         assert 0 < screen.ply <= last
-        await press(pilot, "end", "B", "plus", "minus", "x", "j", "k")
+        await press(pilot, "end", "B", "plus", "minus", "x", "j", "k", "home")
         await press(pilot, "space")
         assert "space pause" in seen(app)
         screen.run_on()
