@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from arena_db.pools import PoolRecord
@@ -18,6 +18,9 @@ from arena_db.plan_records import OpenPlan as OpenPlan  # noqa: PLC0414
 from arena_db.plan_records import PairedResult as PairedResult  # noqa: PLC0414
 from arena_db.plan_records import PlannedMatch as PlannedMatch  # noqa: PLC0414
 from arena_db.plan_records import SeededMatch as SeededMatch  # noqa: PLC0414
+
+UNBEGUN: Final = ("preparing", "refused")
+"""States of a tournament that nobody is entered in yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class Entrant:
     """Elo it is given in tables of this tournament; None where it is rated."""
     joined: int = 0
     """Id of the change by which it joined; 0 where it was there from the beginning."""
+    left: int = 0
+    """Id of the change by which it left or was disqualified; 0 while it plays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +111,15 @@ class TournamentRecord(NewTournament):
     is_planned: bool
     """Whether the plan is complete."""
     decision: str
-    """What the event was held to decide, once that is known; empty where it decides nothing."""
+    """What the event was held to decide, once that is known, or why it was refused; empty where it decides
+    nothing."""
     archived_at: float | None
     """When it was hidden, UTC seconds; None where it is shown."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its bots are entered; else it is being prepared, or was refused."""
+        return self.state not in UNBEGUN
 
     @property
     def is_complete(self) -> bool:
@@ -370,7 +381,7 @@ class LiveEvent:
     ply: int = 0
     """How many actions the match has, that of a `move` included."""
     kind: str
-    """started, move, info, finished, fault or state."""
+    """started, move, info, finished, fault, state, voided or entrant."""
     payload: str = ""
     """JSON object, at most 4,096 characters."""
     t: float
@@ -401,7 +412,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class CommandRecord:
     """What somebody asks of whoever runs a tournament."""
 
     id: int

@@ -22,7 +22,7 @@ from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
 from arena.results.grades import analysis_of, grades_of, line_of, preferred, restored
-from arena.results.tournaments import state_of
+from arena.results.tournaments import refusal_of, state_of
 from arena.results.views import standings
 from arena_plugins import load_game
 
@@ -176,6 +176,8 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"
     )
+    if refused := refusal_of(record):
+        say(f"refused: {refused}; arena resume {record.name} tries again")
     origin = store.origin(record.id)
     if origin is not None:
         say(f"a copy to read, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")

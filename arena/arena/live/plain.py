@@ -27,6 +27,8 @@ def line_of(event: Event, view: LiveView) -> str | None:
         if newest is not None:
             about = f"match {newest.address}: " if newest.address else ""
             text = f"{about}fault: {newest.what}"
+    elif event.kind in {"voided", "entrant"}:
+        text = view.notices[0].what if view.notices else None
     elif match is not None and match.attempt == event.attempt:
         if event.kind == "started":
             text = started_line(match)

@@ -224,7 +224,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     game: str = ""
     tc: str = ""
-    state: Literal["", "running", "paused", "stopping", "ended"] = ""
+    state: Literal["", "preparing", "running", "paused", "stopping", "ended"] = ""
     """Empty before the first word of it."""
     reason: str = ""
     goal: str = ""

@@ -8,15 +8,26 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from arena.play.wishes import read_wish
+from arena.coordinator.commands import (
+    AbortRun,
+    AskHint,
+    MakeMove,
+    NextMatch,
+    PauseRun,
+    ResignMatch,
+    ResumeRun,
+    StopRun,
+    TakeBack,
+    read_command,
+)
 from arena_db.errors import DatabaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from arena.play.wishes import Wish
-    from arena_db.records import Command
+    from arena.coordinator.commands import BoardCommand
+    from arena_db.records import CommandRecord
     from arena_db.store import Store
     from arena_plugins import State
 
@@ -166,53 +177,56 @@ class Desk:
             if text is not None:
                 self._store.answer(command.id, text)
 
-    def hear(self, command: Command) -> str | None:
-        """Obey a command; give the answer, or None where it comes later."""
+    def hear(self, row: CommandRecord) -> str | None:
+        """Obey a command; return the answer, or None where it comes later."""
+        command = read_command(row)
         with self._lock:
-            if command.kind in ("stop", "abort"):
-                return self._stop(at_once=command.kind == "abort")
-            wish = read_wish(command.payload)
-            if wish is None:
-                return f"this {command.kind} cannot be read"
-            if wish.number != self._number:
-                return f"match {wish.number} is not the one that is played"
-            return self._obey(command, wish)
+            if isinstance(command, StopRun | AbortRun):
+                return self._stop(at_once=isinstance(command, AbortRun))
+            if isinstance(command, PauseRun | ResumeRun):
+                return f"a person at the board cannot ask for {row.kind}"
+            if command is None:
+                return f"this {row.kind} cannot be read"
+            if command.number != self._number:
+                return f"match {command.number} is not the one that is played"
+            return self._obey(row.id, command)
 
-    def _obey(self, command: Command, wish: Wish) -> str | None:
-        steps: dict[str, Callable[[], str]] = {"undo": self._undo, "new": self._new}
-        if command.kind in steps:
-            return steps[command.kind]()
-        refusal = self._refusal(command.kind, wish)
+    def _obey(self, number: int, command: BoardCommand) -> str | None:
+        """Obey a command of the person, whose row has this number."""
+        if isinstance(command, TakeBack):
+            return self._undo()
+        if isinstance(command, NextMatch):
+            return self._new()
+        refusal = self._refusal(command)
         if refusal:
             return refusal
-        if command.kind == "move":
-            return self._move(wish)
-        if command.kind == "hint":
-            self._orders.put(Order("hint", time.monotonic(), command=command.id))
+        if isinstance(command, MakeMove):
+            return self._move(command)
+        if isinstance(command, AskHint):
+            self._orders.put(Order("hint", time.monotonic(), command=number))
             return None
         self._is_asked = False
         self._orders.put(Order("resign", time.monotonic()))
         return "you resign"
 
-    def _refusal(self, kind: str, wish: Wish) -> str:
-        """Say why something is not done; empty where it is."""
-        is_about_ply = kind != "resign"
+    def _refusal(self, command: MakeMove | AskHint | ResignMatch) -> str:
+        """Return why something is not done; empty where it is."""
+        is_about_ply = not isinstance(command, ResignMatch)
         ply = 0 if self._state is None else len(self._state.history)
         reasons = (
             (self._is_over, "the match is over"),
-            (kind not in ("move", "hint", "resign"), f"a person at the board cannot ask for {kind}"),
-            (kind == "hint" and not self._may_take_back, "no hints: this match is rated"),
-            (is_about_ply and wish.ply != ply, f"ply {wish.ply + 1} is past"),
+            (isinstance(command, AskHint) and not self._may_take_back, "no hints: this match is rated"),
+            (is_about_ply and command.ply != ply, f"ply {command.ply + 1} is past"),
             (is_about_ply and not self._is_asked, "not your turn"),
         )
         return next((text for is_true, text in reasons if is_true), "")
 
-    def _move(self, wish: Wish) -> str:
-        if self._state is None or wish.action not in self._state.legal_actions:
-            return f"action {wish.action} cannot be played here"
+    def _move(self, command: MakeMove) -> str:
+        if self._state is None or command.action not in self._state.legal_actions:
+            return f"action {command.action} cannot be played here"
         # A second click comes too late, whether the first one has been played by then or not.
         self._is_asked = False
-        self._orders.put(Order("move", time.monotonic(), action=wish.action or 0))
+        self._orders.put(Order("move", time.monotonic(), action=command.action))
         return "played"
 
     def _undo(self) -> str:

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
-from arena.home import open_store
 from arena.live.replay import Recorded, Replay
 from arena.play.config import BOT_SEAT
 from arena.results.addresses import address_of
@@ -24,6 +23,7 @@ from arena_plugins import load_game
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.watching.query import Query
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -45,13 +45,14 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     """How judges who did not play see it."""
 
 
-def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
+def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
     """Load the match of a number, or with `step` -1 or 1 the nearest one before or after it.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: there is none, or the store cannot be read.
     """
-    with open_store(option, read_only=True, create=False) as store:
+    with query.store() as store:
         match = _found(store, number, step)
         if match is None:
             if step == 0:
@@ -69,13 +70,14 @@ def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
         )
 
 
-def load_analyses(option: str | None, number: int) -> tuple[Analysis, ...]:
+def load_analyses(query: Query, number: int) -> tuple[Analysis, ...]:
     """Load what judges say of a match by now.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: the store cannot be read.
     """
-    with open_store(option, read_only=True, create=False) as store:
+    with query.store() as store:
         return store.analyses([number]).get(number, ())
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from typing_extensions import override
 
-from arena.errors import ArenaError
 from arena.tui.screens.app import dashboard_of
 from arena.tui.shell.child import Child
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.watching.answers import Rows
 from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
 
 if TYPE_CHECKING:
@@ -23,7 +21,9 @@ if TYPE_CHECKING:
 
     from arena.live.replay import Replay
     from arena.tui.shell.child import Output
+    from arena.watching.answers import Answer
     from arena.watching.one_match import OneMatch, ToldPly
+    from arena.watching.query import Query
     from arena_db.records import Analysis
 
 _LOOK_S = 2.0
@@ -87,17 +87,10 @@ class JudgedScreen(ArenaScreen):
         Binding("v", "judge", "Other judge", show=False, id="replay.judge"),
     ]
 
-    class Graded(Message):
-        """What judges say of a match has come."""
-
-        def __init__(self, number: int, analyses: tuple[Analysis, ...]) -> None:
-            super().__init__()
-            self.number = number
-            self.analyses = analyses
-
     def __init__(self, number: int) -> None:
         """Take the number of the match in the store."""
         super().__init__()
+        self._looks = self.asks("grades")
         self.number = number
         """Of the match in the store."""
         self.match: OneMatch | None = None
@@ -189,19 +182,19 @@ class JudgedScreen(ArenaScreen):
 
     @override
     def reload(self) -> None:
-        store, number = dashboard_of(self).store, self.number
-        self.run_worker(
-            partial(self._loading_grades, store, number), name="grades", group="grades", thread=True
-        )
+        source = partial(self._loading_grades, number=self.number)
+        self._looks.ask(source, "reading the grades", self._take_grades)
 
-    def _loading_grades(self, store: str | None, number: int) -> None:
-        """Read what judges say by now, in a thread; a store that cannot be read now may be read later."""
-        with suppress(ArenaError):
-            self.post_message(self.Graded(number, load_analyses(store, number)))
+    @staticmethod
+    def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[Analysis, ...]]]:
+        """Read what judges say by now, in a thread."""
+        return Rows((number, load_analyses(query, number)))
 
-    def on_judged_screen_graded(self, message: Graded) -> None:
-        """Show what judges say by now."""
-        message.stop()
+    def _take_grades(self, answer: Answer[tuple[int, tuple[Analysis, ...]]]) -> None:
+        """Show what judges say by now; a store that cannot be read now may be read later."""
         match = self.match
-        if match is not None and message.number == self.number and message.analyses != match.analyses:
-            self._judged_anew(replace(match, analyses=message.analyses))
+        if match is None or not isinstance(answer, Rows):
+            return
+        number, analyses = answer.content
+        if number == self.number and analyses != match.analyses:
+            self._judged_anew(replace(match, analyses=analyses))

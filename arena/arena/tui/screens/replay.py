@@ -10,9 +10,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.play.config import make_play, play_from
-from arena.play.start import Link, words_of
+from arena.play.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
@@ -25,6 +25,7 @@ from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.row_list import LIST_BINDINGS
+from arena.watching.answers import Answer, Loading, Rows, Unavailable
 from arena.watching.one_match import OneMatch, load_match, replay_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from arena.live.replay import Replay
     from arena.play.config import PlayConfig
     from arena.tui.shell.lines import Part
+    from arena.watching.query import Query
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Plies a second."""
@@ -99,15 +101,6 @@ class ReplayScreen(JudgedScreen):
     ReplayScreen.-flat #about { display: none; }
     """
 
-    class Loaded(Message):
-        """A match has come, or none could."""
-
-        def __init__(self, match: OneMatch | None, replay: Replay | None, trouble: str) -> None:
-            super().__init__()
-            self.match = match
-            self.replay = replay
-            self.trouble = trouble
-
     class Prepared(Message):
         """A play from here can begin, or cannot."""
 
@@ -132,6 +125,7 @@ class ReplayScreen(JudgedScreen):
             ply: how many plies are shown first; None for those that were given.
         """
         super().__init__(number)
+        self._loads = self.asks("match")
         self._neighbour = neighbour
         self._first_ply = ply
         self._trouble = "loading"
@@ -161,39 +155,32 @@ class ReplayScreen(JudgedScreen):
         self.look_for_grades()
 
     def _load(self, number: int, step: int) -> None:
-        self.run_worker(
-            partial(self._loading, dashboard_of(self).store, number, step),
-            name="match",
-            group="match",
-            exclusive=True,
-            thread=True,
-        )
+        source = partial(self._loading, number=number, step=step)
+        self._loads.ask(source, "reading the match", self._take)
 
-    def _loading(self, store: str | None, number: int, step: int) -> None:
+    @staticmethod
+    def _loading(query: Query, number: int, step: int) -> Rows[tuple[OneMatch, Replay]]:
         """Read the match and make its views, in a thread."""
-        try:
-            match = load_match(store, number, step)
-            self.post_message(self.Loaded(match, replay_of(match), ""))
-        except ArenaError as error:
-            self.post_message(self.Loaded(None, None, str(error)))
+        match = load_match(query, number, step)
+        return Rows((match, replay_of(match)))
 
-    def on_replay_screen_loaded(self, message: Loaded) -> None:
+    def _take(self, answer: Answer[tuple[OneMatch, Replay]]) -> None:
         """Show the match that came; where none did, what was shown stays."""
-        message.stop()
-        if message.match is None or message.replay is None:
-            self._trouble = message.trouble
-            if self.replay is not None:
-                self.notify(message.trouble, severity="warning", markup=False)
-        else:
-            self.match, self.replay, self._trouble = message.match, message.replay, ""
-            self.number = message.match.recorded.stored or self.number
+        if isinstance(answer, Rows):
+            self.match, self.replay = answer.content
+            self._trouble = ""
+            self.number = self.match.recorded.stored or self.number
             self._stop()
             self.stop_grading()
             self.judge = ""
             given, self._first_ply = self._first_ply, None
-            ply = message.match.recorded.num_opening if given is None else given
-            self.ply = min(ply, message.replay.num_plies)
+            ply = self.match.recorded.num_opening if given is None else given
+            self.ply = min(ply, self.replay.num_plies)
             self.query_one(MoveList).focus()
+        elif not isinstance(answer, Loading):
+            self._trouble = answer.reason if isinstance(answer, Unavailable) else answer.why
+            if self.replay is not None:
+                self.notify(self._trouble, severity="warning", markup=False)
         self.show_ply()
 
     def go_to(self, ply: int) -> None:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import Glyphs
     from arena.watching.feed import Model
 
-_STATES = {"": "WAITING", "running": "LIVE", "paused": "PAUSED", "stopping": "STOPPING", "ended": "ENDED"}
+_STATES = {
+    "": "WAITING",
+    "preparing": "PREPARING",
+    "running": "LIVE",
+    "paused": "PAUSED",
+    "stopping": "STOPPING",
+    "ended": "ENDED",
+}
 _WIDE = 120
 
 

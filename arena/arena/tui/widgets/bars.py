@@ -116,7 +116,7 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
     else:
         rest = "" if progress.eta_s is None else f" ETA {duration_text(progress.eta_s).replace(' ', '')}"
         rest = f"{rate}{rest}"
-    state = f"{progress.state.upper()} " if progress.state in ("paused", "stopping") else ""
+    state = f"{progress.state.upper()} " if progress.state in ("preparing", "paused", "stopping") else ""
     return [
         ((count + " " * gap + percent, "title"),),
         join(" ", bar(progress.share, min(_MAX_BAR, width - 2), glyphs)),

@@ -22,11 +22,13 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     finished = arena("ladder", "run", "main", "--quiet")
     assert "main is finished; arena ladder join main BOT opens it again" in finished.stderr
     joined = arena.lines("ladder", "join", "main", "minimax:depth=2", "--reason", "a deeper one")
-    assert joined == ["minimax:depth=2 joined main; arena ladder run main lets it play"]
+    assert joined == ["minimax:depth=2 joined main; nobody runs main now; arena ladder run main lets it play"]
     again = arena.lines("ladder", "run", "main")
     assert any("minimax:depth=2" in line for line in again if line.startswith("Started"))
     left = arena.lines("ladder", "leave", "main", "minimax:depth=1")
-    assert left == ["minimax:depth=1 left main; matches that are planned already are played"]
+    assert left == [
+        "minimax:depth=1 left main; matches that are planned already are played; nobody runs main now"
+    ]
     status = arena.lines("ladder", "status", "main")
     assert status[0].startswith("main is finished: ")
     assert status[0].endswith(", goal 300 Elo")

@@ -103,7 +103,7 @@ def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.Mon
     assert source is not None
     plan = sitting.matches_planned()
     tournament = sitting.tournament.id
-    seats = seats_of(sitting.store.entrants(tournament))
+    seats = seats_of(sitting.store, tournament, sitting.store.entrants(tournament))
     batches = sitting.store.batches(tournament)
     assert len(batches) > 4
     assert all(batch.basis_match <= after.basis_match for batch, after in pairwise(batches))

@@ -73,7 +73,7 @@ def test_a_match_is_played_to_its_end_and_stored(
 def test_what_is_past_or_not_legal_is_refused(begin: Callable[..., Played]) -> None:
     played = begin()
     assert played.move(99) == "action 99 cannot be played here"
-    assert played.ask("move", 1, 0) == "action None cannot be played here"
+    assert played.ask("move", 1, 0) == "this move cannot be read"
     assert played.ask("move", 2, 0, 4) == "match 2 is not the one that is played"
     assert played.move(4) == "played"
     assert played.ask("move", 1, 0, 4) in ("ply 1 is past", "not your turn")
