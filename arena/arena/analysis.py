@@ -10,7 +10,7 @@ from arena_db.judging import MISTAKE
 from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.games.solver.solved import Solved
     from arena.games.solver.solver import Solver
@@ -151,7 +151,7 @@ def judge_plies(
     actions: Sequence[int],
     *,
     nodes: int | None = None,
-    skip: Collection[int] = (),
+    known: Mapping[int, tuple[int, ...]] | None = None,
 ) -> Iterator[Ply]:
     """Judge actions of a match one by one, the last one first, by the exact solver.
 
@@ -161,7 +161,7 @@ def judge_plies(
         game: the rules.
         actions: from the initial state.
         nodes: positions to search at most for each ply; None takes what is done in a tenth of a second.
-        skip: plies that are judged already.
+        known: plies that are judged already, with their lines.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -173,8 +173,8 @@ def judge_plies(
     states = states_of(game, actions)
     after: tuple[int, ...] = ()
     for ply in reversed(range(len(actions))):
-        if ply in skip:
-            after = ()
+        if known and ply in known:
+            after = known[ply]
             continue
         solved = solver.solve(states[ply], nodes=nodes)
         if actions[ply] not in solved.best or not after:

@@ -43,7 +43,7 @@ def grade_match(
         ArenaError: the judge cannot judge it, or nothing can be stored.
     """
     analysis = _begun(store, match, judge)
-    known = {ply: said.value for ply, said in enumerate(analysis.plies) if said.is_judged}
+    known = {ply: said for ply, said in enumerate(analysis.plies) if said.is_judged}
     written, unwritten = 0.0, False
     try:
         for ply in judge.plies(load_game(match.game), match.actions, known):

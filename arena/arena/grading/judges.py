@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
+    from arena_db.records import JudgedPly
     from arena_plugins import Game, State
 
 SECONDS = 1.0
@@ -54,13 +55,13 @@ class MatchJudge(Protocol):
     identity: str
     """Of the bot; empty for the solver, whose values are exact."""
 
-    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, float | None]) -> Iterator[Ply]:
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
         """Judge a match from its last action to its first one.
 
         Args:
             game: the rules.
             actions: from the initial state.
-            known: plies that are judged already, with the value of the position before each.
+            known: plies that are judged already.
 
         Raises:
             IllegalMoveError: the actions are no match of this game.
@@ -128,8 +129,9 @@ class SolverJudge(MatchJudge):
         self._nodes = nodes
 
     @override
-    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, float | None]) -> Iterator[Ply]:
-        return judge_plies(game, actions, nodes=self._nodes or grading_nodes(game), skip=known)
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
+        lines = {ply: said.line for ply, said in known.items()}
+        return judge_plies(game, actions, nodes=self._nodes or grading_nodes(game), known=lines)
 
     @override
     def close(self) -> None:
@@ -153,14 +155,14 @@ class BotJudge(MatchJudge):
         self._seat: Seat | None = None
 
     @override
-    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, float | None]) -> Iterator[Ply]:
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
         states = states_of(game, actions)
         after: float | None = None
         """Expected result of the position that was judged last, for its side to move."""
         reached = len(actions) + 1
         for ply in reversed(range(len(actions))):
             if ply in known:
-                after, reached = known[ply], ply
+                after, reached = known[ply].value, ply
                 continue
             if reached != ply + 1:
                 after = self._final(game, states[-1])
