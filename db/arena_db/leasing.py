@@ -10,7 +10,7 @@ from arena_db.access import Access
 from arena_db.checking import find_faults
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.failures import translated
-from arena_db.fence import LEASE_S, Fence, loss_of, present_epoch
+from arena_db.fence import LEASE_S, Fence, beat, loss_of, present_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +69,8 @@ class Leasing(Access):
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file was removed, moved or replaced.
         """
-        with self._write():
-            self._held()
+        with self._write() as connection:
+            beat(connection, self._held())
 
     def check_place(self) -> None:
         """Return if the files of the store are those that were opened; takes some microseconds.

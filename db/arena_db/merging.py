@@ -15,7 +15,7 @@ from arena_db.clock import now
 from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
 from arena_db.errors import RefusedError
-from arena_db.kept import pools, rating_points
+from arena_db.kept import pools, rating_points, replays
 from arena_db.merged_matches import MatchMerge
 from arena_db.models import batches, bots, entrants, matches, planned, tournaments
 from arena_db.numbering import next_tournament
@@ -123,6 +123,7 @@ class _TournamentMerge:
             self._add_batches(known_changes)
         if is_new:
             self._add_points()
+            self._add_replay()
         self._count(None if known is None else known, may_grow=may_grow)
         seals.seal_anew(self._target, self._here)
         name = self._target.scalar(select(tournaments.c.name).where(tournaments.c.id == self._here))
@@ -304,6 +305,15 @@ class _TournamentMerge:
                 values_of(rating_points, row) | {"tournament_id": self._here, "match_id": here[row.match_id]}
             )
         self._insert(rating_points, rows)
+
+    def _add_replay(self) -> None:
+        """Add the replayed ratings, which rest on the same matches here."""
+        own = select(replays).where(replays.c.tournament_id == self._row.id)
+        for row in self._source.execute(own).all():
+            match = self._match_here(row.match_id)
+            self._insert(
+                replays, [values_of(replays, row) | {"tournament_id": self._here, "match_id": match}]
+            )
 
     def _count(self, known: _Row | None, *, may_grow: bool) -> None:
         """Count what is planned and done; take over how a copy went on in the other store."""

@@ -212,10 +212,20 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_tests(connection)
 
-    def batches(self, tournament: int) -> list[BatchRecord]:
-        """Return the batches a plan was made of, by number."""
+    def batches(self, tournament: int, *, since: int = 0) -> list[BatchRecord]:
+        """Return the batches a plan was made of, by number.
+
+        Args:
+            tournament: its id.
+            since: only batches that were planned when this change was known; its id.
+        """
         with self._read() as connection:
-            return plan_rows.list_batches(connection, tournament)
+            return plan_rows.list_batches(connection, tournament, since)
+
+    def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
+        """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+        with self._read() as connection:
+            return plan_rows.list_lengths(connection, tournament)
 
     def last_match(self, tournament: int) -> int:
         """Return the highest id of a match of a tournament; 0 where it has none."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
-_ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change")
+_ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change", "left_change")
 """Columns of an entrant."""
 
 
@@ -211,6 +211,7 @@ def list_entrants(connection: Connection, tournament: int) -> list[Entrant]:
             state=row.state,
             anchor=row.anchor,
             joined=row.joined_change or 0,
+            left=row.left_change or 0,
         )
         for row in connection.execute(query)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from arena_db.owner import LeaseRecord
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
+
+
+REPLAYED_TYPES: Final = frozenset({"swiss"})
+"""Types of events whose ratings are corrected by replays when they end; the intervals of a knockout, which is
+paired by results, too, cover as they should without."""
 
 
 def state_of(store: Store, record: TournamentRecord) -> State:

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from arena_db.voiding import ChangeRecord
 
 _VERBS: Final[Mapping[str, str]] = {
-    "void": "void",
-    "unvoid": "counted again",
+    "void": "is void",
+    "unvoid": "counts again",
     "join": "joined",
     "leave": "left",
-    "disqualify": "disqualified",
+    "disqualify": "is disqualified",
 }
 """Kinds of decisions that say something about play, and how they read behind their subject."""
-_JUDGING: Final = frozenset({"void", "unvoid"})
+_PLURALS: Final[Mapping[str, str]] = {"is void": "are void", "counts again": "count again"}
 _MAX_TEXT: Final = 200
 
 
-def decision_notices(store: Store, record: TournamentRecord, after: int = 0) -> list[Notice]:
-    """Return the decisions about an event with ids above `after`, newest first, a line each."""
+def decision_notices(store: Store, record: TournamentRecord) -> list[Notice]:
+    """Return the decisions about an event, newest first, a line each."""
     return [
-        Notice(t=change.made_at, text=_text(change), is_decision=True, judges=change.kind in _JUDGING)
+        Notice(t=change.made_at, text=_text(change), is_decision=True)
         for change in reversed(store.changes(record.id))
-        if change.id > after and change.kind in _VERBS
+        if change.kind in _VERBS
     ]
 
 
@@ -41,6 +41,8 @@ def merged(notices: Iterable[Notice], most: int) -> tuple[Notice, ...]:
 
 
 def _text(change: ChangeRecord) -> str:
-    """Return `match 7 void: the clock was wrong (ann@lab3)`."""
-    why = f": {change.reason}" if change.reason else ""
-    return clean_text(f"{change.subject} {_VERBS[change.kind]}{why} ({change.who})", _MAX_TEXT)
+    """Return a decision in the words of its event: `match 7 is void: the clock was wrong`."""
+    verb = _VERBS[change.kind]
+    if change.subject.startswith("matches "):
+        verb = _PLURALS.get(verb, verb)
+    return clean_text(f"{change.subject} {verb}{f': {change.reason}' if change.reason else ''}", _MAX_TEXT)

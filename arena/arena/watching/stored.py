@@ -170,6 +170,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             reason=clean_text(_reason(record), _MAX_TEXT),
             goal=_goal(store, record),
             planned=record.num_total,
+            is_most=is_test(record) and not record.decision,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
         ),

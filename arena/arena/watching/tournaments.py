@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final
 from arena.coordinator.config import refusals
 from arena.coordinator.holder import heard_of
 from arena.errors import ArenaError
-from arena.home import has_store, open_store
+from arena.home import open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
 from arena.results.tournaments import refusal_of, state_of
+from arena.watching.answers import Empty, Rows
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from arena.watching.query import Query
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -22,20 +24,20 @@ _MAX_ROWS: Final = 1000
 _MAX_CAUSE: Final = 300
 
 
-def read_tournaments(option: str | None, *, archived: bool = False) -> list[TournamentRow]:
+def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[TournamentRow]] | Empty:
     """Return the tournaments, newest first.
 
     Args:
-        option: path of the store; None for the usual place.
+        query: the question.
         archived: those that are archived, too.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: the store cannot be read.
     """
-    if not has_store(option):
-        return []
-    with open_store(option, read_only=True, create=False) as store:
-        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)]
+    with query.store() as store:
+        found = [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)]
+    return Rows(found) if found else Empty("no tournament yet")
 
 
 def read_tournament(option: str | None, name: str) -> TournamentRow:

@@ -6,11 +6,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.errors import ArenaError, ConfigError
-from arena.home import open_store, user_config
+from arena.home import user_config
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate
 from arena.results.durations import Durations, read_durations
 from arena.sandbox.tier import Tier
+from arena.watching.query import Cancelled
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from arena.live.tournaments import TournamentForm
     from arena.pairing.schedule import FixedPlan
     from arena.referee.timecontrol import TimeControl
+    from arena.watching.query import Query
     from arena_plugins import Game
 
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
@@ -35,7 +37,7 @@ class _Size(NamedTuple):
     note: str = ""
 
 
-def estimate(option: str | None, form: TournamentForm) -> Estimate:
+def estimate(query: Query, form: TournamentForm) -> Estimate:
     """Estimate how long the event of a form will take, from stored matches of its bots and its limit.
 
     Raises:
@@ -63,7 +65,7 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     workers = num_workers(config.concurrency, num_cores())
     size = _size(config, len(bots))
     specs = {bot.record.identity: bot.record.spec for bot in bots}
-    known = _known(option, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
+    known = _known(query, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
     seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
     meeting = {frozenset(pair) for pair in pairs}
     if seconds is not None and size.matches is not None:
@@ -130,11 +132,13 @@ def _size(config: TournamentConfig, num_bots: int) -> _Size:
     return _Size(_one_round(config, num_bots).total * config.rounds)
 
 
-def _known(option: str | None, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
+def _known(query: Query, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
     """Return what the store says about matches of these bots; nothing where there is no store yet."""
     try:
-        with open_store(option, read_only=True, create=False) as store:
+        with query.store() as store:
             return read_durations(store, bots, game=game, limit=limit, tier=tier)
+    except Cancelled:
+        raise
     except ArenaError:
         return Durations({})
 

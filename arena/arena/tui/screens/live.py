@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
+_FRESH_S = 60.0
+"""Seconds in which a decision stands above all other events."""
 
 
 class LiveScreen(ArenaScreen):
@@ -175,9 +177,14 @@ class LiveScreen(ArenaScreen):
             return
         finished = self.query_one("#finished", LinesPanel)
         finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
-        alerts: list[tuple[float, Line]] = [(n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]]
-        news = [(m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
-        ordered = [line for _, line in sorted([*alerts, *news], key=lambda item: -item[0])]
+        # In a quick event results would push away at once what somebody decided.
+        late = dashboard_of(self).clock() - _FRESH_S
+        alerts: list[tuple[bool, float, Line]] = [
+            (n.is_decision and n.t > late, n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]
+        ]
+        news = [(False, m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
+        found = sorted([*alerts, *news], key=lambda item: (not item[0], -item[1]))
+        ordered = [line for _, _, line in found]
         games: dict[str, int] = {}
         standings = model.facts.get("standings")
         if isinstance(standings, StandingsView):

@@ -16,6 +16,7 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
+from arena.tui.screens.pages import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.matrix import Matrix
@@ -53,11 +54,15 @@ class MatrixScreen(ArenaScreen):
     LABEL = "Matrix"
     FILTER_HINT = NAME_HINT
     HELP = (
-        "Each row against each column, best bots first. Enter opens the matches of the cell; a filter leaves"
-        " the bots whose names have these words in them. Of a knockout it is the bracket: who meets whom, who"
-        " goes on and why; b shows the crosstable instead. As text: arena crosstable"
+        "Each row against each column, best bots first. Enter shows the two bots of a cell head to head, o"
+        " their matches; a filter leaves the bots whose names have these words in them. Of a knockout it is"
+        " the bracket: who meets whom, who goes on and why; enter opens the matches of an encounter, b shows"
+        " the crosstable instead. As text: arena crosstable"
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "bracket", "Bracket/Matrix", id="matrix.bracket")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "matches", "Matches", id="matrix.matches"),
+        Binding("b", "bracket", "Bracket/Matrix", id="matrix.bracket"),
+    ]
     CSS = """
     MatrixScreen Matrix { height: 1fr; }
     MatrixScreen #knockout { height: 1fr; display: none; }
@@ -145,10 +150,21 @@ class MatrixScreen(ArenaScreen):
         message.stop()
         self._describe()
 
-    async def on_matrix_selected(self, message: Matrix.Selected) -> None:
-        """Show the matches of a cell."""
+    def on_matrix_selected(self, message: Matrix.Selected) -> None:
+        """Show the two bots of a cell head to head."""
         message.stop()
-        await show_matches(self, self._words(message.row, message.column))
+        bots = self._view.names[message.row], self._view.names[message.column]
+        dashboard_of(self).push_screen(VersusScreen(*bots, dashboard_of(self).tournament))
+
+    async def action_matches(self) -> None:
+        """Show the matches of a cell."""
+        if self.has_class("-bracket"):
+            if words := self._row_words(self.query_one(BracketList)):
+                await show_matches(self, words)
+            return
+        row, column = self.query_one(Matrix).cursor
+        if row != column:
+            await show_matches(self, self._words(row, column))
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
         """Tell more of an encounter."""

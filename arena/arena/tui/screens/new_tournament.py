@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from arena.watching.query import Query
     from arena_db.records import TournamentRecord
 
 _FIELDS: Final = (
@@ -139,8 +140,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             super().changed()
 
     @override
-    def look(self, store: str | None, form: TournamentForm) -> Estimate | str:
-        return estimate(store, form) if form.bots.strip() else f"there are {installed_bots()}"
+    def look(self, query: Query, form: TournamentForm) -> Estimate | str:
+        return estimate(query, form) if form.bots.strip() else f"there are {installed_bots()}"
 
     @override
     def show_found(self, found: Estimate | str | None, trouble: str) -> None:

@@ -104,7 +104,10 @@ class StandingsScreen(ArenaScreen):
         self._show_goal(model.view.progress.goal if self._board is None else "")
         trend = model.facts.get("trend")
         if trend is not None:
-            self.query_one(LineChart).show(cast("list[Series]", trend) if self._board is None else [])
+            self.query_one(LineChart).show(
+                cast("list[Series]", trend) if self._board is None else [],
+                nothing=str(model.facts.get("trend_doing", "")),
+            )
         self._describe()
 
     def _show_places(self, places: Sequence[PlaceRow], rows: Sequence[StandingRow]) -> None:
@@ -151,8 +154,9 @@ class StandingsScreen(ArenaScreen):
     def _describe(self) -> None:
         row, details = self._row, self.query_one("#details", BareLines)
         if row is None:
-            has_filter = bool(self.filter_text)
-            details.say(" no bot fits; esc takes the filter away" if has_filter else " no results yet", "dim")
+            has_filter = bool(self.filter_text) and not self._view.doing
+            nothing = self._view.doing or "no results yet"
+            details.say(" no bot fits; esc takes the filter away" if has_filter else f" {nothing}", "dim")
             return
         details.show(_details(row))
 

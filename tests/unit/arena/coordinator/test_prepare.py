@@ -217,3 +217,22 @@ def test_a_refused_event_is_shown_everywhere(arena: CommandLine) -> None:
     arena("unarchive", "cup")
     arena(*DUEL, "--name", "cup", "--quiet", "random", "random")
     assert arena.objects("show", "cup")[0]["state"] == "finished"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("match", "--sprt", "--game", "connect-four"),
+        ("tournament", "--type", "knockout", "--game", "tic-tac-toe"),
+        ("tournament", "--type", "swiss", "--rounds", "2", "--game", "tic-tac-toe"),
+    ],
+)
+def test_one_whose_state_follows_from_its_bots_is_shown_without_them(
+    arena: CommandLine, words: tuple[str, ...]
+) -> None:
+    options = ("--isolation", "none", "--require-tier", "T0", "--executor", "inline", "--st", "5")
+    arena(*words, *options, "--name", "cup", "random", BROKEN, status=5)
+    for shown in (("show", "cup"), ("watch", "cup", "--plain"), ("crosstable", "cup")):
+        arena(*shown)
+    assert arena.objects("show", "cup")[0]["state"] == "refused"
+    assert "is in order" in arena("db", "check").stdout
