@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 from click.core import ParameterSource
@@ -73,19 +73,30 @@ def hold_and_watch(db: str | None) -> int:
 
 def command_words(context: click.Context) -> list[str]:
     """Give what was typed behind `arena`, without what is about the screen or the store."""
-    words, bots = [context.info_name or ""], list[str]()
+    words, bots = _command(context), list[str]()
     for parameter in context.command.params:
-        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        name = parameter.name or ""
+        value: object = context.params.get(name)
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name in _HERE:
             continue
+        values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         if isinstance(parameter, click.Argument):
-            bots += map(str, value or ())
+            bots += map(str, values)
         elif isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[0])
         else:
-            words += [parameter.opts[0], str(value)]
+            for each in values:
+                words += [parameter.opts[0], str(each)]
     # A bot's name never looks like an option then.
     return [*words, "--", *bots]
+
+
+def _command(context: click.Context) -> list[str]:
+    """Return the words of a command behind `arena`: `ladder run`."""
+    words, above = [context.info_name or ""], context.parent
+    while above is not None and above.parent is not None:
+        words, above = [above.info_name or "", *words], above.parent
+    return words
 
 
 def _wait_for_name(started: Launched) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-WITH_FORMAT = frozenset({"tournament", "match", "test", "resume"})
+WITH_FORMAT = frozenset({"tournament", "match", "test", "ladder", "resume"})
 """Commands that tell their events as objects when they are asked to."""
 _MAX_HEAD = 1 << 16
 """Bytes of a log in which the beginning of a tournament stands."""
@@ -109,7 +109,8 @@ def start_tournament(argv: Sequence[str], *, db: str | None = None) -> Launched:
     if argv and argv[0] in WITH_FORMAT and "--format" not in argv:
         extra += ["--format", "ndjson"]
     # Options go before the bots, which may end with `--`.
-    command = own_python("-m", "arena", *argv[:1], *extra, *argv[1:])
+    num = 2 if argv[:1] == ["ladder"] else 1
+    command = own_python("-m", "arena", *argv[:num], *extra, *argv[num:])
     log = _new_log(argv[0] if argv else "arena")
     # It shares the cgroup of this process, which it could not divide by itself.
     own_subtree()
