@@ -232,6 +232,14 @@ def list_batches(connection: Connection, tournament: int, since: int = 0) -> lis
     ]
 
 
+def list_lengths(connection: Connection, tournament: int) -> list[tuple[int, int]]:
+    """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+    last = func.max(batches.c.last_number)
+    query = select(batches.c.basis_change, last).where(batches.c.tournament_id == tournament)
+    query = query.group_by(batches.c.basis_change).order_by(batches.c.basis_change)
+    return [(change, num) for change, num in connection.execute(query)]
+
+
 def last_match(connection: Connection, tournament: int) -> int:
     """Return the highest id of a match of a tournament; 0 where it has none."""
     found = select(func.max(matches.c.id)).where(matches.c.tournament_id == tournament)

@@ -11,7 +11,8 @@ from arena.home import store_path
 from arena.live.plain import duration_text, finished_line, line_of, progress_line, started_line
 from arena.live.reducer import reduce, stalled
 from arena.live.views import LiveView
-from arena.watching.feed import Health
+from arena.watching.feed import Health, Poller
+from arena.watching.query import StoreLost
 from arena.watching.store_feed import StoreFeed
 from arena.watching.stored import finished_of
 from arena_plugins.text import clean_text
@@ -19,6 +20,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.errors import ArenaError
     from arena.results.addresses import Address
     from arena.watching.feed import Batch, Feed
 
@@ -51,11 +53,19 @@ def say_how_to_begin(db: str | None) -> None:
 
 
 def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None = None) -> None:
-    """Print the lines of a feed until its tournament has ended, or the one match that is asked for."""
+    """Print the lines of a feed until its tournament has ended, or the one match that is asked for.
+
+    A store that is gone or locked is said to be once, and looked for again.
+
+    Raises:
+        ArenaError: the feed fails for a reason that will not pass.
+    """
     view, health = LiveView(), Health()
-    is_first = True
+    poller, trouble = Poller(feed), ""
+    is_first, is_stalled = True, False
     while True:
-        batch = feed.poll()
+        batch, error, pause_s = poller.poll()
+        trouble = _print_trouble(error, trouble)
         if batch is not None:
             view = _print_batch(batch, view, number, is_first=is_first)
             is_first = False
@@ -64,7 +74,20 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
                 return
             if view.progress.state == "ended" or batch.is_last:
                 return
-        wait(feed.interval)
+        was_stalled, is_stalled = is_stalled, view.progress.at(time.time()).is_stalled
+        if is_stalled and not was_stalled:
+            _say(f"{view.progress.name or 'tournament'} stalled: no result for longer than usual")
+        wait(pause_s)
+
+
+def _print_trouble(error: ArenaError | None, before: str) -> str:
+    """Say once that the store cannot be read, and once that it can be again; return what is wrong now."""
+    if error is not None and not isinstance(error, StoreLost):
+        raise error
+    now = "" if error is None else str(error)
+    if now != before:
+        _say(now or "the store can be read again")
+    return now
 
 
 def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from arena.rating.fit import fit
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.results.kept import encounters_of
+from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import POINTS
 from arena_db.points import RatingPoint, SeatRating, step_of
 from arena_plugins import Outcome
@@ -46,7 +47,9 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
         for entrant in store.entrants(tournament)
         if entrant.anchor is not None and entrant.seat < num_bots
     ]
-    ratings = fit(encounters_of(moment.sums, {**seats}), num_bots, anchors=anchors)
+    ratings = rate_event(
+        encounters_of(moment.sums, {**seats}), num_bots, replayed_of(store, tournament), anchors
+    )
     return RatingPoint(moment.num_matches, moment.last_match, _seat_ratings(ratings))
 
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, cast, runtime_checkable
 from typing_extensions import override
 
 from arena.live.labels import show_name
-from arena.live.tables import MatrixView, StandingsView
 from arena.results.condition import word
 from arena.tui.app import ArenaApp
-from arena.watching.feed import Model
+from arena.watching.feed import awaited
 from arena.watching.first_feed import FIRST, First
 from arena.watching.store_feed import StoreFeed
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from textual.message_pump import MessagePump
 
-    from arena.play.start import Link
+    from arena.coordinator.client import Link
     from arena.tui.glyphs import GlyphName
     from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
@@ -99,11 +98,13 @@ class Dashboard(ArenaApp):
             is_read_only: whether nothing may be asked of a tournament, started or written.
             options: as of the shell.
         """
-        super().__init__(feed, screens, start=start, **options)
+        super().__init__(feed, screens, start=start, store=store, **options)
         self.store = store
         """Path of the store; None for the usual place."""
         self.tournament = tournament
         """Name of the tournament that is watched."""
+        if feed is not None and tournament:
+            self.model = self.latest = awaited()
         self.match = match
         """The store's number of the match that is replayed at the start; 0 for none, and afterwards."""
         self.ply = ply
@@ -165,10 +166,9 @@ class Dashboard(ArenaApp):
 
     def _watch(self, tournament: int, name: str) -> None:
         self.tournament = name
+        feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only, rates_past=True)
         # Tables of the one before must not stand there till the new ones come.
-        model = Model(facts={"standings": StandingsView(), "matrix": MatrixView(), "trend": []})
-        feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only)
-        self.follow_feed(feed, model)
+        self.follow_feed(feed, awaited())
 
     def on_load(self) -> None:
         """End in order when the process is told to end."""

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from typing_extensions import override
 
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.opening import show_matches
+from arena.tui.screens.pages import BotPageScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.table import Col, Table
+from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class BotsScreen(ArenaScreen):
     HELP = (
         "All bots that are installed or have played. Each is loaded once, in a process of its own: status"
         " says ok, fails, twice (two distributions offer the name) or why else it cannot be used. i tells all"
-        " about a bot, t runs the conformance kit on it, enter shows its matches. As text: arena bots list"
+        " about a bot, t runs the conformance kit on it, enter opens its page. As text: arena bots list"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "info", "Info", id="bots.info"),
@@ -80,16 +79,9 @@ class BotsScreen(ArenaScreen):
     BotsScreen.-flat.-output BotsTable { display: none; }
     """
 
-    class Listed(Message):
-        """The bots have come."""
-
-        def __init__(self, view: BotsView) -> None:
-            super().__init__()
-            self.view = view
-
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, "bots")
+        self._looks = self.asks("bots")
         self._view = BotsView()
         self._statuses: dict[tuple[str, str, str], str] = {}
         self._loading: Child | None = None
@@ -105,6 +97,7 @@ class BotsScreen(ArenaScreen):
         """Look what there is, and try to load each."""
         self.reload()
 
+    @override
     def on_unmount(self) -> None:
         """End what still runs."""
         for child in (self._loading, self._child):
@@ -129,21 +122,16 @@ class BotsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._looking, store))
-
-    def _looking(self, store: str | None) -> None:
-        """Read what there is, in a thread."""
-        self.post_message(self.Listed(read_bots(store)))
+        self._looks.ask(read_bots, "reading bots", self._take, key="all")
 
     def _run(self, child: Child, name: str) -> None:
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
 
-    def on_bots_screen_listed(self, message: Listed) -> None:
-        """Show the bots."""
-        message.stop()
-        self._view = message.view
-        self._show()
+    def _take(self, answer: Answer[BotsView]) -> None:
+        """Show the bots; without the store, what was known of it stays."""
+        if isinstance(answer, Rows) and not (answer.content.trouble and self._view.rows):
+            self._view = answer.content
+            self._show()
 
     def _show(self) -> None:
         view = self._view.with_status(self._statuses)
@@ -181,12 +169,12 @@ class BotsScreen(ArenaScreen):
         """Whether no command runs whose output is looked at."""
         return self._child is None or self._child.status is not None
 
-    async def on_row_list_selected(self, message: RowList.Selected) -> None:
-        """Show the matches of a bot."""
+    def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Open the page of a bot."""
         message.stop()
         row = self.table.current
-        if row is not None:
-            await show_matches(self, [word("bot", row.name)])
+        if row is not None and message.sender is self.table:
+            dashboard_of(self).push_screen(BotPageScreen(row.name))
 
     def action_info(self) -> None:
         """Tell all that is known of a bot."""

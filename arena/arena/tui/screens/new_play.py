@@ -9,11 +9,11 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.live.exports import OFF_ON
 from arena.live.plays import SIDES, PlayForm
-from arena.play.config import make_play, play_config
-from arena.play.start import Link, words_of
+from arena.play.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+
+    from arena.watching.query import Query
 
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
@@ -94,7 +96,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
         return form.words()
 
     @override
-    def look(self, store: str | None, form: PlayForm) -> str:
+    def look(self, query: Query, form: PlayForm) -> str:
         if not form.bot.strip():
             return f"there are {installed_bots()}"
         plan = make_play(play_config(form.values()))

@@ -11,21 +11,22 @@ from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import ask, follow, start
+from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
 from arena.naming import count_text
 from arena.results.condition import word
-from arena.tui.forms.starting import Begun, ask, begin
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.table import Col, Table
+from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from arena.coordinator.commands import RunCommand
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
     from arena.watching.feed import Change, Model
@@ -89,14 +91,6 @@ class TournamentsScreen(ArenaScreen):
     TournamentsScreen #said { height: 1; }
     """
 
-    class Listed(Message):
-        """The tournaments have come, or why not."""
-
-        def __init__(self, rows: Sequence[TournamentRow], trouble: str) -> None:
-            super().__init__()
-            self.rows = rows
-            self.trouble = trouble
-
     class Said(Message):
         """Something came of what was asked."""
 
@@ -107,10 +101,10 @@ class TournamentsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, "tournaments")
+        self._looks = self.asks("tournaments")
         self._seeks_watched = True
         self._rows: Sequence[TournamentRow] = ()
-        self._trouble = ""
+        self._nothing = "looking ..."
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -147,25 +141,27 @@ class TournamentsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._looking, store))
+        self._looks.ask(read_tournaments, "reading tournaments", self._take, key="all")
 
-    def _looking(self, store: str | None) -> None:
-        """Read the list, in a thread."""
-        try:
-            self.post_message(self.Listed(read_tournaments(store), ""))
-        except ArenaError as error:
-            self.post_message(self.Listed((), str(error)))
+    def _take(self, answer: Answer[list[TournamentRow]]) -> None:
+        """Show an answer; what is there stays until there is another list."""
+        if isinstance(answer, Rows):
+            self._list(answer.content)
+        elif isinstance(answer, Empty):
+            self._nothing = "no tournament yet; n begins one"
+            self._list(())
+        elif isinstance(answer, Unavailable):
+            self._nothing = answer.reason
+            self._list(self._rows)
 
-    def on_tournaments_screen_listed(self, message: Listed) -> None:
+    def _list(self, rows: Sequence[TournamentRow]) -> None:
         """Show the list; the cursor stays on its tournament."""
-        message.stop()
         before = self.table.current
         wanted = 0 if before is None else before.id
         if self._seeks_watched:
-            watched = [row.id for row in message.rows if row.name == dashboard_of(self).tournament]
-            wanted, self._seeks_watched = (*watched, wanted)[0], not message.rows
-        self._rows, self._trouble = message.rows, message.trouble
+            watched = [row.id for row in rows if row.name == dashboard_of(self).tournament]
+            wanted, self._seeks_watched = (*watched, wanted)[0], not rows
+        self._rows = rows
         self._show(wanted)
 
     @override
@@ -176,7 +172,7 @@ class TournamentsScreen(ArenaScreen):
     def _show(self, wanted: int) -> None:
         """Show the rows that fit the filter, the cursor on that of an id where it is there."""
         rows = [row for row in self._rows if fits_words(self.filter_text, row.name, row.game, row.state_text)]
-        nothing = self._trouble or "no tournament yet; n begins one"
+        nothing = self._nothing
         if self._rows:
             nothing = "no tournament fits the filter; esc takes it away"
         num_running = sum(row.state == "running" for row in self._rows)
@@ -195,7 +191,7 @@ class TournamentsScreen(ArenaScreen):
     def _describe(self) -> None:
         row = self.table.current
         details = self.query_one("#details", BareLines)
-        details.set_class(row is not None and bool(row.refused), "-refused")
+        details.set_class(row is not None and bool(row.refused or row.reason), "-refused")
         details.show([] if row is None else _details(row))
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
@@ -223,21 +219,21 @@ class TournamentsScreen(ArenaScreen):
         """Pause what runs, or let it go on."""
         row = self._wanted("running", "paused")
         if row is not None:
-            self._ask(row, "resume" if row.state == "paused" else "pause")
+            self._ask(row, ResumeRun() if row.state == "paused" else PauseRun())
 
     def action_stop(self) -> None:
         """Stop a tournament, if that is meant."""
-        row = self._wanted("running", "paused")
+        row = self._wanted("preparing", "running", "paused")
         if row is not None:
             question = f"Stop {show_name(row.name)}?"
             consequence = "Running matches end and are stored; R goes on with it later."
             dashboard_of(self).push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask(row, "stop") if yes else None
+                ConfirmScreen(question, consequence), lambda yes: self._ask(row, StopRun()) if yes else None
             )
 
     def action_resume(self) -> None:
         """Go on with a tournament, if that is meant."""
-        row = self._wanted("left", "stopped", "silent")
+        row = self._wanted("left", "stopped", "silent", "refused")
         if row is None:
             return
         words = row.resume_words()
@@ -258,15 +254,18 @@ class TournamentsScreen(ArenaScreen):
             return None
         return row
 
-    def _ask(self, row: TournamentRow, kind: str) -> None:
+    def _ask(self, row: TournamentRow, command: RunCommand) -> None:
         store = dashboard_of(self).store
-        self.run_worker(partial(self._asking, store, row, kind), name="ask", group="ask", thread=True)
+        self.run_worker(partial(self._asking, store, row, command), name="ask", group="ask", thread=True)
 
-    def _asking(self, store: str | None, row: TournamentRow, kind: str) -> None:
+    def _asking(self, store: str | None, row: TournamentRow, command: RunCommand) -> None:
         """Leave a command and hear what becomes of it, in a thread."""
-        name = show_name(row.name)
+
+        def tell(text: str) -> None:
+            self._say(f"{show_name(row.name)}: {text}")
+
         try:
-            ask(store, row.id, kind, lambda text: self._say(f"{name}: {text}"), still_wanted())
+            tell(ask(store, row.id, command, is_wanted=still_wanted(), tell=tell))
         except ArenaError as error:
             self.post_message(self.Said(str(error), is_trouble=True))
 
@@ -281,10 +280,11 @@ class TournamentsScreen(ArenaScreen):
     def _resuming(self, words: Sequence[str], store: str | None) -> None:
         """Start a process that goes on with it, and hear whether it does, in a thread."""
         try:
-            begun = begin(words, store, still_wanted())
+            record = follow(start(words, db=store), still_wanted())
         except ArenaError as error:
-            begun = Begun(0, "", str(error))
-        self.post_message(self.Said(begun.trouble or f"{begun.name} goes on", is_trouble=bool(begun.trouble)))
+            self.post_message(self.Said(str(error), is_trouble=True))
+        else:
+            self._say(f"{record.name} goes on")
 
     @override
     def export_filter(self) -> str:
@@ -304,6 +304,7 @@ def _details(row: TournamentRow) -> list[Line]:
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
+        *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]
 

@@ -32,5 +32,5 @@ COLUMNS: Sequence[Column] = (
 """In order; those at the end go first where there is no room."""
 ALWAYS = 4
 """Columns that are there at any width."""
-SORTS = ("number", "plies", "termination", "result", "first", "second")
-"""What `s` goes through."""
+SORTS = ("number", "date", "plies", "duration")
+"""What `s` goes through; the store has an index of each."""

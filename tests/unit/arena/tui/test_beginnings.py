@@ -50,7 +50,7 @@ def test_an_empty_dashboard_says_how_to_begin_and_has_all_screens(tmp_path: Path
         assert "no tournament is watched" in seen(app)
         for key, fact in (
             ("2", "no results yet"),
-            ("3", "0/0"),
+            ("3", "nothing has been played yet"),
             ("4", "nobody has met yet"),
             ("5", "bots 1"),
             ("6", "no run yet"),
@@ -200,7 +200,7 @@ def test_p_plays_the_bot_at_hand_and_comes_back(
 def test_a_play_that_cannot_begin_goes_back_and_says_why(
     shown_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.play.start.start_tournament", _no_process)
+    monkeypatch.setattr("arena.coordinator.client.start", _no_process)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "p")

@@ -12,6 +12,7 @@ from arena.play.config import PERSON
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
+from arena.watching.query import Query
 from arena_db.records import Analysis, JudgedPly, MatchFilter
 from arena_db.store import Store
 from command_line import CommandLine
@@ -57,7 +58,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]) -> None:
     path, number = searched
-    match = load_match(str(path), number)
+    match = load_match(Query(str(path)), number)
     replay = replay_of(match)
     opening = match.recorded.num_opening
     second = opening if opening % 2 else opening + 1
@@ -81,35 +82,39 @@ def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]
     piloted(app, act, (120, 40))
 
 
-def test_grades_give_marks_and_v_shows_the_values_of_who_judged(searched: tuple[Path, int]) -> None:
+def test_grades_give_marks_and_v_shows_the_next_judge(searched: tuple[Path, int]) -> None:
     path, number = searched
-    start = load_match(str(path), number).recorded.num_opening
+    start = load_match(Query(str(path)), number).recorded.num_opening
     judge(path, number, "solver", [2.0] * start + [0.0, 2.0])
     judge(path, number, "minimax:depth=9", [0.0])
-    match = load_match(str(path), number)
+    match = load_match(Query(str(path)), number)
     assert [one.name for one in match.analyses] == ["minimax:depth=9", "solver"]
-    solved = replay_of(match, "solver")
+    solved = replay_of(match)
+    assert solved.recorded.judge == "solver"
     assert solved.marks[:start] == ("",) * start, "nobody gave away what was given"
-    assert solved.marks[start + 1] == "?"
-    assert solved.recorded.grades[start + 1] == "gives a win away"
-    assert replay_of(match).recorded.judge == ""
+    assert solved.marks[start + 1] == "??"
+    grade = solved.grade(start + 1)
+    assert grade is not None
+    assert grade.text == "gives a win away"
+    assert replay_of(match, "minimax:depth=9").marks[start + 1] == ""
     app = replay_app(str(path), number, glyphs="ascii", reduce_motion=True)
 
     async def act(pilot: Pilot[None]) -> None:
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        await press(pilot, "v", "v")
-        assert "search, solver" in shown(app)
-        assert "values by solver, not by the bots" in shown(app)
+        assert "solver: best " in shown(app)
+        assert "[ * solver ]" in shown(app)
         await press(pilot, "home", "b")
         assert screen.ply == start + 2
-        assert "? gives a win away" in shown(app)
-        assert "grade ?" in shown(app)
-        assert "? gave it away" in shown(app)
+        assert "?? gives a win away" in shown(app)
+        assert "grade ??" in shown(app)
+        assert "?? lost a win" in shown(app)
         await press(pilot, "B")
         assert screen.ply == start + 2, "there is none before it"
         await press(pilot, "v")
-        assert "search, " not in shown(app)
+        assert "[ * minimax:depth=9 ]" in shown(app)
+        await press(pilot, "v")
+        assert "[ * solver ]" in shown(app)
 
     piloted(app, act, (120, 40))
 
@@ -123,7 +128,7 @@ def test_play_from_here_needs_a_position_with_a_move(searched: tuple[Path, int])
         assert "the match is over here" in shown(app)
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        assert load_match(str(path), number).specs[1].startswith("mcts")
+        assert load_match(Query(str(path)), number).specs[1].startswith("mcts")
 
     piloted(app, act)
 
@@ -153,10 +158,10 @@ def test_a_match_of_a_person_can_be_replayed_and_played_on(tmp_path: Path) -> No
         (match,) = played.await_matches(1)
     finally:
         played.close()
-    loaded = load_match(str(played.path), match.id)
+    loaded = load_match(Query(str(played.path)), match.id)
     assert loaded.specs == ("random", PERSON)
     assert loaded.recorded.thoughts[0] is not None
     arena = CommandLine(tmp_path)
     assert "human" in arena("replay", match.id, "--plain", "--db", played.path).stdout
     with pytest.raises(ArenaError, match="no match 99"):
-        load_match(str(played.path), 99)
+        load_match(Query(str(played.path)), 99)
