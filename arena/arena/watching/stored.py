@@ -159,7 +159,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             tc=record.pool.short,
             state=_STATES[record.state],
             reason=record.state if record.state == "stopped" else "",
-            goal=_goal(store, record),
+            goal=goal_of(store, record),
             planned=record.num_total,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
@@ -174,7 +174,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
     )
 
 
-def _goal(store: Store, record: TournamentRecord) -> str:
+def goal_of(store: Store, record: TournamentRecord) -> str:
     """Return how far a sequential test is; empty of anything else."""
     if not is_test(record):
         return ""

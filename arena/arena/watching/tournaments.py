@@ -29,10 +29,13 @@ def read_tournaments(option: str | None) -> list[TournamentRow]:
     if not has_store(option):
         return []
     with open_store(option, read_only=True, create=False) as store:
-        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
+        return [
+            tournament_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)
+        ]
 
 
-def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
+    """Return a tournament as a row of a list."""
     return TournamentRow(
         id=record.id,
         name=record.name,
