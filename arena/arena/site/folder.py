@@ -27,7 +27,8 @@ class Folder:
             raise ConfigError(f"{path} holds other files; name an empty folder, or one of an earlier site")
         path.mkdir(parents=True, exist_ok=True)
         # From the first file on, so that a run that was killed can be run again.
-        (path / MARK).touch()
+        if not (path / MARK).exists():
+            (path / MARK).touch()
         self.path = path
         self.num_pages = 0
         self.num_changed = 0
