@@ -168,7 +168,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             tc=record.pool.short,
             state=_STATES[record.state],
             reason=clean_text(_reason(record), _MAX_TEXT),
-            goal=_goal(store, record),
+            goal=goal_of(store, record),
             planned=record.num_total,
             is_most=is_test(record) and not record.decision,
             done=record.num_done,
@@ -196,7 +196,7 @@ def _refusals(record: TournamentRecord) -> list[Notice]:
     ]
 
 
-def _goal(store: Store, record: TournamentRecord) -> str:
+def goal_of(store: Store, record: TournamentRecord) -> str:
     """Return how far an event is that is held for more than all its matches; else empty."""
     if record.type not in _WITH_GOAL and not is_test(record):
         return ""

@@ -36,7 +36,9 @@ def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[Tourn
         ArenaError: the store cannot be read.
     """
     with query.store() as store:
-        found = [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)]
+        found = [
+            tournament_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)
+        ]
     return Rows(found) if found else Empty("no tournament yet")
 
 
@@ -50,10 +52,11 @@ def read_tournament(option: str | None, name: str) -> TournamentRow:
         record = store.tournament(name)
         if record is None:
             raise ArenaError(f"{name} is no longer in {store.path}")
-        return _row(store, record)
+        return tournament_row(store, record)
 
 
-def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
+    """Return a tournament as a row of a list."""
     lease = store.lease(record.id)
     return TournamentRow(
         id=record.id,

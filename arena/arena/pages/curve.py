@@ -1,0 +1,93 @@
+"""What both bots expected of a match, as a curve over its plies."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from arena.pages.html import Html, el, join
+
+if TYPE_CHECKING:
+    from arena.live.views import MatchView, MoveView
+
+_WIDTH: Final = 416
+_HEIGHT: Final = 110
+_LEFT: Final = 34
+_TOP: Final = 8
+
+
+def curve(match: MatchView) -> Html | None:
+    """Return the curve of each bot, in percent for the first player; None where nobody said anything."""
+    said = [move for move in match.moves if move.eval is not None]
+    if not said:
+        return None
+    num = max(match.ply, 2)
+    lines = [_line([move for move in said if move.player == player], player, num) for player in (0, 1)]
+    return el(
+        "figure",
+        el(
+            "svg",
+            *(_tick(percent) for percent in (0, 50, 100)),
+            *lines,
+            *(_column(ply, num) for ply in range(1, match.ply + 1)),
+            viewBox=f"0 0 {_WIDTH} {_HEIGHT + 2 * _TOP}",
+            role="img",
+            class_="curve",
+            aria_label="What both bots expected; the numbers stand in the table of moves.",
+        ),
+        el(
+            "figcaption",
+            el("span", match.labels[0], class_="key a"),
+            el("span", match.labels[1], class_="key b"),
+            el("span", "percent for the first player, by the mover's own eval", class_="quiet"),
+        ),
+    )
+
+
+def _x(ply: float, num: int) -> float:
+    return round(_LEFT + (ply - 1) * (_WIDTH - _LEFT - 6) / (num - 1), 1)
+
+
+def _y(percent: float) -> float:
+    return round(_TOP + _HEIGHT * (1 - percent / 100), 1)
+
+
+def _tick(percent: int) -> Html:
+    return join(
+        el("line", x1=_LEFT, x2=_WIDTH, y1=_y(percent), y2=_y(percent), class_="tick"),
+        el("text", f"{percent}", x=_LEFT - 6, y=_y(percent) + 4, class_="tick"),
+    )
+
+
+def _line(moves: list[MoveView], player: int, num: int) -> Html:
+    """Return the line of one bot, broken where it said nothing, and its points."""
+    name = "ab"[player]
+    runs = [
+        [(move.ply, move.eval or 0.0) for _, move in run]
+        for _, run in groupby(enumerate(moves), key=lambda each: each[1].ply - 2 * each[0])
+    ]
+    paths = (
+        el("polyline", points=" ".join(f"{_x(ply, num)},{_y(at)}" for ply, at in run), class_=f"line {name}")
+        for run in runs
+        if len(run) > 1
+    )
+    dots = (
+        el("circle", cx=_x(ply, num), cy=_y(at), r=2.5, class_=f"dot {name}")
+        for run in runs
+        for ply, at in run
+    )
+    return join(*paths, *dots)
+
+
+def _column(ply: int, num: int) -> Html:
+    """Return a strip over one ply: a link to it, lit while it is shown."""
+    width = round((_WIDTH - _LEFT - 6) / (num - 1), 1)
+    strip = el(
+        "rect",
+        x=round(_x(ply, num) - width / 2, 1),
+        y=_TOP,
+        width=width,
+        height=_HEIGHT,
+        class_=f"strip c{ply}",
+    )
+    return el("a", strip, href=f"#p{ply}", tabindex="-1", aria_hidden="true")

@@ -1,0 +1,101 @@
+"""What all pages have around their content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.pages.html import Child, Html, el, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.pages.links import Links
+
+
+class Crumb(msgspec.Struct, frozen=True):
+    """A step of the way to a page."""
+
+    name: str
+    address: str
+
+
+def page(  # noqa: PLR0913 - what a page may have
+    links: Links,
+    title: str,
+    content: Iterable[Child],
+    *,
+    way: Sequence[Crumb] = (),
+    twin: str = "",
+    is_replay: bool = False,
+) -> Html:
+    """Return a whole page.
+
+    Args:
+        links: where other pages lie.
+        title: what it is about; its heading, and the name of its tab.
+        content: what stands below the heading.
+        way: the pages above it, the first one left out.
+        twin: address of the same facts as JSON; empty where there are none.
+        is_replay: whether it needs the style sheet by which plies are stepped through.
+    """
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("title", title if title == "arena" else f"{title} - arena"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("link", rel="stylesheet", href=links.asset("style.css")),
+        el("link", rel="stylesheet", href=links.asset("plies.css")) if is_replay else None,
+        el("link", rel="alternate", type="application/json", href=twin) if twin else None,
+        el("script", src=links.asset("page.js"), defer=True),
+    )
+    body = el(
+        "body",
+        el("a", "Skip to the content", href="#content", class_="skip"),
+        _header(links),
+        el(
+            "main",
+            _way(links, way),
+            el("h1", title),
+            *content,
+            id="content",
+        ),
+        _footer(twin),
+    )
+    return join(Html("<!doctype html>"), el("html", head, body, lang="en"))
+
+
+def section(title: str, *content: Child, id_: str = "") -> Html:
+    """Return a part of a page with a heading."""
+    return el("section", el("h2", title), *content, id=id_ or None)
+
+
+def _header(links: Links) -> Html:
+    places = (("Events", links.home()), ("Leaderboard", links.page("leaderboard")))
+    return el(
+        "header",
+        el("a", "arena", href=links.home(), class_="brand"),
+        el("nav", *(el("a", name, href=address) for name, address in places), aria_label="Pages"),
+    )
+
+
+def _way(links: Links, way: Sequence[Crumb]) -> Html | None:
+    if not way:
+        return None
+    steps = [Crumb("Events", links.home()), *way]
+    return el(
+        "nav",
+        el("ol", *(el("li", el("a", step.name, href=step.address)) for step in steps)),
+        class_="way",
+        aria_label="The way here",
+    )
+
+
+def _footer(twin: str) -> Html:
+    return el(
+        "footer",
+        el("span", "Elo with 95 % intervals. A gap of 400 Elo is an expected score of 0.91."),
+        el("a", "These facts as JSON", href=twin) if twin else None,
+    )

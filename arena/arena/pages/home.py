@@ -1,0 +1,79 @@
+"""The pages that lead to all others: events, leaderboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.naming import count_text
+from arena.pages import tables
+from arena.pages.frame import page, section
+from arena.pages.html import Html, el
+from arena.pages.numbers import day_text, iso_text
+
+if TYPE_CHECKING:
+    from arena.live.tournaments import TournamentRow
+    from arena.pages.links import Links
+    from arena.watching.page_views import HomePage, LeaderboardPage
+
+_MAX_NAMED = 6
+"""Bots of an event that are named in the list; the rest is counted."""
+
+
+def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
+    """Return the first page: events, running ones first, and the newest matches."""
+    running = [row for row in view.events if row.state in {"running", "paused"}]
+    others = [row for row in view.events if row not in running]
+    content = [
+        section("Now", _events(running, links)) if running else None,
+        section(
+            "Events",
+            _events(others, links) if others else el("p", "No event has been held yet.", class_="note"),
+        ),
+        section("Newest matches", tables.matches(view.newest, links, "The newest matches of all events"))
+        if view.newest
+        else None,
+    ]
+    return page(links, view.title, content, twin=twin)
+
+
+def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Html:
+    """Return the ratings of each game and pool."""
+    content = [
+        section(board.title, tables.standings(board, links, dict(view.identities))) for board in view.boards
+    ] or [el("p", "No rated match has been played yet.", class_="note")]
+    return page(links, "Leaderboard", content, twin=twin)
+
+
+def _events(rows: list[TournamentRow], links: Links) -> Html:
+    heads = [
+        ("Event", "name"),
+        ("Type", ""),
+        ("Game", ""),
+        ("Limit", "quiet"),
+        ("Bots", "bots"),
+        ("Matches", "n"),
+        ("State", ""),
+        ("Began (UTC)", "quiet"),
+    ]
+    return tables.table(
+        heads,
+        (
+            [
+                el("a", row.name, href=links.event(row.name)),
+                row.type,
+                row.game,
+                row.tc,
+                _named(row.bots),
+                count_text(row.done, row.planned),
+                el("span", row.state_text, class_=f"state {row.state}"),
+                el("time", day_text(row.created_t), datetime=iso_text(row.created_t)),
+            ]
+            for row in rows
+        ),
+        "Events",
+    )
+
+
+def _named(bots: tuple[str, ...]) -> str:
+    more = len(bots) - _MAX_NAMED
+    return ", ".join(bots[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

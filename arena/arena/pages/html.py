@@ -1,0 +1,69 @@
+"""HTML that is safe by its type: text that is not `Html` is escaped wherever it is put."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Final, TypeAlias
+
+from arena_plugins.text import clean_text
+
+_VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr"})
+"""Elements without an end."""
+_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
+_FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
+"""Attributes that would run or style something; the security policy of the pages refuses them, too."""
+_MOST: Final = 4000
+"""Characters of one text; what bots say is bounded before."""
+
+
+class Html(str):
+    """Markup that was made by `el` or `join`; any other text is escaped."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = Html | str | int | None
+"""What an element contains; None is nothing."""
+Value: TypeAlias = str | int | float | bool | None
+"""Of an attribute: None and False leave it out, True writes its name alone."""
+
+
+def text(words: str | int) -> Html:
+    """Return text as markup: control characters and marks of direction are cleaned, the rest is escaped."""
+    return Html(escape(clean_text(str(words), _MOST)))
+
+
+def join(*children: Child) -> Html:
+    """Return several pieces one behind the other."""
+    return Html("".join(_child(child) for child in children if child is not None))
+
+
+def el(tag: str, *children: Child, **attributes: Value) -> Html:
+    """Return an element.
+
+    Args:
+        tag: its name.
+        children: what it contains, in order.
+        attributes: by name; an underscore stands for a hyphen, and one at the end is left out (`class_`).
+
+    Raises:
+        ValueError: a name is none, or an attribute would run a script or set a style.
+    """
+    if not _NAME.fullmatch(tag):
+        raise ValueError(f"no element can be called {tag!r}")
+    start = "".join([f"<{tag}", *(_attribute(name, value) for name, value in attributes.items()), ">"])
+    return Html(start if tag in _VOID else f"{start}{join(*children)}</{tag}>")
+
+
+def _child(child: Child) -> str:
+    return child if isinstance(child, Html) else "" if child is None else text(child)
+
+
+def _attribute(name: str, value: Value) -> str:
+    key = name.removesuffix("_").replace("_", "-")
+    if not _NAME.fullmatch(key) or _FORBIDDEN.match(key):
+        raise ValueError(f"no page sets the attribute {key!r}")
+    if value is None or value is False:
+        return ""
+    return f" {key}" if value is True else f' {key}="{text(value if isinstance(value, int) else str(value))}"'

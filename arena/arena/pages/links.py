@@ -1,0 +1,91 @@
+"""Where pages lie, for a folder of files and for a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+PER_PAGE: Final = 200
+"""Matches on one page of a list."""
+
+
+class Links(msgspec.Struct, frozen=True, kw_only=True):
+    """Addresses of pages as one page sees them."""
+
+    root: str
+    """The way from this page to the first one, with a slash behind it: `../../`, or `/` on a server."""
+    suffix: str = ".html"
+    """Behind the name of a page; empty on a server."""
+    index: str = "index.html"
+    """Behind the name of a folder; empty on a server."""
+    slugs: Mapping[str, str] = {}
+    """What tournaments are called in addresses, by their names."""
+    matches: frozenset[tuple[str, int, int]] | None = None
+    """Tournament, number and attempt of the matches that have a page; None: all."""
+    bots: frozenset[str] | None = None
+    """Identities that have a page; None: all."""
+
+    def home(self) -> str:
+        """Return the address of the first page."""
+        return f"{self.root}{self.index}"
+
+    def page(self, name: str) -> str:
+        """Return the address of a page that lies beside the first one: `leaderboard`, `bots`."""
+        return f"{self.root}{name}{self.suffix}"
+
+    def asset(self, name: str) -> str:
+        """Return the address of a style sheet or script."""
+        return f"{self.root}a/{name}"
+
+    def event(self, name: str, page: str = "") -> str:
+        """Return the address of a tournament, or of a page of it: `table`, `matches`."""
+        folder = f"{self.root}t/{quote(self.slugs.get(name, name), safe='')}/"
+        return f"{folder}{page}{self.suffix}" if page else f"{folder}{self.index}"
+
+    def matches_page(self, name: str, number: int) -> str:
+        """Return the address of a page of the list of a tournament's matches; they are counted from 1."""
+        return self.event(name, "matches" if number == 1 else f"matches-{number}")
+
+    def match(self, name: str, number: int, attempt: int = 0, outcome: str = "") -> str | None:
+        """Return the address of a match; None where it has no page."""
+        kept = attempt if outcome == "void" else 0
+        if self.matches is not None and (name, number, kept) not in self.matches:
+            return None
+        return self.event(name, match_page(number, attempt, outcome))
+
+    def bot(self, identity: str) -> str | None:
+        """Return the address of a bot; None where it has no page."""
+        if not identity or (self.bots is not None and identity not in self.bots):
+            return None
+        return f"{self.root}b/{bot_page(identity)}{self.suffix}"
+
+
+def match_page(number: int, attempt: int, outcome: str) -> str:
+    """Return what the page of a match is called in its tournament: its number, or that of a void attempt."""
+    return f"{number}.{attempt}" if outcome == "void" else str(number)
+
+
+def bot_page(identity: str) -> str:
+    """Return what the page of a bot is called: so many digits of its identity as no two share."""
+    return identity[:16]
+
+
+def slugs_of(tournaments: Mapping[str, str]) -> dict[str, str]:
+    """Return what tournaments are called in addresses: by their names where these are fit for that.
+
+    A name that needs escapes, consists of dots, or differs from another by case alone, which no folder can
+    hold on every system, is called by the identity of the tournament.
+
+    Args:
+        tournaments: identities by name.
+    """
+    lower = [name.casefold() for name in tournaments]
+    return {
+        name: name
+        if quote(name, safe="") == name and name.strip(".") and lower.count(name.casefold()) == 1
+        else uid
+        for name, uid in tournaments.items()
+    }

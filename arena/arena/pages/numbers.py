@@ -1,0 +1,34 @@
+"""Numbers of pages, written as the commands write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena.live.tables import StandingRow
+
+
+def elo_text(row: StandingRow) -> str:
+    """Return a rating: `1534`, `?` behind it where only the prior bounds it, `*` with matches of tests."""
+    return f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}{'*' if row.tested else ''}"
+
+
+def error_text(error: float | None) -> str:
+    """Return half of an interval: `41`; nothing without one."""
+    return "" if error is None else f"{error:.0f}"
+
+
+def percent_text(share: float | None) -> str:
+    """Return a share of 0 to 1: `63.4%`; nothing without one."""
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+def day_text(t: float) -> str:
+    """Return a day and a minute: `2026-11-22 14:05`, in UTC."""
+    return datetime.fromtimestamp(t, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def iso_text(t: float) -> str:
+    """Return a time as programs read it, in UTC."""
+    return datetime.fromtimestamp(t, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,139 @@
+"""The page of a stored match: its board, curve and moves, each ply with an address of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError
+from arena.live.geometry import edges, find_game, geometry
+from arena.pages.board import board
+from arena.pages.curve import curve
+from arena.pages.frame import Crumb, page, section
+from arena.pages.html import Html, el, join
+from arena.pages.numbers import day_text, iso_text
+from arena.pages.tables import bot_link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.live.views import MatchView, MoveView
+    from arena.pages.links import Links
+    from arena.watching.page_views import MatchPage
+
+_START, _BACK, _ON, _END = "\u00ab", "\u2039", "\u203a", "\u00bb"
+"""Signs of the links between plies."""
+_SECOND_MS = 1000
+
+
+def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
+    """Return the page of a match."""
+    match = view.match
+    title = f"{match.seats[0].name} {match.result or 'against'} {match.seats[1].name}"
+    content = [
+        _targets(match.ply),
+        el("p", view.ending, class_="ending"),
+        el(
+            "div",
+            el("div", _picture(match), _steps(match), curve(match), class_="left"),
+            el("div", _moves(match), class_="right"),
+            class_="replay",
+        ),
+        _facts(view, links),
+    ]
+    way = [
+        Crumb(view.tournament, links.event(view.tournament)),
+        Crumb("Matches", links.matches_page(view.tournament, 1)),
+    ]
+    return page(links, title, content, way=way, twin=twin, is_replay=True)
+
+
+def _targets(num_plies: int) -> Html:
+    """Return what the addresses of plies aim at; they come before all that they change."""
+    return join(*(el("i", id=f"p{ply}", class_="ply") for ply in range(num_plies + 1)))
+
+
+def _picture(match: MatchView) -> Html:
+    try:
+        shape = geometry(match.game)
+        names = edges(find_game(match.game))
+    except ArenaError:
+        return board(match, gravity=False, names=((), ()))
+    return board(match, gravity=shape.kind == "columns", names=names)
+
+
+def _steps(match: MatchView) -> Html:
+    """Return for each ply the links to the first, previous, next and last one; those of one are shown."""
+    last = match.ply
+
+    def step(ply: int, words: str, sign: str) -> Html:
+        inside = 0 <= ply <= last
+        return (
+            el("a", sign, href=f"#p{ply}", aria_label=words)
+            if inside
+            else el("span", sign, aria_hidden="true")
+        )
+
+    return el(
+        "nav",
+        *(
+            el(
+                "div",
+                step(0, "to the start", _START),
+                step(ply - 1, "one ply back", _BACK),
+                el("span", f"{ply} / {last}"),
+                step(ply + 1, "one ply on", _ON),
+                step(last, "to the end", _END),
+                class_=f"s{ply} step{' end' if ply == last else ''}",
+            )
+            for ply in range(last + 1)
+        ),
+        aria_label="Plies",
+        class_="steps",
+    )
+
+
+def _moves(match: MatchView) -> Html:
+    """Return the moves in two columns, first player and second."""
+    rows: list[Html] = []
+    moves = list(match.moves)
+    # A game whose second player begins has nothing in the first column of its first row.
+    lines: list[list[MoveView | None]] = []
+    for move in moves:
+        if move.player == 0 or not lines or lines[-1][1] is not None:
+            lines.append([None, None])
+        lines[-1][move.player] = move
+    for number, line in enumerate(lines, 1):
+        rows.append(el("tr", el("th", f"{number}.", scope="row"), *(_move(move) for move in line)))
+    head = el("tr", el("th"), *(el("th", seat.name, scope="col", colspan="1") for seat in match.seats))
+    return el(
+        "table", el("caption", "Moves", class_="quiet"), el("thead", head), el("tbody", *rows), class_="moves"
+    )
+
+
+def _move(move: MoveView | None) -> Html:
+    if move is None:
+        return el("td")
+    told = [] if move.eval is None else [f"{move.eval:.0f} %"]
+    if move.elapsed_ms:
+        is_short = move.elapsed_ms < _SECOND_MS
+        told.append(f"{move.elapsed_ms} ms" if is_short else f"{move.elapsed_ms / 1000:.1f} s")
+    return el(
+        "td",
+        el("a", f"{move.text}{move.mark if move.mark != '#' else ''}", href=f"#p{move.ply}"),
+        el("small", "opening" if move.is_opening else " ".join(told), class_="quiet"),
+        class_=f"m{move.ply}",
+    )
+
+
+def _facts(view: MatchPage, links: Links) -> Html:
+    match = view.match
+    facts: Sequence[tuple[str, Html | str]] = [
+        ("First", bot_link(match.seats[0].name, links.bot(view.identities[0]))),
+        ("Second", bot_link(match.seats[1].name, links.bot(view.identities[1]))),
+        ("Result", f"{match.result} ({match.termination})"),
+        ("Game", match.game),
+        ("Limit", match.tc),
+        ("Address", match.address),
+        ("Began (UTC)", el("time", day_text(match.started_t), datetime=iso_text(match.started_t))),
+    ]
+    return section("Facts", el("dl", *(join(el("dt", name), el("dd", value)) for name, value in facts)))

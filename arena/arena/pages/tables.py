@@ -1,0 +1,231 @@
+"""Tables of ratings, encounters and matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.pages.html import Child, Html, el, join
+from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
+from arena.pages.strokes import scale_of, stroke
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.live.tables import MatchRow, MatrixCell, MatrixView, StandingsView
+    from arena.pages.links import Links
+    from arena.results.brackets import BracketRow
+    from arena.results.place_table import PlaceRow
+
+_SHADES = 9
+"""Shades of a cell of the crosstable, from nothing won to all won."""
+
+
+def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], caption: str) -> Html:
+    """Return a table in a frame of its own that scrolls where it is wider than the page.
+
+    Args:
+        heads: of the columns: words, and the class of all its cells.
+        rows: cells; `Html` that is a whole `td` or `th` stays as it is.
+        caption: what the table is, for those who hear it.
+    """
+    head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
+    kinds = [kind for _, kind in heads]
+    body = (el("tr", *map(_cell, row, kinds)) for row in rows)
+    return el(
+        "div",
+        el("table", el("caption", caption, class_="quiet"), el("thead", head), el("tbody", *body)),
+        class_="wide",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )
+
+
+def standings(view: StandingsView, links: Links, identities: dict[str, str]) -> Html:
+    """Return a table of ratings; a table for each part that no match connects with the others.
+
+    Args:
+        view: its rows.
+        links: where the pages of bots lie.
+        identities: of the bots, by name.
+    """
+    if not view.rows:
+        return el("p", "No rated match has been played yet.", class_="note")
+    has_faults = any(row.faults for row in view.rows)
+    heads = [
+        ("", "n"),
+        ("Bot", "name"),
+        ("Elo", "n"),
+        ("+/-", "n quiet"),
+        ("95 % interval", "stroke"),
+        ("Score", "n"),
+        ("Matches", "n"),
+        ("W", "n w"),
+        ("D", "n d"),
+        ("L", "n l"),
+        ("LOS", "n"),
+        *([("Forfeits", "n")] if has_faults else []),
+    ]
+    scale = scale_of(view.rows)
+    rows = (
+        [
+            row.place,
+            bot_link(row.name, links.bot(identities.get(row.name, ""))),
+            elo_text(row),
+            error_text(row.error),
+            stroke(row, scale),
+            percent_text(row.points / row.games if row.games else None),
+            row.games,
+            row.wins,
+            row.draws,
+            row.losses,
+            percent_text(row.los),
+            *([row.faults or ""] if has_faults else []),
+        ]
+        for row in view.rows
+    )
+    return join(table(heads, rows, f"{view.title}: ratings, best first"), notes(view.notes))
+
+
+def notes(sentences: Iterable[str]) -> Html | None:
+    """Return what a reader must know of a table, a paragraph each."""
+    found = [el("p", sentence, class_="note") for sentence in sentences]
+    return join(*found) if found else None
+
+
+def bot_link(name: str, address: str | None) -> Html:
+    """Return the name of a bot, as the link to its page where it has one."""
+    return el("a", name, href=address) if address else el("span", name)
+
+
+def matrix(view: MatrixView) -> Html:
+    """Return a crosstable: rows against columns, which are headed by the ranks of the rows."""
+    heads = [("", "n"), ("Bot", "name"), *((rank, "n cell") for rank in view.ranks)]
+    rows = (
+        [rank, name, *(_met(cell, name, other) for cell, other in zip(line, view.names, strict=True))]
+        for rank, name, line in zip(view.ranks, view.names, view.cells, strict=True)
+    )
+    return join(
+        table(heads, rows, f"{view.title}: each bot against each other"),
+        el(
+            "p",
+            "Score of the row against the column in percent, and its wins, draws and losses.",
+            class_="quiet",
+        ),
+    )
+
+
+def _met(cell: MatrixCell | None, name: str, other: str) -> Html:
+    if cell is None:
+        return el("td", class_="n cell self")
+    if cell.score is None:
+        return el("td", "-", class_="n cell none")
+    shade = min(_SHADES - 1, int(cell.score * _SHADES))
+    gap = "" if cell.elo is None else f"{cell.elo:+z.0f}{'' if cell.is_bounded else '?'}"
+    error = f" +/- {cell.error:.0f}" if cell.error is not None and cell.is_bounded else ""
+    counted = f"{cell.different_pairs} pairs from {cell.openings} openings"
+    return el(
+        "td",
+        el("b", f"{100 * cell.score:.0f}"),
+        el("small", f"{cell.wins}-{cell.draws}-{cell.losses}"),
+        class_=f"n cell h{shade}",
+        title=f"{name} against {other}: Elo {gap}{error}, {counted}",
+    )
+
+
+def places(rows: Sequence[PlaceRow]) -> Html:
+    """Return a table by place with its tie-breaks."""
+    heads = [
+        ("Place", "n"),
+        ("Bot", "name"),
+        ("Points", "n"),
+        ("Buchholz", "n"),
+        ("Cut 1", "n"),
+        ("Median", "n"),
+        ("S-B", "n"),
+        ("Direct", "n"),
+        ("W", "n"),
+    ]
+    body = (
+        [
+            row.place,
+            row.name,
+            f"{row.points:g}",
+            f"{row.buchholz:g}",
+            f"{row.cut_one:g}",
+            f"{row.median:g}",
+            f"{row.sonneborn_berger:g}",
+            "" if row.direct is None else f"{row.direct:g}",
+            row.wins,
+        ]
+        for row in rows
+    )
+    return table(heads, body, "Places: points, then tie-breaks")
+
+
+def bracket(rows: Sequence[BracketRow]) -> Html:
+    """Return a bracket: a column for each stage, a box for each encounter."""
+    shown = [row for row in rows if row.why != "bye" and row.state != "not needed"]
+    stages = sorted({row.stage for row in shown})
+    columns = (
+        el("ol", *(_tie(row) for row in shown if row.stage == stage), class_="stage") for stage in stages
+    )
+    return el("div", *columns, class_="wide bracket", tabindex="0", role="region", aria_label="Bracket")
+
+
+def _tie(row: BracketRow) -> Html:
+    def side(label: str | None, origin: str, points: float) -> Html:
+        is_winner = label is not None and label == row.winner
+        return el(
+            "span",
+            el("span", label or origin, class_="name" if label else "name quiet"),
+            el("b", "" if row.state == "waiting" else f"{points:g}"),
+            " ✓" if is_winner else None,
+            class_="side won" if is_winner else "side",
+        )
+
+    return el(
+        "li",
+        el("h3", row.encounter),
+        side(row.first, row.first_origin, row.first_points),
+        side(row.second, row.second_origin, row.second_points),
+        el("small", row.why or row.state, class_="quiet"),
+        class_="tie",
+    )
+
+
+def matches(rows: Sequence[MatchRow], links: Links, caption: str) -> Html:
+    """Return a list of matches; each that has a page leads to it."""
+    heads = [
+        ("Match", "name"),
+        ("First", "name"),
+        ("", "n"),
+        ("Second", "name"),
+        ("By", ""),
+        ("Plies", "n"),
+        ("Began (UTC)", "quiet"),
+    ]
+    return table(heads, (_match(row, links) for row in rows), caption)
+
+
+def _match(row: MatchRow, links: Links) -> list[Child]:
+    address = links.match(row.tournament, row.number, row.attempt, row.outcome)
+    return [
+        el("a", row.address, href=address) if address else row.address,
+        _side(row.names[0], is_winner=row.outcome == "first"),
+        el("a", row.result, href=address) if address else row.result,
+        _side(row.names[1], is_winner=row.outcome == "second"),
+        row.termination,
+        row.plies,
+        el("time", day_text(row.t), datetime=iso_text(row.t)),
+    ]
+
+
+def _side(name: str, *, is_winner: bool) -> Html:
+    return el("strong", name) if is_winner else el("span", name)
+
+
+def _cell(child: Child, kind: str) -> Html:
+    if isinstance(child, Html) and child.startswith(("<td", "<th")):
+        return child
+    return el("td", child, class_=kind or None)

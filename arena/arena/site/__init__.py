@@ -1,0 +1,1 @@
+"""The static site: a store as a folder of pages."""

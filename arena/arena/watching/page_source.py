@@ -1,0 +1,124 @@
+"""What web pages show, asked of a store that is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.coordinator.event_tables import event_tables
+from arena.live.labels import show_name
+from arena.live.replay import Replay
+from arena.live.tables import StandingsView
+from arena.results.book import RatedMatches
+from arena.results.crosstable import crosstable, matrix_view
+from arena.results.tested import count_tested, mark_tested, notes_on_tests
+from arena.results.views import Leaderboard, pools, standings
+from arena.watching.facts import standing_rows
+from arena.watching.page_views import EventPage, HomePage, LeaderboardPage, MatchListPage, MatchPage
+from arena.watching.stored import goal_of, recorded_of, row_of
+from arena.watching.tournaments import tournament_row
+from arena_db.records import MatchFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.results.tables import Row, Table
+    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+NUM_NEWEST: Final = 12
+"""Matches that stand on the first page, and on that of each tournament."""
+_MOST_EVENTS: Final = 1000
+
+
+def home_view(store: Store, title: str) -> HomePage:
+    """Return the tournaments that are not archived, newest first, and the newest matches of all."""
+    records = store.tournaments(limit=_MOST_EVENTS, archived=False)
+    newest = store.matches(MatchFilter(rated_only=False), limit=NUM_NEWEST)
+    return HomePage(
+        title=title,
+        events=tuple(tournament_row(store, record) for record in records),
+        newest=tuple(map(row_of, newest)),
+    )
+
+
+def event_view(store: Store, record: TournamentRecord) -> EventPage:
+    """Return a tournament with all its tables."""
+    book = RatedMatches(MatchFilter(tournament=record.name))
+    found = standings(store, record, book=book)
+    entrants = store.entrants(record.id)
+    names = {entrant.label: show_name(entrant.label) for entrant in entrants}
+    rows = standing_rows(found, names, {})
+    # Bots without a rated match are in no table, and in the crosstable they have empty cells.
+    order = [row.name for row in rows]
+    by_place = event_tables(store, record)
+    where = MatchFilter(tournament=record.name, rated_only=False)
+    return EventPage(
+        row=tournament_row(store, record),
+        standings=StandingsView(title=record.name, rows=rows, notes=tuple(notes_on_tests(found))),
+        matrix=matrix_view(
+            crosstable(store, record, order, book), names, record.name, [row.place for row in rows]
+        ),
+        places=() if by_place is None else tuple(by_place.places),
+        bracket=() if by_place is None else tuple(by_place.bracket),
+        identities={entrant.label: entrant.bot.identity for entrant in entrants},
+        goal=goal_of(store, record),
+        newest=tuple(map(row_of, store.matches(where, limit=NUM_NEWEST))),
+    )
+
+
+def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterator[MatchListPage]:
+    """Yield the pages of the list of a tournament's matches, newest first; at least one."""
+    where = MatchFilter(tournament=record.name, rated_only=False)
+    total = sum(tally.num_matches for tally in store.tallies(where))
+    num_pages = max(1, -(-total // per_page))
+    before: int | None = None
+    for number in range(1, num_pages + 1):
+        found = store.matches(where, before=before, limit=per_page)
+        before = found[-1].id if found else before
+        yield MatchListPage(
+            tournament=record.name,
+            number=number,
+            num_pages=num_pages,
+            total=total,
+            rows=tuple(map(row_of, found)),
+        )
+
+
+def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:
+    """Return a stored match with all that its bots said."""
+    remarks = store.remarks([match.id]).get(match.id, ())
+    replay = Replay(recorded_of(match, {}, record.pool, remarks))
+    view = replay.at(replay.num_plies)
+    return MatchPage(
+        match=view, tournament=record.name, identities=(match.first, match.second), ending=view.reason
+    )
+
+
+def leaderboard_view(store: Store) -> LeaderboardPage:
+    """Return the ratings of each game and pool, the largest first, as `arena leaderboard` rates them."""
+    where = MatchFilter()
+    tallies, bots, called = store.tallies(where), store.bots(), store.labels()
+    book = RatedMatches(where)
+    book.update(store)
+    boards: list[StandingsView] = []
+    identities: dict[str, str] = {}
+    for game, pool, _ in pools(tallies):
+        tables = Leaderboard(tallies, bots, game, pool, book, called).tables()
+        tables = mark_tested(tables, count_tested(store, MatchFilter(game=game, pool=pool)))
+        rows = list(_rows(tables))
+        identities |= {row.name: row.identity for row in rows}
+        boards.append(
+            StandingsView(
+                title=f"{game} {pool}",
+                game=game,
+                pool=pool,
+                rows=standing_rows(tables, {row.name: row.name for row in rows}, {}),
+                notes=tuple(notes_on_tests(tables)),
+            )
+        )
+    return LeaderboardPage(boards=tuple(boards), identities=identities)
+
+
+def _rows(tables: list[Table]) -> Iterator[Row]:
+    for table in tables:
+        yield from table.rows
