@@ -66,9 +66,9 @@ def _tournaments(store: Store) -> Iterable[TournamentRecord]:
 def _keep(store: Store, record: TournamentRecord) -> bool:
     """Replay an event as it stands now; return whether nothing has changed meanwhile."""
     # They load NumPy, which the first matches of a run need not wait for.
-    from arena.rating.fit import fit
     from arena.results.history import rate_now
     from arena.results.kept import encounters_of
+    from arena.results.replays import rate_event
     from arena.schedules.replay import replayed
     from arena_db.replays import ReplayRecord
 
@@ -77,7 +77,8 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
         return False
     entrants = store.entrants(record.id)
     seats = seats_of(store, record.id, entrants)
-    ratings = fit(encounters_of(moment.sums, {seat: seat for seat in range(len(seats))}), len(seats))
+    sums = encounters_of(moment.sums, {seat: seat for seat in range(len(seats))})
+    ratings = rate_event(sums, len(seats), None)
     if not _is_connected(ratings):
         return False
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
