@@ -12,8 +12,6 @@ from arena.results.tournaments import REPLAYED_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.rating.ratings import Ratings
-    from arena.rating.replayed import Replayed
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -66,9 +64,9 @@ def _tournaments(store: Store) -> Iterable[TournamentRecord]:
 def _keep(store: Store, record: TournamentRecord) -> bool:
     """Replay an event as it stands now; return whether nothing has changed meanwhile."""
     # They load NumPy, which the first matches of a run need not wait for.
-    from arena.rating.fit import fit
     from arena.results.history import rate_now
     from arena.results.kept import encounters_of
+    from arena.results.replays import is_connected, rate_event, weight_of
     from arena.schedules.replay import replayed
     from arena_db.replays import ReplayRecord
 
@@ -77,8 +75,9 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
         return False
     entrants = store.entrants(record.id)
     seats = seats_of(store, record.id, entrants)
-    ratings = fit(encounters_of(moment.sums, {seat: seat for seat in range(len(seats))}), len(seats))
-    if not _is_connected(ratings):
+    sums = encounters_of(moment.sums, {seat: seat for seat in range(len(seats))})
+    ratings = rate_event(sums, len(seats), None)
+    if not is_connected(ratings):
         return False
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
     # A replay draws results by strength alone, so that openings need only differ.
@@ -91,7 +90,7 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
             moment.num_matches,
             moment.last_match,
             found.slope,
-            _weight(ratings, found),
+            weight_of(ratings, found),
             tuple(found.strength.tolist()),
             tuple(tuple(map(float, row)) for row in found.away),
         ),
@@ -101,17 +100,3 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
         if point is not None:
             store.add_rating_point(record.id, point)
     return is_kept
-
-
-def _is_connected(ratings: Ratings) -> bool:
-    """Return whether the bots that have matches are of one table."""
-    played = {table for table, num in zip(ratings.table, ratings.num_matches, strict=True) if num}
-    return len(played) == 1
-
-
-def _weight(ratings: Ratings, found: Replayed) -> float:
-    """Return how much less a match of the event says than its fit takes for granted: variance by variance."""
-    own = [seat for seat, num in enumerate(ratings.num_matches) if num]
-    fitted = sum(ratings.error[seat] ** 2 for seat in own)
-    honest = float((found.error[own] ** 2).sum())
-    return min(1.0, fitted / honest) if honest else 1.0

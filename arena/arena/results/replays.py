@@ -49,3 +49,17 @@ def rate_event(
     """
     ratings = fit(sums, names, anchors=anchors)
     return ratings if found is None else with_replays(ratings, found, anchors)
+
+
+def is_connected(ratings: Ratings) -> bool:
+    """Return whether the bots that have matches are of one table."""
+    played = {table for table, num in zip(ratings.table, ratings.num_matches, strict=True) if num}
+    return len(played) == 1
+
+
+def weight_of(ratings: Ratings, found: Replayed) -> float:
+    """Return how much less a match of the event says than its fit takes for granted: variance by variance."""
+    own = [seat for seat, num in enumerate(ratings.num_matches) if num]
+    fitted = sum(ratings.error[seat] ** 2 for seat in own)
+    honest = float((found.error[own] ** 2).sum())
+    return min(1.0, fitted / honest) if honest else 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 WHY = ("--reason", "the committee said so")
 
 
+def _rows(arena: CommandLine, *call: object) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", arena.objects(*call))
+
+
 def _games(arena: CommandLine) -> dict[str, int]:
-    return {row["name"]: row["games"] for row in arena.objects("leaderboard", "--tournament", "cup")}
+    return {row["name"]: row["games"] for row in _rows(arena, "leaderboard", "--tournament", "cup")}
 
 
 def test_an_event_goes_on_with_other_bots(arena: CommandLine) -> None:
@@ -31,7 +35,7 @@ def test_an_event_goes_on_with_other_bots(arena: CommandLine) -> None:
     assert out.startswith("random is disqualified from cup; its ")
     assert "matches are void\n" in out
     arena("resume", "cup", "--quiet")
-    (shown,) = arena.objects("show", "cup")
+    (shown,) = _rows(arena, "show", "cup")
     assert [change["kind"] for change in shown["changes"]][:3] == ["join", "leave", "disqualify"]
     assert _games(arena) == {"mcts:playouts=5": 20, "minimax:depth=1": 20, "minimax:depth=2": 40}
     arena("unvoid", "--tournament", "cup", "--bot", "random", *WHY)

@@ -43,9 +43,9 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, {support!r})
 from pathlib import Path
-from arena.coordinator import replaying
+from arena.results import replays
 from tournaments import Sitting
-replaying._weight = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+replays.weight_of = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 Sitting.reopen(Path({path!r})).play()
 """
 
