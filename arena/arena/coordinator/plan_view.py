@@ -45,6 +45,10 @@ class StoredPlan(Sequence[PlannedMatch]):
             self._rows += matches
         self._num += len(matches)
 
+    def reach(self, num_planned: int) -> None:
+        """Let the plan end with this match of the store; what is new is read when it is asked for."""
+        self._num = num_planned
+
     @override
     def __len__(self) -> int:
         return self._num

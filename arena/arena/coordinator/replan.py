@@ -50,8 +50,8 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
     is_fault = not source.is_open and not any(each.kind in _MATTERS for each in changes)
     event = EventView(store, replace(record, num_planned=0))
     for batch in batches:
-        rows = store.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
         if batch.number in chosen:
+            rows = store.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
             is_decided = source.decides is not None and rows[0].encounter != source.decides.encounter
             decision = record.decision if is_decided else ""
             view = event.look(Basis(batch.basis_match), decision, adds_up=source.is_open)
@@ -61,7 +61,7 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"
                 yield f"{text} from the results before them", is_fault
                 return
-        event.plan.grow(rows)
+        event.plan.reach(batch.last)
 
 
 def _chosen(batches: Sequence[BatchRecord], *, is_open: bool) -> set[int]:
