@@ -13,6 +13,7 @@ from arena.results.grades import stored_ply
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
+from arena.watching.query import Query
 from arena_db.records import Analysis, JudgedPly
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
@@ -160,7 +161,7 @@ def test_plies_that_another_program_judges_appear(path: Path) -> None:
 
 
 def test_lines_of_a_grading_become_grades(path: Path) -> None:
-    match = load_match(str(path), 1)
+    match = load_match(Query(str(path)), 1)
     line = (
         '{"type": "ply", "schema": "arena/1", "address": "cup/1", "judge": "mcts", "identity": "ab", '
         '"done": 1, "total": 7, "ply": 6, "value_before": 0.5, "loss": 1.0, "best": [6], "line": [6],'
