@@ -113,7 +113,6 @@ def row_of(match: StoredMatch) -> MatchRow:
         t=match.started_at,
         tournament=match.tournament_name,
         game=match.game,
-        duration_ms=match.duration_ms,
     )
 
 
