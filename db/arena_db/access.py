@@ -174,7 +174,8 @@ class Access:
             try:
                 with writing(self._engine, settings, self._log.tend) as connection:
                     if fence is not None:
-                        pass_fence(connection, fence)
+                        with self._reading():
+                            pass_fence(connection, fence)
                     yield connection
             finally:
                 if fence is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.play.start import Link
+from arena.coordinator.client import Link
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.export import ExportScreen
@@ -102,7 +102,7 @@ def play_app(store: str | None, words: Sequence[str], **options: Unpack[Options]
 
     Args:
         store: path of the store; None for the usual place.
-        words: the command of its coordinator, as `arena.play.start` gives it.
+        words: the command of its coordinator, as `words_of` or `Link.again` returns it.
         options: as of the shell.
     """
     return Dashboard(None, [PlayScreen], store=store, play=Link(store, words), **options)

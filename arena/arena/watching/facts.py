@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arena.live.labels import show_name
 from arena.live.tables import Point, Series, StandingRow, StandingsView
 from arena.results.names import Naming, largest_pools
+from arena.watching.standing import by_place, standings_in, with_standing
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -30,35 +31,48 @@ class Facts:
         self._history = History(store, tournament)
         self._book = RatedMatches(MatchFilter(tournament=tournament.name))
         self._all = RatedMatches(MatchFilter())
-        self._boards: dict[tuple[str, str, int], StandingsView] = {}
+        self._boards: dict[tuple[object, ...], StandingsView] = {}
         self._called: Mapping[str, str] = {}
-        self._names = [entrant.label for entrant in store.entrants(tournament.id)]
         self._naming = Naming({}, {})
+        self.goal = ""
+        """How far the event is by the tables that were made last; empty where that is no question."""
 
     def make(self, store: Store, tournament: TournamentRecord, naming: Naming) -> dict[str, object]:
         """Return all tables as they are now, with the labels that bots have on all screens.
 
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
+        from arena.coordinator.event_tables import event_tables
+        from arena.coordinator.goals import goal_line
         from arena.results.crosstable import crosstable, matrix_view
-        from arena.results.tested import notes_on_tests
+        from arena.results.table_notes import notes_on
         from arena.results.views import standings
 
+        # Bots join and leave a ladder while it is watched.
+        entrants = store.entrants(tournament.id)
+        names = [entrant.label for entrant in entrants]
         self._history.update(store)
         trend = [
-            (point.num_matches, {self._names[rating.seat]: rating.elo for rating in point.ratings})
+            (point.num_matches, {names[rating.seat]: rating.elo for rating in point.ratings})
             for point in self._history.points
         ]
         tables = standings(store, tournament, book=self._book)
-        trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in self._names}
+        event = event_tables(store, tournament)
+        self.goal = goal_line(store, tournament, tables=tables, event=event)
+        trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in names}
         if naming != self._naming:
             self._boards, self._naming = {}, naming
-        rows = standing_rows(tables, naming.seats, trends)
+        found = standing_rows(tables, naming.seats, trends)
+        rows = with_standing(found, standings_in(store, tournament, entrants, tables))
         boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(
-                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on_tests(tables))
+                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on(tables))
             ),
+            "event": event,
+            "by_place": None
+            if event is None
+            else StandingsView(title=show_name(tournament.name), rows=by_place(rows, event)),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
             "matrix": matrix_view(
@@ -96,7 +110,8 @@ class Facts:
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
-        from arena.results.tested import count_tested, mark_tested, notes_on_tests
+        from arena.results.table_notes import notes_on
+        from arena.results.tested import count_tested, mark_tested
         from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
@@ -105,11 +120,12 @@ class Facts:
             self._boards, self._called = {}, called
         self._all.update(store)
         sizes = {(game, pool): num for game, pool, num in pools(tallies)}
-        views: dict[tuple[str, str, int], StandingsView] = {}
+        marks = tuple(sorted(store.replay_marks().items()))
+        views: dict[tuple[object, ...], StandingsView] = {}
         for game, pool in largest_pools(Counter(sizes), tournament):
             num = sizes[game, pool]
             # Most pools do not change while a tournament runs.
-            view = self._boards.get((game, pool, num))
+            view = self._boards.get((game, pool, num, marks))
             if view is None:
                 fitted = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
                 tables = mark_tested(fitted, count_tested(store, MatchFilter(game=game, pool=pool)))
@@ -120,9 +136,9 @@ class Facts:
                     game=game,
                     pool=pool,
                     rows=standing_rows(tables, labels, {}),
-                    notes=tuple(notes_on_tests(tables)),
+                    notes=tuple(notes_on(tables)),
                 )
-            views[game, pool, num] = view
+            views[game, pool, num, marks] = view
         self._boards = views
         return tuple(views.values())
 

@@ -9,9 +9,17 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import follow, start
 from arena.errors import ArenaError
-from arena.live.tournaments import ISOLATIONS, TYPES, Estimate, TournamentForm
-from arena.tui.forms.starting import Begun, begin
+from arena.live.tournaments import (
+    BOUNDS,
+    ELIMINATIONS,
+    ISOLATIONS,
+    SEEDINGS,
+    TYPES,
+    Estimate,
+    TournamentForm,
+)
 from arena.tui.forms.tournament_form import estimate, installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
@@ -25,11 +33,20 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.watching.query import Query
+    from arena_db.records import TournamentRecord
 
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
-    ("rounds", "10", "Each pair of bots meets once a round."),
+    ("rounds", "10", "Each pair of bots meets once a round; in a Swiss tournament each bot one other."),
     ("games", "2", "Matches of an encounter and round, 1 or 2."),
+    (
+        "pairs",
+        "1; of a test all openings",
+        "Pairs of each encounter; of a test the most.",
+    ),
+    ("tie_pairs", "2", "More pairs where an encounter of a knockout is level."),
+    ("until", "it is stopped", "Elo: the ladder ends when every rating is within that much."),
+    ("then_rate", "32", "Pairs after the decision of a test, which are rated; those of the test are not."),
     ("st", "5, unless tc or nodes is given", "Seconds a move."),
     ("tc", "none", "A clock for the match, moves/time+inc: 60+0.6, 40/60+0.5."),
     ("nodes", "none", "Search nodes a move; a playout counts as one."),
@@ -49,7 +66,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     WORK = "estimate"
     HELP = (
         "Fields that are left empty have the defaults of the command line, which stands below. Tab and enter"
-        " go on, Start runs exactly that line, as a process of its own that goes on when the dashboard ends."
+        " go on, Start runs exactly that line, as a process of its own, which outlives the dashboard. A"
+        " test has one bot, NEW, or two, NEW OLD; a ladder needs a name."
     )
     CSS = """
     NewTournamentScreen #estimate { height: 2; }
@@ -63,9 +81,10 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     class Started(Message):
         """The tournament has begun, or has failed to."""
 
-        def __init__(self, begun: Begun) -> None:
+        def __init__(self, record: TournamentRecord | None, trouble: str = "") -> None:
             super().__init__()
-            self.begun = begun
+            self.record = record
+            self.trouble = trouble
 
     def __init__(self, game: str = "") -> None:
         """Make it; `game` is what the form begins with."""
@@ -81,9 +100,12 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             with Fields(id="fields"):
                 yield Field("bots", "mcts minimax:depth=4 ...", "Specs, with blanks between them.")
                 yield Choice("type", TYPES)
+                yield Choice("elimination", ELIMINATIONS)
+                yield Choice("seeding", SEEDINGS)
+                yield Choice("bounds", BOUNDS)
                 yield Choice("isolation", ISOLATIONS)
                 for key, placeholder, help_text in _FIELDS:
-                    yield Field(key, placeholder, help_text)
+                    yield Field(key, placeholder, help_text, label=key.replace("_", "-"))
             yield BareLines(id="estimate")
             yield BareLines(id="line")
             with Horizontal(id="pushes"):
@@ -109,6 +131,9 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
 
     @override
     def changed(self) -> None:
+        form = self.form
+        for field in (*self.query(Field), *self.query(Choice)):
+            field.display = form.has(field.key)
         if self._refused is not None and self.form != self._refused:
             self._refused = None
         if not self._is_starting:
@@ -156,21 +181,22 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     def _starting(self, words: Sequence[str], store: str | None) -> None:
         """Start it and wait till its plan is stored, in a thread."""
         try:
-            begun = begin(words, store, still_wanted())
+            record = follow(start(words, db=store), still_wanted())
         except ArenaError as error:
-            begun = Begun(0, "", str(error))
-        self.post_message(self.Started(begun))
+            self.post_message(self.Started(None, str(error)))
+        else:
+            self.post_message(self.Started(record))
 
     def on_new_tournament_screen_started(self, message: Started) -> None:
         """Watch what has begun; of what has not, say why."""
         message.stop()
         self._is_starting = False
-        begun = message.begun
-        if begun.trouble:
+        record = message.record
+        if record is None:
             self._refused = self.form
-            self._tell(f"! {begun.trouble}", "alert")
+            self._tell(f"! {message.trouble}", "alert")
             return
-        self.notify(f"{begun.name} has begun", markup=False)
+        self.notify(f"{record.name} has begun", markup=False)
         # Not from here: this screen closes, and would wait for its own end.
         app = dashboard_of(self)
-        app.call_later(app.attach, begun.tournament, begun.name)
+        app.call_later(app.attach, record.id, record.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.tui.shell.lines import Part
+from arena.tui.text import clip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,8 +15,17 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import Glyphs
     from arena.watching.feed import Model
 
-_STATES = {"": "WAITING", "running": "LIVE", "paused": "PAUSED", "stopping": "STOPPING", "ended": "ENDED"}
+_STATES = {
+    "": "WAITING",
+    "preparing": "PREPARING",
+    "running": "LIVE",
+    "paused": "PAUSED",
+    "stopping": "STOPPING",
+    "ended": "ENDED",
+}
 _WIDE = 120
+_GOAL = 60
+"""Cells that the way to a goal takes at most."""
 
 
 class Shown(Protocol):
@@ -31,6 +41,7 @@ class Shown(Protocol):
 def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     """Give state, tournament, progress and health; the latter stays longest where there is little room."""
     model, progress = shown.model, shown.model.view.progress
+    pace = progress.at(shown.clock())
     state = _STATES[progress.state]
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
     parts = [
@@ -42,13 +53,16 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     if warning := model.health.warning(shown.clock()):
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
+    parts.append(Part(clip(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:
-        share = "" if progress.planned is None else f" {100 * progress.share:.0f}%"
+        share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
         parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
         if progress.rate is not None:
             parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
-        if progress.eta_s is not None:
-            parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
+        if pace.is_stalled:
+            parts.append(Part("stalled", "alert", 5))
+        elif pace.eta_s is not None:
+            parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
         parts.append(Part(f"{progress.workers} worker{plural}", "", 7))

@@ -131,7 +131,7 @@ class SmallBoard(Panel, can_focus=True):
             return [((f" {match.trouble or 'no board'}", "alert"),)]
         pitch = 2 if 2 * match.columns + 1 <= width else 1
         rows = self._window(match, height - 2)
-        marks = Marks(last=match.last_cell)
+        marks = Marks(last=match.last_cell, lit=match.winning)
         drawn = [
             dense_row(
                 match.cells[row * match.columns : (row + 1) * match.columns],

@@ -10,9 +10,8 @@ import pytest
 from arena.cli import attached
 from arena.cli.attached import command_words
 from arena.cli.main import main
-from arena.coordinator import launch
-from arena.coordinator.launch import start_tournament
-from arena.errors import ConfigError
+from arena.coordinator.client import WITH_FORMAT, start
+from arena.errors import ArenaError, ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +57,19 @@ def test_a_test_keeps_its_hypotheses() -> None:
     assert words == ["test", "--sprt", "elo1=9", "--then-rate", "3", "--rated", "--", "a"]
 
 
+def test_a_ladder_is_a_command_of_two_words() -> None:
+    typed = ["run", "main", "random", "mcts", "--tui", "--anchor", "random=1", "--anchor", "mcts=2"]
+    group = main.get_command(click.Context(main), "ladder")
+    assert isinstance(group, click.Group)
+    command = group.get_command(click.Context(group), "run")
+    assert command is not None
+    above = click.Context(group, parent=click.Context(main, info_name="arena"), info_name="ladder")
+    with command.make_context("run", typed[1:], parent=above) as context:
+        words = command_words(context)
+    anchors = ["--anchor", "random=1", "--anchor", "mcts=2"]
+    assert words == ["ladder", "run", *anchors, "--", "main", "random", "mcts"]
+
+
 def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
     shown = {
         name
@@ -65,7 +77,7 @@ def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
         if {"tui", "form"} <= {parameter.name for parameter in command.params}
     }
     assert shown == {"tournament", "match", "test"}
-    assert shown <= launch.WITH_FORMAT
+    assert shown <= WITH_FORMAT
 
 
 def test_what_is_about_this_terminal_or_the_store_stays_here() -> None:
@@ -81,5 +93,5 @@ def test_without_a_terminal_nothing_is_started() -> None:
 def test_a_log_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "file"))
-    with pytest.raises(attached.ArenaError, match="set ARENA_HOME to another folder"):
-        start_tournament(["tournament", "random", "random"])
+    with pytest.raises(ArenaError, match="set ARENA_HOME to another folder"):
+        start(["tournament", "random", "random"])
