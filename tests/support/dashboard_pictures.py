@@ -51,7 +51,7 @@ SCREENS: Final = (
     ("matrix", ("4", "right")),
     ("versus", ("4", "right", "enter")),
     ("bots", ("5", "down", "down", "down")),
-    ("bot", ("5", *("down",) * 8, "enter")),
+    ("bot", ("5", *("down",) * 6, "enter")),
     ("train", ("6",)),
     ("tournaments", ("7",)),
     ("new-tournament", ("7", "n")),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Column(msgspec.Struct, frozen=True):
+class TextColumn(msgspec.Struct, frozen=True):
     """A column of a table of texts."""
 
     head: str
@@ -21,7 +21,9 @@ class Column(msgspec.Struct, frozen=True):
     """Whether it is text, which stands to the left."""
 
 
-def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+def lay_out(
+    columns: Sequence[TextColumn], rows: Sequence[Sequence[str]], width: int | None = None
+) -> list[str]:
     """Return the head and the rows, two blanks between columns.
 
     Args:
@@ -46,6 +48,6 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
     ]
 
 
-def _put(text: str, cells: int, column: Column) -> str:
+def _put(text: str, cells: int, column: TextColumn) -> str:
     blanks = " " * (cells - cell_len(text))
     return text + blanks if column.is_name else blanks + text

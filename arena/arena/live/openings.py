@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from arena.live.columns import Column, lay_out
+from arena.live.columns import TextColumn, lay_out
 from arena.live.events import Started, make_event
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, MatchView
@@ -102,15 +102,15 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 COLUMNS = (
-    Column("move", is_name=True),
-    Column("n"),
-    Column("share", 3),
-    Column("score"),
-    Column("95 %", 1),
-    Column("W-D-L", 4),
-    Column("different", 6),
-    Column("given", 5),
-    Column("best play", 2, is_name=True),
+    TextColumn("move", is_name=True),
+    TextColumn("n"),
+    TextColumn("share", 3),
+    TextColumn("score"),
+    TextColumn("95 %", 1),
+    TextColumn("W-D-L", 4),
+    TextColumn("different", 6),
+    TextColumn("given", 5),
+    TextColumn("best play", 2, is_name=True),
 )
 
 

@@ -41,7 +41,7 @@ class Opponent(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers, as the crosstable has them."""
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True):
+class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One identity of the bot in one pool; the numbers are those of the leaderboard."""
 
     game: str
@@ -61,7 +61,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     forfeits: int
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Participation(msgspec.Struct, frozen=True, kw_only=True):
     """A tournament in which the bot played."""
 
     tournament: str
@@ -85,7 +85,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Matches of the tournament and Elo then, oldest first."""
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
     """Matches that the bot forfeited in one way, unrated ones too."""
 
     termination: str
@@ -103,9 +103,9 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Rated matches."""
     opponents: tuple[Opponent, ...]
     """Most matches first."""
-    versions: tuple[Version, ...]
+    versions: tuple[VersionRow, ...]
     """By game and pool, the largest pool first; within it the version that played first."""
-    tournaments: tuple[Entry, ...]
+    tournaments: tuple[Participation, ...]
     """Newest first."""
     openings: tuple[OpeningResult, ...]
     """Most matches first."""
@@ -114,7 +114,7 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Rated matches that it lost."""
     worst: tuple[Loss, ...]
     """The losses that surprise most."""
-    faults: tuple[Fault, ...]
+    faults: tuple[ForfeitKind, ...]
     """Most matches first."""
 
 
@@ -184,9 +184,9 @@ def _opponents(store: Store, boards: Boards, own: set[str], names: Mapping[str, 
     )
 
 
-def _versions(history: BotHistory) -> list[Version]:
+def _versions(history: BotHistory) -> list[VersionRow]:
     return [
-        Version(
+        VersionRow(
             game=each.game,
             pool=each.pool,
             name=each.name,
@@ -207,13 +207,13 @@ def _versions(history: BotHistory) -> list[Version]:
 
 def _entries(
     store: Store, boards: Boards, own: set[str], names: Mapping[str, str], history: BotHistory
-) -> list[Entry]:
+) -> list[Participation]:
     """Return where the bot played, with the last rating that was kept there."""
     curves = {(event.tournament.id, event.bot.identity): event.stands for event in history.events}
     by_tournament: defaultdict[int, list[Result]] = defaultdict(list)
     for tally in boards.tallies:
         by_tournament[tally.tournament].append(Result(tally.first_seat, tally.second_seat, tally))
-    found: list[Entry] = []
+    found: list[Participation] = []
     for number, record in _records(store, boards, own).items():
         sides = Sides(tuple(by_tournament[number]))
         for entrant in store.entrants(number):
@@ -224,7 +224,7 @@ def _entries(
             stands = curves.get((number, identity), ())
             step = max(1, len(stands) // _MOST_POINTS)
             found.append(
-                Entry(
+                Participation(
                     tournament=record.name,
                     game=record.game,
                     pool=record.pool.name,
@@ -244,7 +244,7 @@ def _entries(
     return sorted(found, key=lambda entry: (-entry.created_at, entry.tournament, entry.label))
 
 
-def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fault]:
+def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[ForfeitKind]:
     """Return the forfeits of all matches, by what kept counts know; a page of bots has the same numbers."""
     tallies = store.tallies(MatchFilter(rated_only=False))
     counts: Counter[str] = Counter()
@@ -255,4 +255,6 @@ def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fa
     for lost in losses:
         if loser(lost) is not None:
             newest.setdefault(lost.termination, lost.id)
-    return [Fault(termination=kind, matches=n, newest=newest.get(kind)) for kind, n in counts.most_common()]
+    return [
+        ForfeitKind(termination=kind, matches=n, newest=newest.get(kind)) for kind, n in counts.most_common()
+    ]

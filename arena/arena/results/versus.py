@@ -36,7 +36,7 @@ _NUM_MATCHES: Final = 20
 """Newest matches that are listed."""
 
 
-class Played(msgspec.Struct, frozen=True, kw_only=True):
+class MetMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A match of the two."""
 
     match: int
@@ -53,7 +53,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended, in words."""
 
 
-class Meeting(msgspec.Struct, frozen=True, kw_only=True):
+class PoolMeeting(msgspec.Struct, frozen=True, kw_only=True):
     """All that two bots played in one pool, seen by the first; the fields are the keys of the JSON form."""
 
     game: str
@@ -74,7 +74,7 @@ class Meeting(msgspec.Struct, frozen=True, kw_only=True):
     worst: tuple[Loss, ...] = ()
     """Losses of the bot, those with the earliest known mistake first."""
     opponent_worst: tuple[Loss, ...] = ()
-    matches: tuple[Played, ...] = ()
+    matches: tuple[MetMatch, ...] = ()
     """The newest."""
 
 
@@ -84,7 +84,7 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
     bot: str
     """As it was asked for."""
     opponent: str
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[PoolMeeting, ...]
     """Most matches first; the first one has details."""
     condition: str = ""
     """Which matches are counted, as it is typed; empty for all rated ones."""
@@ -168,9 +168,11 @@ def _meetings(
     }
 
 
-def _row(game: str, pool: str, pair: tuple[str, str], names: Mapping[str, str], met: HeadToHead) -> Meeting:
+def _row(
+    game: str, pool: str, pair: tuple[str, str], names: Mapping[str, str], met: HeadToHead
+) -> PoolMeeting:
     one, other = (names[identity] for identity in pair)
-    return Meeting(
+    return PoolMeeting(
         game=game,
         pool=pool,
         identity=pair[0],
@@ -182,8 +184,8 @@ def _row(game: str, pool: str, pair: tuple[str, str], names: Mapping[str, str], 
 
 
 def _detailed(
-    store: Store, boards: Boards, row: Meeting, where: MatchFilter, names: Mapping[str, str]
-) -> Meeting:
+    store: Store, boards: Boards, row: PoolMeeting, where: MatchFilter, names: Mapping[str, str]
+) -> PoolMeeting:
     where = dataclasses.replace(where, game=row.game, pool=row.pool)
     pair = row.identity, row.opponent_identity
     records = _records(store, boards, row)
@@ -209,10 +211,10 @@ def _detailed(
     )
 
 
-def _played(match: StoredMatch, bot: str) -> Played:
+def _played(match: StoredMatch, bot: str) -> MetMatch:
     points = POINTS[Outcome(match.outcome)]
     is_first = match.first == bot
-    return Played(
+    return MetMatch(
         match=match.id,
         address=address_of(match),
         started_at=match.started_at,
@@ -223,7 +225,7 @@ def _played(match: StoredMatch, bot: str) -> Played:
     )
 
 
-def _records(store: Store, boards: Boards, row: Meeting) -> dict[int, TournamentRecord]:
+def _records(store: Store, boards: Boards, row: PoolMeeting) -> dict[int, TournamentRecord]:
     pair = {row.identity, row.opponent_identity}
     numbers = {tally.tournament for tally in boards.tallies if {tally.first, tally.second} == pair}
     found = {number: store.tournament(number) for number in numbers}

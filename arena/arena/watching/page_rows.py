@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from arena.live.columns import Column, lay_out
+from arena.live.columns import TextColumn, lay_out
 from arena.results.names import shortened
 
 if TYPE_CHECKING:
@@ -28,69 +28,69 @@ _LEAST_WIDTH: Final = 20
 _DAY: Final = len("2026-11-23")
 
 _MATCHES: Final = (
-    Column("match", is_name=True),
-    Column("date", 3),
-    Column("side", 1, is_name=True),
-    Column("points"),
-    Column("plies", 2),
-    Column("end", 4, is_name=True),
+    TextColumn("match", is_name=True),
+    TextColumn("date", 3),
+    TextColumn("side", 1, is_name=True),
+    TextColumn("points"),
+    TextColumn("plies", 2),
+    TextColumn("end", 4, is_name=True),
 )
 _CELLS: Final = (
-    Column("opponent", is_name=True),
-    Column("n"),
-    Column("score"),
-    Column("Elo"),
-    Column("+/-"),
-    Column("LOS", 1),
-    Column("W-D-L", 4),
-    Column("openings", 3),
-    Column("forfeits", 2),
-    Column("first", 6),
-    Column("second", 7),
-    Column("pool", 5, is_name=True),
+    TextColumn("opponent", is_name=True),
+    TextColumn("n"),
+    TextColumn("score"),
+    TextColumn("Elo"),
+    TextColumn("+/-"),
+    TextColumn("LOS", 1),
+    TextColumn("W-D-L", 4),
+    TextColumn("openings", 3),
+    TextColumn("forfeits", 2),
+    TextColumn("first", 6),
+    TextColumn("second", 7),
+    TextColumn("pool", 5, is_name=True),
 )
 _LOSSES: Final = (
-    Column("match", is_name=True),
-    Column("opponent", is_name=True),
-    Column("side", 3, is_name=True),
-    Column("expected"),
-    Column("mistake at", 1),
-    Column("plies", 2),
-    Column("date", 5),
-    Column("end", 4, is_name=True),
+    TextColumn("match", is_name=True),
+    TextColumn("opponent", is_name=True),
+    TextColumn("side", 3, is_name=True),
+    TextColumn("expected"),
+    TextColumn("mistake at", 1),
+    TextColumn("plies", 2),
+    TextColumn("date", 5),
+    TextColumn("end", 4, is_name=True),
 )
 _VERSIONS: Final = (
-    Column("first played", 3),
-    Column("bot", is_name=True),
-    Column("version", 2, is_name=True),
-    Column("n"),
-    Column("rank", 1),
-    Column("Elo"),
-    Column("+/-"),
-    Column("forfeits", 5),
-    Column("pool", 4, is_name=True),
+    TextColumn("first played", 3),
+    TextColumn("bot", is_name=True),
+    TextColumn("version", 2, is_name=True),
+    TextColumn("n"),
+    TextColumn("rank", 1),
+    TextColumn("Elo"),
+    TextColumn("+/-"),
+    TextColumn("forfeits", 5),
+    TextColumn("pool", 4, is_name=True),
 )
-_PLIES: Final = (Column("ply"), Column("judged"), Column("mistakes"), Column("share"))
+_PLIES: Final = (TextColumn("ply"), TextColumn("judged"), TextColumn("mistakes"), TextColumn("share"))
 _OPENINGS: Final = (
-    Column("opening", is_name=True),
-    Column("n"),
-    Column("score"),
-    Column("W-D-L", 1),
-    Column("graded", 2),
-    Column("mistakes", 3),
+    TextColumn("opening", is_name=True),
+    TextColumn("n"),
+    TextColumn("score"),
+    TextColumn("W-D-L", 1),
+    TextColumn("graded", 2),
+    TextColumn("mistakes", 3),
 )
 _ENTRIES: Final = (
-    Column("tournament", is_name=True),
-    Column("date", 1),
-    Column("bot", 2, is_name=True),
-    Column("W-D-L"),
-    Column("Elo"),
-    Column("+/-"),
-    Column("forfeits", 3),
-    Column("pool", 4, is_name=True),
-    Column("called", 5, is_name=True),
+    TextColumn("tournament", is_name=True),
+    TextColumn("date", 1),
+    TextColumn("bot", 2, is_name=True),
+    TextColumn("W-D-L"),
+    TextColumn("Elo"),
+    TextColumn("+/-"),
+    TextColumn("forfeits", 3),
+    TextColumn("pool", 4, is_name=True),
+    TextColumn("called", 5, is_name=True),
 )
-_FAULTS: Final = (Column("kind", is_name=True), Column("matches"))
+_FAULTS: Final = (TextColumn("kind", is_name=True), TextColumn("matches"))
 
 Style = Literal["", "title", "dim"]
 
@@ -178,7 +178,7 @@ def _heading(text: str) -> list[PageRow]:
 
 
 def _table(
-    columns: Sequence[Column],
+    columns: Sequence[TextColumn],
     rows: Sequence[Sequence[str]],
     width: int | None,
     targets: Sequence[Target | None] = (),
@@ -210,7 +210,7 @@ def _cell_rows(
     has_own: bool,
 ) -> list[PageRow]:
     """Return encounters as rows: identities of both bots, numbers, and the pool."""
-    columns = (*((Column("bot", is_name=True),) if has_own else ()), *_CELLS)
+    columns = (*((TextColumn("bot", is_name=True),) if has_own else ()), *_CELLS)
     return _table(
         columns,
         [
@@ -268,7 +268,7 @@ def _mistake_rows(found: Mistakes, width: int | None) -> Iterator[PageRow]:
     by = f" by {found.judge}" if found.judge else ""
     yield from _heading(f"mistakes by ply: graded {found.graded} of {found.games}{by}")
     if not found.graded:
-        yield PageRow("no match of it is graded; arena show ADDRESS --grade has the solver do it", "dim")
+        yield PageRow("no match of it is graded; arena grade ADDRESS judges matches", "dim")
         return
     if found.read < found.graded:
         yield PageRow(f"the newest {found.read} of these are counted", "dim")

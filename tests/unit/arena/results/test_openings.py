@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 from hypothesis import given, settings
@@ -241,3 +242,10 @@ def test_symmetries_lead_from_one_position_to_another() -> None:
     assert leading(game, left, left) == (0,)
     assert leading(game, game.initial_state(), game.initial_state()) == (0, 1)
     assert leading(game, left, game.initial_state()) == ()
+
+
+def test_equal_boards_with_another_side_to_move_are_two_positions() -> None:
+    game = load_game("connect-four")
+    here = _after(game, (3,))
+    there = cast("State", SimpleNamespace(cells=here.cells, current_player=1 - here.current_player))
+    assert leading(game, here, there) == ()
