@@ -133,6 +133,11 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """When it began, UTC seconds."""
     tournament: str = ""
     game: str = ""
+    duration_ms: int = 0
+    opening: str = ""
+    """The moves that were given, with blanks between them; empty for the empty board."""
+    mistakes: int | None = None
+    """Of both bots, by whoever judged the match last; None where nobody did."""
 
     @property
     def address(self) -> str:

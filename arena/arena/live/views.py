@@ -243,7 +243,9 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float | None:
-        """Matches per minute; None before two have finished."""
+        """Matches per minute; None before two have finished, and where none begins any more."""
+        if self.state in ("stopping", "ended"):
+            return None
         if self.given_rate is not None:
             return self.given_rate
         span = self.recent[-1] - self.recent[0] if self.recent else 0.0
@@ -252,7 +254,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def eta_s(self) -> float | None:
         """Seconds until all are done at this rate; None where nobody knows."""
-        if self.state == "ended" or not self.rate or self.planned is None:
+        if self.state == "paused" or not self.rate or self.planned is None:
             return None
         return 60 * max(0, self.planned - self.done) / self.rate
 

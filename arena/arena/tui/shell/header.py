@@ -33,21 +33,26 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     model, progress = shown.model, shown.model.view.progress
     state = _STATES[progress.state]
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
+    warning = model.health.warning(shown.clock())
+    if warning and state == "LIVE":
+        # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
+        state, warning = warning, ""
+    is_live = state == "LIVE"
     parts = [
         Part("arena", "title"),
-        Part(f"{state}{name}", "focus" if state == "LIVE" else "alert"),
+        Part(f"{state}{name}", "focus" if is_live else "alert"),
     ]
     if shown.is_frozen:
         parts.append(Part("FROZEN", "alert"))
-    if warning := model.health.warning(shown.clock()):
+    if warning:
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
     if width >= _WIDE and progress.planned != 0:
         share = "" if progress.planned is None else f" {100 * progress.share:.0f}%"
         parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
-        if progress.rate is not None:
+        if is_live and progress.rate is not None:
             parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
-        if progress.eta_s is not None:
+        if is_live and progress.eta_s is not None:
             parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
