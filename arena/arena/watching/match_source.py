@@ -9,7 +9,7 @@ from arena.home import has_store, open_store
 from arena.live.views import RESULTS
 from arena.results.condition import read_condition
 from arena.watching.pages import Page
-from arena.watching.stored import row_of
+from arena.watching.stored import row_of, with_mistakes
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class MatchSource:
             if wanted != self._wanted:
                 self._prepare(store, condition, request)
                 self._wanted = wanted
-            rows = self._slice(store, self._where, request)
-        return Page(rows=tuple(rows), total=self._total, bots=self._bots)
+            rows = with_mistakes(store, self._slice(store, self._where, request))
+        return Page(rows=rows, total=self._total, bots=self._bots)
 
     def _prepare(self, store: Store, condition: Condition, request: PageRequest) -> None:
         where = self._where = condition.to_filter(store, tournament=self.tournament)

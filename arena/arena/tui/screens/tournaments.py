@@ -16,11 +16,14 @@ from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
 from arena.naming import count_text
+from arena.play.start import Link
 from arena.results.condition import word
 from arena.tui.forms.starting import Begun, ask, begin
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.play import PlayScreen
+from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.shell.turns import Turns
@@ -72,7 +75,8 @@ class TournamentsScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
-        " on, X stops it and R resumes one that was stopped; X and R ask first. A tournament is a process of"
+        " on, X stops it and R resumes one that was stopped; X and R ask first. A match of a person that"
+        " nobody referees (play, no coordinator) goes on with R and ends with X. A tournament is a process of"
         " its own: it goes on when the dashboard ends. As text: arena tournament, stop, resume"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -226,7 +230,16 @@ class TournamentsScreen(ArenaScreen):
             self._ask(row, "resume" if row.state == "paused" else "pause")
 
     def action_stop(self) -> None:
-        """Stop a tournament, if that is meant."""
+        """Stop a tournament, or end a match of a person that nobody referees, if that is meant."""
+        if (play := self._orphan()) is not None:
+            dashboard_of(self).push_screen(
+                ConfirmScreen(
+                    f"End {show_name(play.name)}?",
+                    "Nobody referees it; its last match ends without a result. R goes on with it instead.",
+                ),
+                lambda yes: self._end(play) if yes else None,
+            )
+            return
         row = self._wanted("running", "paused")
         if row is not None:
             question = f"Stop {show_name(row.name)}?"
@@ -236,7 +249,11 @@ class TournamentsScreen(ArenaScreen):
             )
 
     def action_resume(self) -> None:
-        """Go on with a tournament, if that is meant."""
+        """Go on with a tournament, if that is meant; with a match of a person at the board."""
+        if (play := self._orphan()) is not None:
+            link = Link(dashboard_of(self).store, ["play", "--headless", "--attach", play.name])
+            dashboard_of(self).push_screen(PlayScreen(link))
+            return
         row = self._wanted("left", "stopped", "silent")
         if row is None:
             return
@@ -246,6 +263,25 @@ class TournamentsScreen(ArenaScreen):
             ConfirmScreen(f"Go on with {show_name(row.name)}?", f"Runs: {line}"),
             lambda yes: self._resume(words) if yes else None,
         )
+
+    def _orphan(self) -> TournamentRow | None:
+        """Return the match of a person at the cursor that nobody referees, where something may be done."""
+        row = self.table.current
+        return row if row is not None and row.is_orphan and dashboard_of(self).may_act() else None
+
+    def _end(self, play: TournamentRow) -> None:
+        """End a match of a person by the command that does so."""
+        store = dashboard_of(self).store
+        child = Child(["stop", *([] if store is None else ["--db", store]), "--", play.name])
+        self.run_worker(partial(child.follow, self), name="stop", group="stop", thread=True)
+
+    def on_output(self, message: Output) -> None:
+        """Show what a command says."""
+        message.stop()
+        if message.lines:
+            self.post_message(self.Said(message.lines[-1], is_trouble=bool(message.status)))
+        elif message.status is not None:
+            self._look()
 
     def _wanted(self, *states: str) -> TournamentRow | None:
         """Give the tournament of the cursor if it is in one of these states; say why not."""
