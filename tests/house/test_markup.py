@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from source_tree import room_sources
+from source_tree import called_name, room_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
     for source in room_sources().values():
         for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
+            if isinstance(node, ast.Call) and called_name(node) == name:
                 yield f"{source.path}:{node.lineno}", node
 
 

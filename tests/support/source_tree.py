@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,9 @@ class Source:
         return ".".join([*parents, node.module] if node.module else parents)
 
 
+@cache
 def read(path: Path, module: str) -> Source:
-    """Parse one file."""
+    """Return one file, parsed once; tests/house/conftest.py forgets all when a file of tests ends."""
     return Source(path, module, ast.parse(path.read_text(encoding="utf-8"), str(path)))
 
 
@@ -96,6 +98,11 @@ def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
             targets = {found.module, f"{found.module}.{found.name}"}
             graph[module] |= {target for target in targets if target in sources}
     return graph
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the last part of what is called: `c` of `a.b.c()`; empty where it has no name."""
+    return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
 def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
