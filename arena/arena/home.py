@@ -73,7 +73,12 @@ def has_store(option: str | None = None) -> bool:
 
 @contextmanager
 def open_store(
-    option: str | None = None, *, read_only: bool = False, fast: bool = False, create: bool = True
+    option: str | None = None,
+    *,
+    read_only: bool = False,
+    fast: bool = False,
+    create: bool = True,
+    busy_ms: int = 30_000,
 ) -> Generator[Store]:
     """Open the store for a `with` block, within which every error of it is a StoreError.
 
@@ -82,6 +87,7 @@ def open_store(
         read_only: never write; an older store is then refused, not upgraded.
         fast: faster commits, the last of which a power cut may lose.
         create: make the store where there is none.
+        busy_ms: milliseconds to wait for another process that has it locked.
 
     Raises:
         StoreError: it is missing, damaged, foreign, newer, locked, or no place for a store.
@@ -92,7 +98,8 @@ def open_store(
 
         if create and not read_only:
             _make_usual_folder(path)
-        with Store.open(path, read_only=read_only, fast=fast, create=create) as store, damage_told(store):
+        opened = Store.open(path, read_only=read_only, fast=fast, create=create, busy_ms=busy_ms)
+        with opened as store, damage_told(store):
             yield store
 
 

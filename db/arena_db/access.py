@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import errno
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from arena_db.batch import Facts
 from arena_db.engine import make_engine, writer_lock, writing
-from arena_db.errors import RefusedError
+from arena_db.errors import AccessError, RefusedError, StoppedError
 from arena_db.failures import reading, translated
 from arena_db.fence import pass_fence
 from arena_db.log import Log
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from arena_db.fence import Fence
 
 
+_ASKED_EVERY: Final = 100_000
+"""Instructions of SQLite's machine, about a millisecond, between two questions whether a query is wanted."""
+
 _SHORT_MS: Final = 1000
 """How long a save waits for the lock where results wait for it already."""
 
@@ -38,7 +43,9 @@ class Access:
         self._settings = settings
         self._place = StorePlace(settings.path)
         self._fence: Fence | None = None
-        self._engine = make_engine(settings, self._place.check)
+        self._is_stopped = False
+        self._raws: dict[int, Any] = {}
+        self._engine = make_engine(settings, self._place.check, self._raws)
         self._watcher: PoolProxiedConnection | None = None
         self._spool = Spool(settings.path)
         self._log = Log(settings)
@@ -62,6 +69,37 @@ class Access:
             if self._fence is None:
                 self._engine.dispose()
 
+    def interrupt(self) -> None:
+        """End every query of this store, the one that runs and all later ones; may be called from any thread.
+
+        They raise a StoppedError. A store that is interrupted can only be closed. It has to be open to read
+        only: nothing may be half written.
+
+        Raises:
+            RefusedError: the store is open for writing.
+        """
+        if not self._settings.read_only:
+            raise RefusedError(f"{self.path} is open for writing, where no query may be interrupted")
+        self._is_stopped = True
+        for raw in list(self._raws.values()):
+            # A connection that is being closed has no query to end.
+            with suppress(self._settings.driver.module.ProgrammingError):
+                raw.interrupt()
+
+    def check_place(self) -> None:
+        """Return if the file of this store still has its name; takes some microseconds.
+
+        An open connection goes on reading a file that was moved or deleted, as if nothing had happened.
+
+        Raises:
+            MovedError: it was removed, moved or replaced.
+            AccessError: it may no longer be read.
+        """
+        self._place.check()
+        if not os.access(self.path, os.R_OK):
+            denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise AccessError(f"{self.path} may not be read by you; see its permissions") from denied
+
     @property
     def path(self) -> Path:
         """The file of the store."""
@@ -83,9 +121,21 @@ class Access:
     @contextmanager
     def _read(self) -> Generator[Connection]:
         with self._reading(), self._engine.connect() as connection:
+            self._watch(connection.connection.driver_connection)
             yield connection
 
+    def _watch(self, raw: Any) -> None:  # noqa: ANN401 - one of two libraries
+        """Have SQLite ask now and then whether the query is still wanted.
+
+        `interrupt` of a connection ends the statement that runs; one that begins just afterwards, in another
+        thread, would run to its end.
+        """
+        if self._settings.read_only:
+            raw.set_progress_handler(lambda: self._is_stopped, _ASKED_EVERY)
+
     def _reading(self) -> AbstractContextManager[None]:
+        if self._is_stopped:
+            raise StoppedError(f"a query of {self.path} was interrupted")
         return reading(self.path, self._settings.driver.module.Error)
 
     @contextmanager

@@ -98,6 +98,19 @@ def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, 
     return found
 
 
+def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
+    """Return what each action gave away, by a stored analysis; None where the judge did not know.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    try:
+        rows: list[Any] = json.loads(inflate(content))
+        return tuple(_number(row[1]) for row in rows)
+    except (zlib.error, ValueError, TypeError, IndexError, RecursionError) as error:
+        raise DamagedError(f"an analysis of match #{match} cannot be read: {error}") from error
+
+
 def find_faults(connection: Connection) -> Iterator[str]:
     """Say which analyses cannot be read, are not as they were stored, or judge no stored match."""
     for row in connection.execution_options(yield_per=1000).execute(select(analyses)):

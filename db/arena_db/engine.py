@@ -110,12 +110,15 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
     return raw
 
 
-def make_engine(settings: Settings, check: Callable[[], None] = lambda: None) -> Engine:
+def make_engine(
+    settings: Settings, check: Callable[[], None] = lambda: None, raws: dict[int, Any] | None = None
+) -> Engine:
     """Return the engine of an existing store; `writing` gives its transactions the write lock at once.
 
     Args:
         settings: of the store.
         check: called after each opening of the file; may raise where it is not the one that is meant.
+        raws: filled with the driver's connections that are open, by `id`.
     """
 
     def connect() -> Any:  # noqa: ANN401 - one of two libraries
@@ -127,7 +130,20 @@ def make_engine(settings: Settings, check: Callable[[], None] = lambda: None) ->
             raise
         return raw
 
-    return _engine(settings, QueuePool, connect)
+    engine = _engine(settings, QueuePool, connect)
+    if raws is not None:
+
+        @event.listens_for(engine, "connect")
+        def opened(raw: Any, record: object) -> None:  # pyright: ignore[reportUnusedFunction] # noqa: ANN401 - see above
+            del record
+            raws[id(raw)] = raw
+
+        @event.listens_for(engine, "close")
+        def closed(raw: Any, record: object) -> None:  # pyright: ignore[reportUnusedFunction] # noqa: ANN401 - see above
+            del record
+            raws.pop(id(raw), None)
+
+    return engine
 
 
 def make_migration_engine(settings: Settings) -> Engine:

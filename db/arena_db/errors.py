@@ -13,6 +13,7 @@ DatabaseError
 ├── AccessError           it cannot be read or written
 ├── LeaseLostError        another process runs the tournament now
 ├── MovedError            the file of an open store was removed, moved or replaced
+├── StoppedError          nobody wants the answer of a query any more
 ├── TakenError            a name that is taken, a target that exists
 └── RefusedError          a record the store cannot hold
 """
@@ -70,6 +71,13 @@ class LeaseLostError(DatabaseError):
 
 class MovedError(DatabaseError):
     """The file of an open store was removed, moved or replaced; what is written to it may be gone."""
+
+    is_replaced = False
+    """Whether another file has its name now."""
+
+
+class StoppedError(DatabaseError):
+    """A query was interrupted, because nobody wants its answer any more."""
 
 
 class TakenError(DatabaseError):

@@ -18,6 +18,7 @@ from arena_db.errors import (
     FullError,
     LockedError,
     RefusedError,
+    StoppedError,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     # Names of SQLite's result codes (https://www.sqlite.org/rescode.html); the first that fits counts.
     ("SQLITE_BUSY", LockedError, "{path} is locked by another process; stop that one or try again"),
     ("SQLITE_LOCKED", LockedError, "{path} is locked by another process; stop that one or try again"),
+    ("SQLITE_INTERRUPT", StoppedError, "a query of {path} was interrupted"),
     ("SQLITE_FULL", FullError, _FULL),
     ("SQLITE_NOTADB", ForeignError, "{path} is not a store of arena; give another file by --db FILE"),
     ("SQLITE_CORRUPT", DamagedError, _DAMAGED),

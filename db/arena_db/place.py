@@ -57,7 +57,9 @@ class StorePlace:
         for name, known in self._known.items():
             found = _identity(name)
             if found != known and known is not None:
-                raise MovedError(f"{name} was {_fate(known, is_there=found is not None)}")
+                error = MovedError(f"{name} was {_fate(known, is_there=found is not None)}")
+                error.is_replaced = found is not None
+                raise error
 
 
 def _identity(name: str) -> _Identity | None:

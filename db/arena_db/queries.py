@@ -54,8 +54,8 @@ def list_matches(
         walks = _walks(connection, where) or [None]
         for walk in walks:
             ids += connection.scalars(page if walk is None else page.where(walk))
-    rows = connection.execute(_select_matches().where(matches.c.id.in_(nlargest(limit, set(ids)))))
-    return sorted(map(_stored_match, rows), key=lambda match: -match.id)
+    found = find_matches(connection, nlargest(limit, set(ids)))
+    return sorted(found, key=lambda match: -match.id)
 
 
 def count_matches(connection: Connection, where: MatchFilter) -> int:
@@ -81,6 +81,12 @@ def find_match(connection: Connection, number: int) -> StoredMatch | None:
     """Return the match with this id."""
     row = connection.execute(_select_matches().where(matches.c.id == number)).first()
     return None if row is None else _stored_match(row)
+
+
+def find_matches(connection: Connection, numbers: Sequence[int]) -> list[StoredMatch]:
+    """Return the matches with these ids, in any order."""
+    rows = connection.execute(_select_matches().where(matches.c.id.in_(numbers)))
+    return list(map(_stored_match, rows))
 
 
 def find_attempt(connection: Connection, tournament: int, number: int, attempt: int) -> StoredMatch | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backup import copy_to
+from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
 from arena_db.engine import Settings
 from arena_db.entering import Entering
@@ -18,6 +19,7 @@ from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
+from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
 from arena_db.restoring import restore
 from arena_db.soundness import Soundness
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 
 class Store(
+    Browsing,
     BulkReading,
     Correcting,
     Entering,
@@ -54,6 +57,7 @@ class Store(
     Leasing,
     NamesReading,
     PlanKeeping,
+    PlaysReading,
     PointsKeeping,
     Soundness,
     Transferring,

@@ -24,10 +24,11 @@ from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
 from arena.watching.feed import Batch, Health, RecordedFeed
 from arena.watching.pages import Page
+from arena.watching.query import Queries
 from live_samples import match_events
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
     from textual.app import App, ComposeResult
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import GlyphName
     from arena.watching.feed import Change, Feed, Model
     from arena.watching.pages import PageRequest
+    from arena.watching.query import Query
 
 _Result = TypeVar("_Result")
 NAMES = ("az", "mm5", "mcts", "td", "keras", "random")
@@ -80,6 +82,7 @@ class Host(LookApp):
 
     def __init__(self, *widgets: Widget, glyphs: GlyphName = "ascii", theme: str = "") -> None:
         super().__init__(glyphs=glyphs, theme=theme, reduce_motion=True)
+        self.queries = Queries(None)
         self._hosted = widgets
 
     @override
@@ -164,13 +167,16 @@ class Provider:
         self.total = total
         self.asked: list[PageRequest] = []
         self._names = names
+        self._first = 0
 
-    def __call__(self, request: PageRequest) -> Page:
-        """Give a page; the rows of an ascending order count up."""
+    def __call__(self, request: PageRequest, _: Query) -> Iterator[Page]:
+        """Yield a page; the rows of an ascending order count up."""
         self.asked.append(request)
         end = min(self.total, request.offset + request.limit)
         numbers = range(request.offset, end)
-        return Page(
+        self._first = self._first or self.total
+        yield Page(
+            num_newer=self.total - self._first if request.descending else 0,
             rows=tuple(self._row(self.total - n if request.descending else n + 1) for n in numbers),
             total=self.total,
         )

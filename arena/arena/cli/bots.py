@@ -13,6 +13,7 @@ from arena.cli.exits import BotFailedError
 from arena.cli.histories import history
 from arena.cli.installs import install, keep, remove
 from arena.cli.options import db_option, format_option
+from arena.cli.pages import show_bot
 from arena_plugins.entries import NUM_DIGITS
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _COLUMNS = {
 
 @click.group(cls=RichGroup)
 def bots() -> None:
-    """Bots: list, look at, check, install, remove, begin a new one, see how their ratings went."""
+    """Bots: list, look at, check, install, remove, begin a new one, see how they did."""
 
 
 @bots.command(cls=RichCommand, name="list")
@@ -254,6 +255,7 @@ bots.add_command(history)
 bots.add_command(install)
 bots.add_command(keep)
 bots.add_command(remove)
+bots.add_command(show_bot)
 
 
 def _content_line(competitor: Competitor, played: Sequence[Played]) -> str:

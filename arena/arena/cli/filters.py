@@ -97,6 +97,12 @@ def table_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     return _with(command, [option for option in _OPTIONS if option.word in words], _BOTS)
 
 
+def versus_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that choose matches of two bots; given as `match_options` gives them."""
+    words = {"game", "tournament", "date", "tc", "st", "nodes", "pool", "tier"}
+    return _with(command, [option for option in _OPTIONS if option.word in words], {})
+
+
 def _with(
     command: Callable[..., _Result], options: Iterable[_Option], helps: Mapping[str, str]
 ) -> Callable[..., _Result]:

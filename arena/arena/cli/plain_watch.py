@@ -20,7 +20,8 @@ from arena.live.plain import (
 from arena.live.reducer import reduce, stalled
 from arena.live.tables import StandingsView
 from arena.live.views import LiveView
-from arena.watching.feed import Health
+from arena.watching.feed import Health, Poller
+from arena.watching.query import StoreLost
 from arena.watching.store_feed import StoreFeed
 from arena.watching.stored import finished_of
 from arena_plugins.text import clean_text
@@ -28,6 +29,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
+    from arena.errors import ArenaError
     from arena.live.views import FinishedMatch
     from arena.results.addresses import Address
     from arena.watching.feed import Batch, Feed
@@ -90,19 +92,26 @@ def follow_plain(
 ) -> None:
     """Print the lines of a feed until its tournament has ended, or the one match that is asked for.
 
+    A store that is gone or locked is said to be once, and looked for again.
+
     Args:
         feed: where they come from.
         wait: waits so many seconds between two looks.
         number: of the match that is asked for; None for all.
         known: numbers in the store of the matches that were printed before; None where a summary is to say
             what has happened so far.
+
+    Raises:
+        ArenaError: the feed fails for a reason that will not pass.
     """
     has_standings = known is not None or number is not None
     looks_left = _LAST_LOOKS
     view, health = LiveView(), Health()
+    poller, trouble = Poller(feed), ""
     is_first = True
     while True:
-        batch = feed.poll()
+        batch, error, pause_s = poller.poll()
+        trouble = _print_trouble(error, trouble)
         if batch is not None:
             view = _print_batch(batch, view, number, known, is_first=is_first)
             standings = batch.facts.get("standings")
@@ -110,6 +119,8 @@ def follow_plain(
                 has_standings = True
                 for line in standings_lines(standings):
                     _say(line)
+            # Whoever came before the first match has seen it all.
+            has_standings = has_standings or (is_first and not view.finished)
             is_first = False
             health = _print_health(batch.health or health, health, view)
             if any(match.number == number and match.outcome != "void" for match in view.finished):
@@ -118,7 +129,17 @@ def follow_plain(
         if is_over and (has_standings or looks_left == 0):
             return
         looks_left -= is_over
-        wait(feed.interval)
+        wait(pause_s)
+
+
+def _print_trouble(error: ArenaError | None, before: str) -> str:
+    """Say once that the store cannot be read, and once that it can be again; return what is wrong now."""
+    if error is not None and not isinstance(error, StoreLost):
+        raise error
+    now = "" if error is None else str(error)
+    if now != before:
+        _say(now or "the store can be read again")
+    return now
 
 
 def _print_batch(

@@ -62,6 +62,20 @@ def canonical(game: Game, state: State) -> Canonical:
     return Canonical(images[best], state.current_player, best)
 
 
+def leading(game: Game, state: State, other: State) -> tuple[int, ...]:
+    """Return the indices in `game.symmetries` of those that lead from one position to another.
+
+    It is empty where the positions are not equivalent, or where another side moves; from a position to itself
+    they are the symmetries of the position.
+    """
+    if state.current_player != other.current_player:
+        return ()
+    cells, wanted = state.cells, other.cells
+    return tuple(
+        number for number, symmetry in enumerate(game.symmetries) if _image(cells, symmetry.cells) == wanted
+    )
+
+
 def canonical_actions(game: Game, actions: Sequence[int]) -> tuple[int, ...]:
     """Give the least of the action sequences that the symmetries make of `actions`."""
     return min(tuple(symmetry.actions[action] for action in actions) for symmetry in game.symmetries)

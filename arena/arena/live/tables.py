@@ -62,6 +62,8 @@ class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
     """The newest result that is in it, so that a viewer knows whether it is behind."""
     notes: tuple[str, ...] = ()
     """What a reader must know of its rows, in sentences."""
+    doing: str = ""
+    """What is being done, where the table is not there yet; empty where it is."""
 
 
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +109,8 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
     """`[bots, bots]`; None on the diagonal."""
     title: str = ""
+    doing: str = ""
+    """What is being done, where the table is not there yet; empty where it is."""
 
     @property
     def games_text(self) -> str:

@@ -6,12 +6,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import NotFoundError
-from arena.results.book import RatedMatches
+from arena.results.boards import Boards
 from arena.results.history import History
 from arena.results.names import called, long_names
 from arena.results.sides import Result, Sides
-from arena.results.views import Leaderboard, pools
-from arena_db.records import MatchFilter
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -77,7 +75,9 @@ class BotHistory(NamedTuple):
     """By game and pool, the largest pool first; within it the version that played first."""
 
 
-def bot_history(store: Store, text: str) -> BotHistory:
+def bot_history(
+    store: Store, text: str, *, can_scan: bool = True, boards: Boards | None = None
+) -> BotHistory:
     """Find out how the rating of a bot went.
 
     Points that runs kept are read; a tournament of an older version is read match by match.
@@ -85,15 +85,18 @@ def bot_history(store: Store, text: str) -> BotHistory:
     Args:
         store: where its matches are.
         text: what people call the bot, as `names.called` takes it; all versions of a name count.
+        can_scan: whether tournaments without kept points are read match by match, which takes seconds for
+            200,000; else they are left out.
+        boards: leaderboards of the store, if somebody has them.
 
     Raises:
         NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
     """
-    bots, labels = store.bots(), store.labels()
+    boards = boards or Boards(store)
+    bots, labels = boards.bots, boards.labels
     entries = store.entries(called(store, text))
-    tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
     by_tournament: defaultdict[int, list[Tally]] = defaultdict(list)
-    for tally in tallies:
+    for tally in boards.tallies:
         by_tournament[tally.tournament].append(tally)
     if not entries:
         known = sorted({known for bot in bots.values() for known in (bot.name, bot.spec)})
@@ -104,53 +107,41 @@ def bot_history(store: Store, text: str) -> BotHistory:
     names = dict(zip(identities, named, strict=True))
     found = {number: store.tournament(number) for number in sorted({entry.tournament for entry in rated})}
     records = {number: record for number, record in found.items() if record is not None}
-    events = [
-        event
-        for number, record in sorted(records.items(), key=lambda pair: (pair[1].created_at, pair[0]))
-        for event in _events(
-            store,
-            record,
-            [entry for entry in rated if entry.tournament == number],
-            by_tournament[number],
-            names,
-        )
-    ]
-    if not events:
+    versions = list(_versions(boards, rated, records, names))
+    if not versions:
         raise NotFoundError(f'"{text}" has no rated match; arena matches --unrated shows what there is')
-    return BotHistory(events, list(_versions(store, rated, records, tallies, names)))
+    events: list[EventHistory] = []
+    for number, record in sorted(records.items(), key=lambda pair: (pair[1].created_at, pair[0])):
+        own = [entry for entry in rated if entry.tournament == number]
+        history = History(store, record, seats={entry.seat for entry in own})
+        history.update(store)
+        if can_scan and history.needs_scan(record):
+            history.scan(store, record)
+        results = (Result(tally.first_seat, tally.second_seat, tally) for tally in by_tournament[number])
+        sides = Sides(tuple(results))
+        for entry in own:
+            stands = _stands(history, entry.seat)
+            if stands:
+                games = sum(sides.results[entry.seat, side].total() for side in (0, 1))
+                faults = sum(num for (seat, _), num in sides.faults.items() if seat == entry.seat)
+                bot, name = bots[entry.identity], names[entry.identity]
+                events.append(EventHistory(record, bot, name, games, faults, stands))
+    return BotHistory(events, versions)
 
 
-def _events(
-    store: Store,
-    record: TournamentRecord,
-    entries: Sequence[Entered],
-    tallies: Sequence[Tally],
-    names: Mapping[str, str],
-) -> Iterator[EventHistory]:
-    history = History(store, record, seats={entry.seat for entry in entries})
-    history.update(store)
-    if history.needs_scan(record):
-        history.scan(store, record)
-    sides = Sides(tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in tallies))
-    bots = {entrant.seat: entrant.bot for entrant in store.entrants(record.id)}
-    for entry in entries:
-        stands = tuple(
-            Stand(point.num_matches, point.ended_at, rating)
-            for point in history.points
-            for rating in point.ratings
-            if rating.seat == entry.seat
-        )
-        if stands:
-            games = sum(sum(sides.results[entry.seat, side].values()) for side in (0, 1))
-            faults = sum(num for (seat, _), num in sides.faults.items() if seat == entry.seat)
-            yield EventHistory(record, bots[entry.seat], names[entry.identity], games, faults, stands)
+def _stands(history: History, seat: int) -> tuple[Stand, ...]:
+    return tuple(
+        Stand(point.num_matches, point.ended_at, rating)
+        for point in history.points
+        for rating in point.ratings
+        if rating.seat == seat
+    )
 
 
 def _versions(
-    store: Store,
+    boards: Boards,
     entries: Sequence[Entered],
     records: Mapping[int, TournamentRecord],
-    tallies: Sequence[Tally],
     names: Mapping[str, str],
 ) -> Iterator[VersionRating]:
     first_at: dict[tuple[str, str, str], float] = {}
@@ -158,16 +149,13 @@ def _versions(
         record = records[entry.tournament]
         key = record.game, record.pool.name, entry.identity
         first_at[key] = min(record.created_at, first_at.get(key, record.created_at))
-    bots, labels = store.bots(), store.labels()
     played = {(game, pool) for game, pool, _ in first_at}
-    for game, pool, _ in pools(tallies):
+    for game, pool, _ in boards.pools:
         if (game, pool) not in played:
             continue
-        book = RatedMatches(MatchFilter(game=game, pool=pool))
-        book.update(store)
-        tables = Leaderboard(tallies, bots, game, pool, book, labels).tables()
+        tables = boards.tables(game, pool)
         found = [
-            VersionRating(game, pool, bots[row.identity], names[row.identity], begun, number, row)
+            VersionRating(game, pool, boards.bots[row.identity], names[row.identity], begun, number, row)
             for number, table in enumerate(tables, 1)
             for row in table.rows
             if (begun := first_at.get((game, pool, row.identity))) is not None

@@ -81,7 +81,7 @@ def crosstable(
     """
     labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
     cells = {
-        (labels[one], labels[other]): _cell(labels[one], labels[other], met)
+        (labels[one], labels[other]): cell_of(labels[one], labels[other], met)
         for (one, other), met in meetings(store, tournament, book).items()
     }
     return Crosstable(
@@ -116,7 +116,8 @@ def matrix_view(
     )
 
 
-def _cell(bot: str, opponent: str, met: HeadToHead) -> Cell:
+def cell_of(bot: str, opponent: str, met: HeadToHead) -> Cell:
+    """Return an encounter as a cell, seen by `bot`, with the names of both."""
     counts, gap = met.counts, met.gap
     return Cell(
         bot=bot,

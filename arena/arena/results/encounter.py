@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from arena.rating.fit import head_to_head
 from arena.rating.model import look_level
@@ -18,11 +19,13 @@ from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
+    from arena.rating.sums import Encounters
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 
+_Bot = TypeVar("_Bot", bound="Hashable")
 _TICKED: Final = 20_000
 """Matches after which nothing is left of the figures a ticker began with."""
 
@@ -94,12 +97,50 @@ def meetings(
         store.tallies(where),
         lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),
     )
-    found: dict[tuple[int, int], HeadToHead] = {}
+    return _met(encounters, range(max(seats, default=0) + 1), forfeits, look)
+
+
+def pool_meetings(
+    store: Store, game: str, pool: str, where: MatchFilter | None = None
+) -> dict[tuple[str, str], HeadToHead]:
+    """Return all that is known of each two bots of a pool, by their identities, as the first named sees it.
+
+    It is what `meetings` returns for a tournament, over all tournaments of a pool. Two bots that have not met
+    are missing.
+
+    Args:
+        store: where it is.
+        game: canonical spec.
+        pool: its name.
+        where: further conditions on the matches; None for all rated ones.
+    """
+    where = replace(where or MatchFilter(), game=game, pool=pool)
+    tallies = [tally for tally in store.tallies(where) if tally.first != tally.second]
+    identities = sorted({tally.first for tally in tallies} | {tally.second for tally in tallies})
+    index = {identity: number for number, identity in enumerate(identities)}
+    seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in tallies}
+    seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in tallies}
+    book = RatedMatches(where)
+    book.update(store)
+    forfeits = count_forfeits(
+        tallies, lambda tally: ((tally.first, tally.second), (tally.second, tally.first))
+    )
+    return _met(book.of_pool(game, pool, index, seats), identities, forfeits)
+
+
+def _met(
+    encounters: Encounters,
+    names: Sequence[_Bot],
+    forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
+    look: int = 1,
+) -> dict[tuple[_Bot, _Bot], HeadToHead]:
+    """Return the encounters of a field by the names of their bots, from both sides."""
+    found: dict[tuple[_Bot, _Bot], HeadToHead] = {}
     judged = head_to_head(encounters, look_level(look)) if look > 1 else None
     for place, gap in enumerate(head_to_head(encounters)):
-        one, other = int(encounters.low[place]), int(encounters.high[place])
-        lost = forfeits[one, other].total(), forfeits[other, one].total()
-        counts = counts_of(encounters, place, lost)
+        one, other = names[int(encounters.low[place])], names[int(encounters.high[place])]
+        lost = tuple(forfeits.get(pair, Counter()).total() for pair in ((one, other), (other, one)))
+        counts = counts_of(encounters, place, (lost[0], lost[1]))
         met = HeadToHead(counts, gap, look, None if judged is None else judged[place])
         found[one, other] = met
         found[other, one] = met.reversed()

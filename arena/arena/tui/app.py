@@ -17,9 +17,11 @@ from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
 from arena.tui.shell.help import HelpScreen, help_text
 from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, keymap_clashes
+from arena.tui.shell.lines import Part
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 from arena.watching.feed import Model, change_between
+from arena.watching.query import Queries
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.shell.lines import Part
     from arena.watching.feed import Feed
 
 FRAME_S = 1 / 8
@@ -58,6 +59,7 @@ class ArenaApp(LookApp):
         screens: Sequence[type[ArenaScreen]],
         *,
         start: str = "",
+        store: str | None = None,
         keymap: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
         glyphs: GlyphName | None = None,
@@ -70,6 +72,7 @@ class ArenaApp(LookApp):
             feed: where data comes from; None for none.
             screens: classes with a `NAME` each; those with a `KEY` stand in the row of tabs.
             start: name of the first screen; empty for the first of `screens`.
+            store: path of the store that screens ask; None for the usual place.
             keymap: keys by id of a binding, of the user's own.
             clock: gives UTC seconds.
             glyphs: the set of glyphs; None chooses by the terminal.
@@ -77,6 +80,8 @@ class ArenaApp(LookApp):
             reduce_motion: nothing slides, fades or blinks.
         """
         super().__init__(glyphs=glyphs, theme=theme, reduce_motion=reduce_motion)
+        self.queries = Queries(store)
+        """All questions of the screens to the store."""
         self.clock = clock
         """Gives UTC seconds."""
         self.model = Model()
@@ -125,8 +130,13 @@ class ArenaApp(LookApp):
 
     def follow_feed(self, feed: Feed, model: Model | None = None) -> None:
         """Show what a feed gives, in place of the one before; till it gives something, show `model`."""
+        if self._feed is not None and self._feed is not feed:
+            self._feed.cancel()
         self._feed = feed
-        self.run_worker(lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True)
+        start = model or self.latest
+        self.run_worker(
+            lambda: follow(feed, self, start), name="feed", group="feed", exclusive=True, thread=True
+        )
         if model is not None:
             self.latest, self.lag, self.is_frozen = model, None, False
             self.paint(everything=True)
@@ -169,6 +179,21 @@ class ArenaApp(LookApp):
             await self.switch_screen(name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
         if then is not None:
             then(self.screen)
+
+    @override
+    def exit(self, *args: Any, **kwargs: Any) -> None:
+        # The threads of the app have to end before its process does.
+        self._let_go()
+        super().exit(*args, **kwargs)
+
+    def on_unmount(self) -> None:
+        """Leave nothing behind, however the app ends."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.queries.close()
+        if self._feed is not None:
+            self._feed.cancel()
 
     @override
     async def action_quit(self) -> None:
@@ -335,8 +360,12 @@ class ArenaApp(LookApp):
 
     def header_parts(self, width: int) -> Sequence[Part]:
         """Give the header of the current screen, or the usual one."""
-        own = None if self.uppermost is None else self.uppermost.header_parts(width)
-        return usual_parts(self, width) if own is None else own
+        shown = self.uppermost
+        own = None if shown is None else shown.header_parts(width)
+        parts = list(usual_parts(self, width) if own is None else own)
+        doing = "" if shown is None else shown.doing
+        # After the name of what is shown.
+        return [*parts[:2], Part(doing, "dim", 1), *parts[2:]] if doing else parts
 
     def tabs(self) -> Sequence[tuple[str, str, str, bool]]:
         """Give the screens that have a digit, by it."""

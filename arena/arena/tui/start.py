@@ -57,7 +57,7 @@ def watch_app(
         is_read_only: whether commands are refused.
         options: as of the shell: glyphs, theme, reduce_motion, clock.
     """
-    feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only)
+    feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only, rates_past=True)
     return StoreDashboard(
         feed,
         ALL_SCREENS,

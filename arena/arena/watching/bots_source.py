@@ -12,17 +12,19 @@ from arena.coordinator.quarantine import Quarantine
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
-from arena.home import has_store, open_store
 from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
 from arena.live.labels import show_name
 from arena.results.forfeits import count_forfeits, count_matches
 from arena.shelf.listing import list_bots
+from arena.watching.answers import Rows
+from arena.watching.query import Cancelled, NoStoreYet, StoreLost
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from arena.executor.checked import Checked
+    from arena.watching.query import Query
     from arena_db.records import BotRecord, Tally
     from arena_plugins.entries import Problem
 
@@ -42,15 +44,22 @@ class _Listed(msgspec.Struct):
     status: str
 
 
-def read_bots(option: str | None) -> BotsView:
-    """Give all bots; none is loaded. Where the store cannot be read, its part is missing and said to be."""
-    trouble = ""
+def read_bots(query: Query) -> Rows[BotsView]:
+    """Return all bots; none is loaded. Where the store cannot be read, its part is missing and said to be.
+
+    Raises:
+        Cancelled: the query was cancelled.
+        StoreLost: the store is gone or locked; what is known without it was published.
+    """
+    trouble, lost = "", None
     competitors: dict[str, list[CompetitorView]] = {}
     try:
-        competitors = _competitors(option)
+        competitors = _competitors(query)
+    except Cancelled:
+        raise
     except ArenaError as error:
-        trouble = clean_text(str(error), _MAX_TEXT)
-    checks = _checks()
+        trouble, lost = clean_text(str(error), _MAX_TEXT), error if isinstance(error, StoreLost) else None
+    checks = _checks(query)
     listing = list_bots()
     rows = [
         BotRow(
@@ -72,7 +81,13 @@ def read_bots(option: str | None) -> BotsView:
         for name, played in competitors.items()
         if show_name(name) not in known
     ]
-    return BotsView(rows=tuple(sorted(rows, key=lambda row: (not row.place, row.name))), trouble=trouble)
+    rows.sort(key=lambda row: (not row.place, row.name))
+    view = BotsView(rows=tuple(rows), trouble=trouble)
+    if lost is not None:
+        # What is installed is known all the same, and the store may come back.
+        query.publish(view)
+        raise lost
+    return Rows(view)
 
 
 def read_status(lines: Iterable[str]) -> dict[tuple[str, str, str], str]:
@@ -109,10 +124,12 @@ def _broken(problem: Problem) -> BotRow:
     )
 
 
-def _checks() -> dict[str, tuple[CheckView, ...]]:
+def _checks(query: Query) -> dict[str, tuple[CheckView, ...]]:
     """Give the last check of each spec, newest first, by the name of the bot."""
     found: defaultdict[str, list[CheckView]] = defaultdict(list)
     for checked in sorted(last_checks().values(), key=lambda checked: -checked.t):
+        # Whether a bot has changed since is found by a look at its files.
+        query.check()
         found[checked.bot.partition(":")[0].partition("@")[0]].append(
             CheckView(
                 bot=clean_text(checked.bot, _MAX_TEXT),
@@ -134,16 +151,17 @@ def _is_outdated(checked: Checked) -> bool:
         return True
 
 
-def _competitors(option: str | None) -> dict[str, list[CompetitorView]]:
-    """Give those who have played, by the name of the bot."""
+def _competitors(query: Query) -> dict[str, list[CompetitorView]]:
+    """Return those who have played, by the name of the bot; nobody where there is no store yet."""
     from arena_db.records import MatchFilter
 
-    if not has_store(option):
+    try:
+        with query.store() as store:
+            tallies = store.tallies(MatchFilter(rated_only=False))
+            records = store.bots()
+            names = {record.id: record.name for record in store.tournaments(limit=_MAX_TOURNAMENTS)}
+    except NoStoreYet:
         return {}
-    with open_store(option, read_only=True, create=False) as store:
-        tallies = store.tallies(MatchFilter(rated_only=False))
-        records = store.bots()
-        names = {record.id: record.name for record in store.tournaments(limit=_MAX_TOURNAMENTS)}
     games, faults = _counted(tallies)
     held = _quarantined(tallies, names)
     found: defaultdict[str, list[CompetitorView]] = defaultdict(list)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from arena.errors import ArenaError
 from arena.live.events import Event
 from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled
+from arena.live.tables import MatrixView, StandingsView
 from arena.live.views import LiveView
+from arena.watching.query import Cancelled
 
 HEARTBEAT_S = 10.0
 """Seconds between two heartbeats of a coordinator."""
 NOBODY = 0.0
 """Until when a tournament is held whose coordinator is gone, UTC seconds."""
 _MISSED = 2
+_FIRST_DELAY_S: Final = 0.25
+_LAST_DELAY_S: Final = 4.0
+"""Seconds until a feed that failed is asked again: doubled each time, up to this."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +80,7 @@ class Feed(Protocol):
         """Give what is new, without waiting for it; None where nothing is.
 
         Raises:
+            Cancelled: `cancel` was called.
             ArenaError: shown as a banner; `poll` is called again after a while and reopens what it needs.
         """
         ...
@@ -82,13 +89,45 @@ class Feed(Protocol):
         """Let go of what is held."""
         ...
 
+    def cancel(self) -> None:
+        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        ...
 
-@runtime_checkable
-class Stoppable(Protocol):
-    """A feed whose `poll` may take seconds, which ends early when nobody wants it any more."""
 
-    is_wanted: Callable[[], bool] | None
-    """None where nobody can say so; then `poll` leaves such work out."""
+class Polled(NamedTuple):
+    """What came of asking a feed once."""
+
+    batch: Batch | None
+    """What is new; None where nothing is, or where the feed failed."""
+    error: ArenaError | None
+    """Why the feed failed; None where it did not."""
+    pause_s: float
+    """Seconds to wait before it is asked again."""
+
+
+class Poller:
+    """Asks a feed for a viewer, and one that fails more and more seldom: after 0.25 s, 0.5 s, … 4 s."""
+
+    def __init__(self, feed: Feed) -> None:
+        """Take the feed; its owner closes it."""
+        self._feed = feed
+        self._delay_s = _FIRST_DELAY_S
+
+    def poll(self) -> Polled:
+        """Ask once, without waiting.
+
+        Raises:
+            Cancelled: the feed was cancelled.
+        """
+        try:
+            batch = self._feed.poll()
+        except Cancelled:
+            raise
+        except ArenaError as error:
+            pause_s, self._delay_s = self._delay_s, min(_LAST_DELAY_S, 2 * self._delay_s)
+            return Polled(None, error, pause_s)
+        self._delay_s = _FIRST_DELAY_S
+        return Polled(batch, None, self._feed.interval)
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +158,19 @@ def advance(model: Model, batch: Batch) -> Model:
         trouble="",
         newest_t=batch.events[-1].t if batch.events else model.newest_t,
         is_over=batch.is_last,
+    )
+
+
+def awaited() -> Model:
+    """Return the model of a tournament that nothing is known of yet: its tables are still to come."""
+    doing = "computing ratings ..."
+    return Model(
+        facts={
+            "standings": StandingsView(doing=doing),
+            "matrix": MatrixView(doing="reading results ..."),
+            "trend": [],
+            "trend_doing": doing,
+        }
     )
 
 
@@ -158,3 +210,6 @@ class RecordedFeed:
     def close(self) -> None:
         """Remember it."""
         self.is_closed = True
+
+    def cancel(self) -> None:
+        """Do nothing: no batch takes any time."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.errors import ArenaError
-from arena.home import has_store, open_store, store_errors, store_path
+from arena.home import has_store, store_errors, store_path
 from arena.watching.feed import Batch, Health
+from arena.watching.query import Query
 
 if TYPE_CHECKING:
     from arena_db.store import Store
@@ -33,6 +34,7 @@ class FirstFeed:
     def __init__(self, option: str | None, *, is_read_only: bool = False) -> None:
         """Take the store: a path, or None for the usual place."""
         self._option = option
+        self._query = Query(option)
         self._is_read_only = is_read_only
         self._stack = ExitStack()
         self._store: Store | None = None
@@ -48,8 +50,10 @@ class FirstFeed:
         """Give which store it is, then the first tournament.
 
         Raises:
+            Cancelled: `cancel` was called.
             StoreError: the store cannot be read.
         """
+        self._query.check()
         if not self._has_said:
             self._has_said = True
             name = store_path(self._option).name
@@ -59,9 +63,13 @@ class FirstFeed:
         try:
             with store_errors():
                 return self._poll()
-        except ArenaError:
+        except ArenaError as error:
             self.close()
-            raise
+            raise self._query.told(error) from error.__cause__
+
+    def cancel(self) -> None:
+        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        self._query.cancel()
 
     def close(self) -> None:
         """Let go of the store."""
@@ -70,7 +78,8 @@ class FirstFeed:
 
     def _poll(self) -> Batch | None:
         if self._store is None:
-            self._store = self._stack.enter_context(open_store(self._option, read_only=True, create=False))
+            self._store = self._stack.enter_context(self._query.store())
+        self._store.check_place()
         version = self._store.data_version()
         if version == self._version:
             return None

@@ -1,139 +1,191 @@
-"""Pages of stored matches for the list: by ranges of numbers, or sorted from the newest ones."""
+"""Pages of stored matches for the list; under a filter all matches are searched, piece by piece."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from array import array
+from threading import Lock
+from typing import TYPE_CHECKING, Final, cast, get_args
 
-from arena.home import has_store, open_store
-from arena.live.views import RESULTS
+from arena.errors import ConfigError
 from arena.results.condition import read_condition
 from arena.watching.pages import Page
 from arena.watching.stored import row_of, with_mistakes
+from arena_db.browsing import Order, Place
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Iterator
 
     from arena.live.tables import MatchRow
     from arena.results.condition import Condition
     from arena.watching.pages import PageRequest
+    from arena.watching.query import Query
     from arena_db.store import Store
 
-MAX_SORTED: Final = 20_000
-"""Newest matches that are sorted where the store cannot do so itself; filters have no such bound."""
-_CHUNK: Final = 1000
-_KEYS: Final[dict[str, Callable[[MatchRow], Any]]] = {
-    "number": lambda row: row.stored,
-    "plies": lambda row: row.plies,
-    "termination": lambda row: row.termination,
-    "result": lambda row: RESULTS[row.outcome],
-    "first": lambda row: row.names[0],
-    "second": lambda row: row.names[1],
-}
+PIECE: Final = 20_000
+"""Matches that are searched by one statement: some 10 to 100 ms."""
+ORDERS: Final[tuple[str, ...]] = get_args(Order)
+"""What matches can be sorted by."""
 
 
 class MatchSource:
-    """Gives pages of the matches of a store; one call at a time, in any thread."""
+    """Yields pages of the matches of a store; a `Provider` for one list, which asks one page after the other.
 
-    def __init__(self, option: str | None, tournament: str = "") -> None:
-        """Begin a search for what is asked.
+    What was found under a filter is kept as ids, eight bytes a match, and no rows are kept.
+    """
 
-        Args:
-            option: path of the store; None for the usual place.
-            tournament: the one that the dashboard watches; labels in conditions are those of its bots.
-        """
-        self._option = option
+    def __init__(self, tournament: str = "") -> None:
+        """Begin without a search; labels in conditions are those of the bots of `tournament`."""
         self.tournament = tournament
         """Name of the tournament that the dashboard watches."""
-        self._wanted: tuple[str, str, bool] | None = None
-        self._total = 0
-        self._rows: list[MatchRow] | None = None
-        self._keys: dict[int, int | None] = {}
-        self._newest = 0
-        self._bots: tuple[str, ...] = ()
-        self._is_whole = False
-        self._where = MatchFilter(rated_only=False)
-        self.is_cut = False
-        """Whether older matches were not sorted."""
-        self.is_quick = True
-        """Whether the store knows the answer without a look at every match, so that it may be asked often."""
+        self._search: _Search | None = None
 
     def renew(self) -> None:
-        """Forget what is known; the next call sees new matches."""
-        self._wanted = None
+        """Forget what was found; the next call searches all matches again."""
+        self._search = None
 
-    def __call__(self, request: PageRequest) -> Page:
-        """Give a page.
+    def __call__(self, request: PageRequest, query: Query) -> Iterator[Page]:
+        """Yield a page, as often as it or the number of matches changes; the last time all is searched.
 
         Raises:
-            ConfigError: the condition cannot be read.
-            StoreError: the store cannot be read.
+            Cancelled: the query was cancelled; the search goes on where it was with the next call.
+            ConfigError: the condition or the order cannot be read.
+            StoreLost, StoreError: the store cannot be read.
         """
         condition = read_condition(request.condition)
-        if not has_store(self._option):
-            return Page(rows=(), total=0)
-        with open_store(self._option, read_only=True, create=False) as store:
-            wanted = (request.condition, request.sort, request.descending)
-            if wanted != self._wanted:
-                self._prepare(store, condition, request)
-                self._wanted = wanted
-            rows = with_mistakes(store, self._slice(store, self._where, request))
-        return Page(rows=rows, total=self._total, bots=self._bots)
+        if request.sort not in ORDERS:
+            raise ConfigError(f'matches cannot be sorted by "{request.sort}" (there are {" ".join(ORDERS)})')
+        with query.store() as store:
+            search = self._search
+            if search is None or not search.is_for(request, self.tournament):
+                search = self._search = _Search(request, self.tournament)
+            bots = tuple(store.entrant_labels())
+            ids: list[int] | None = None
+            rows: tuple[MatchRow, ...] = ()
+            for _ in search.steps(store, condition, query):
+                before, ids = ids, search.page(store, request)
+                if ids != before:
+                    rows = with_mistakes(store, tuple(map(row_of, store.matches_of(ids))))
+                query.check()
+                yield Page(
+                    rows=rows,
+                    total=search.total,
+                    share=search.share,
+                    num_newer=search.num_newer,
+                    bots=bots,
+                )
 
-    def _prepare(self, store: Store, condition: Condition, request: PageRequest) -> None:
-        where = self._where = condition.to_filter(store, tournament=self.tournament)
-        newest = store.matches(where, limit=1)
-        self._bots = tuple(store.entrant_labels())
-        self._newest = newest[0].id if newest else 0
-        self._total = store.num_matches(where)
-        # Numbers have no gaps where nothing is left out: then every page can be found by counting.
-        self._is_whole = condition.is_empty and self._total == self._newest
-        self._keys = {0: None if self._newest == 0 else self._newest + 1}
-        self._rows = None
-        self.is_cut = False
-        self.is_quick = not condition.needs_each_match
-        if request.sort != "number" or not (request.descending or self._is_whole):
-            self._rows = self._newest_rows(store, where)
-            self._rows.sort(key=_KEYS[request.sort], reverse=request.descending)
-            self._total = len(self._rows)
-            self.is_quick = False
 
-    def _newest_rows(self, store: Store, where: MatchFilter) -> list[MatchRow]:
-        """Return the newest rows that fit, as many as are sorted, newest first."""
-        found: list[MatchRow] = []
-        before: int | None = None
-        while page := store.matches(where, before=before, limit=_CHUNK):
-            found += map(row_of, page)
-            before = page[-1].id
-            if len(found) >= MAX_SORTED:
-                self.is_cut = len(found) < self._total
-                break
-        return found
+class _Search:
+    """What is known of the matches that a condition leaves, in one order."""
 
-    def _slice(self, store: Store, where: MatchFilter, request: PageRequest) -> Sequence[MatchRow]:
-        begin, limit = request.offset, request.limit
-        if self._rows is not None:
-            return self._rows[begin : begin + limit]
-        limit = max(0, min(limit, self._total - begin))
-        if not request.descending:
-            found = store.matches(where, before=begin + limit + 1, limit=limit)
-            return [row_of(match) for match in reversed(found)]
+    def __init__(self, request: PageRequest, tournament: str) -> None:
+        self._key = (request.condition, request.sort, request.descending, tournament)
+        self._order: Order = cast("Order", request.sort)
+        self._descending = request.descending
+        self._turn = Lock()
+        self._num_all = self._num_first = 0
+        self._ids: array[int] | None = None
+        """Under a filter those that fit, in order; None where all matches do."""
+        self._newer = array("q")
+        """Of matches that came since, oldest first; they stand before the others."""
+        self._newest = 0
+        """The highest id that was looked at."""
+        self._end: Place | None = None
+        self._num_searched = 0
+        self._is_begun = self._is_whole = False
+
+    def is_for(self, request: PageRequest, tournament: str) -> bool:
+        """Return whether it is the search for a request."""
+        return self._key == (request.condition, request.sort, request.descending, tournament)
+
+    @property
+    def total(self) -> int:
+        """How many matches were found."""
+        return self._num_all if self._ids is None else len(self._newer) + len(self._ids)
+
+    @property
+    def share(self) -> float:
+        """Of the matches, those that were searched."""
         if self._is_whole:
-            before: int | None = self._newest - begin + 1
-        else:
-            before = self._before(store, where, request)
-        return [row_of(match) for match in store.matches(where, before=before, limit=limit)]
+            return 1.0
+        return min(0.99, self._num_searched / self._num_all) if self._num_all else 0.0
 
-    def _before(self, store: Store, where: MatchFilter, request: PageRequest) -> int | None:
-        """Give the number that a page lies below, found from the nearest page that is known."""
-        known = sorted(self._keys)
-        page = known[bisect_right(known, request.page) - 1]
-        while page < request.page:
-            found = store.matches(where, before=self._keys[page], limit=request.limit)
-            if not found:
-                break
-            page += 1
-            self._keys[page] = found[-1].id
-        return self._keys[page]
+    @property
+    def num_newer(self) -> int:
+        """How many matches came on top since the search began."""
+        if self._ids is not None:
+            return len(self._newer)
+        return self._num_all - self._num_first if self._key[1:3] == ("number", True) else 0
+
+    def steps(self, store: Store, condition: Condition, query: Query) -> Iterator[None]:
+        """Search on, and yield whenever more is known, at least once."""
+        every = MatchFilter(rated_only=False)
+        if condition.is_empty:
+            self._num_all, self._is_whole = store.num_matches(every), True
+            self._num_first = self._num_first or self._num_all
+            yield
+            return
+        where = condition.to_filter(store, tournament=self._key[-1])
+        # A query that was cancelled may still be in its last statement.
+        with self._turn:
+            query.check()
+            self._begin(store, where, every)
+        if self._num_searched or self._is_whole:
+            yield
+        while not self._is_whole:
+            with self._turn:
+                query.check()
+                self._step(store, where)
+            yield
+
+    def _begin(self, store: Store, where: MatchFilter, every: MatchFilter) -> None:
+        """Begin the search, or look at the matches that came since."""
+        newest = next(iter(store.match_ids("number", descending=True, offset=0, limit=1)), 0)
+        self._num_all = newest if self._order == "number" else store.num_matches(every)
+        if not self._is_begun:
+            self._ids, self._newest, self._is_begun = array("q"), newest, True
+        elif newest > self._newest and self._order == "number":
+            self._look_at_new(store, where, newest)
+
+    def _look_at_new(self, store: Store, where: MatchFilter, newest: int) -> None:
+        found = array("q")
+        end: Place | None = Place(self._newest, self._newest)
+        while end is not None:
+            piece = store.search_piece(where, "number", descending=False, after=end, num=PIECE)
+            found.extend(number for number in piece.ids if number <= newest)
+            end = piece.end if piece.end is None or piece.end.id < newest else None
+        if self._descending:
+            self._newer.extend(found)
+        elif self._is_whole and self._ids is not None:
+            self._ids.extend(found)
+        self._newest = newest
+
+    def _step(self, store: Store, where: MatchFilter) -> None:
+        piece = store.search_piece(
+            where, self._order, descending=self._descending, after=self._end, num=PIECE
+        )
+        if self._ids is not None:
+            self._ids.extend(number for number in piece.ids if number <= self._newest)
+        self._num_searched += piece.num_searched
+        self._end, self._is_whole = piece.end, piece.end is None
+
+    def page(self, store: Store, request: PageRequest) -> list[int]:
+        """Return the ids of a page, as far as it is known."""
+        begin, end = request.offset, min(request.offset + request.limit, self.total)
+        if begin >= end:
+            return []
+        if self._ids is None:
+            return self._counted(store, begin, end - begin)
+        num_newer = len(self._newer)
+        newer = self._newer[max(0, num_newer - end) : max(0, num_newer - begin)]
+        older = self._ids[max(0, begin - num_newer) : max(0, end - num_newer)]
+        return [*reversed(newer), *older]
+
+    def _counted(self, store: Store, begin: int, limit: int) -> list[int]:
+        """Return the ids of a page of all matches, counted from the nearer end."""
+        behind = self._num_all - begin - limit
+        if begin <= behind:
+            return store.match_ids(self._order, descending=self._descending, offset=begin, limit=limit)
+        found = store.match_ids(self._order, descending=not self._descending, offset=behind, limit=limit)
+        return found[::-1]

@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.home import open_store
 from arena.live.events import Thoughts
 from arena.live.replay import Recorded, Replay
 from arena.play.config import BOT_SEAT
@@ -22,6 +21,7 @@ from arena_db.records import Analysis, JudgedPly
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.watching.query import Query
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -43,13 +43,14 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     """How judges who did not play see it."""
 
 
-def load_match(option: str | None, number: int, step: int = 0) -> OneMatch:
+def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
     """Load the match of a number, or with `step` -1 or 1 the nearest one before or after it.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: there is none, or the store cannot be read.
     """
-    with open_store(option, read_only=True, create=False) as store:
+    with query.store() as store:
         match = _found(store, number, step)
         if match is None:
             if step == 0:

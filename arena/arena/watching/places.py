@@ -16,8 +16,9 @@ from arena.results.tournaments import state_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from arena.watching.query import Query
     from arena_db.records import BotRecord, TournamentRecord
     from arena_db.store import Store
 
@@ -81,26 +82,27 @@ def read_place(option: str | None, text: str) -> Place:
         return place_of(store, find_place(store, text))
 
 
-def search_places(option: str | None, text: str, is_wanted: Callable[[], bool]) -> list[Place]:
+def search_places(query: Query, text: str) -> list[Place]:
     """Return the tournaments, matches and bots that a text may mean, the best first, `MOST` at most.
 
     The text is an address, or words that all stand in a name. Exact names come first, then names that begin
     so; of equal ones the newest.
 
     Args:
-        option: path of the store; None for the usual place.
+        query: the question, which whoever types on cancels.
         text: what somebody typed so far.
-        is_wanted: False ends the search with what it has.
 
     Raises:
-        StoreError: the store cannot be read.
+        Cancelled: nobody waits for it any more.
+        StoreLost, StoreError: the store cannot be read.
     """
     text = text.strip()
-    if not text or not has_store(option):
+    if not text:
         return []
-    with open_store(option, read_only=True, create=False) as store:
+    with query.store() as store:
         found = _exact(store, text)
-        hits = store.find_named(text, MOST, is_wanted)
+        hits = store.find_named(text, MOST, query.is_wanted)
+        query.check()
         bots = store.bots() if any(hit.kind == "bot" for hit in hits) else {}
         for hit in hits:
             record = store.tournament(hit.name) if hit.kind == "tournament" else None
@@ -180,7 +182,7 @@ def _bot_place(store: Store, bot: BotRecord, others: Mapping[str, BotRecord]) ->
         kind="bot",
         address=address,
         about=clean_text(f"bot {bot.name}{version}, identity ~{bot.identity[:_DIGITS]}", _MAX_TEXT),
-        command=("bots", "history", address),
+        command=("bots", "show", address),
         bot=bot.name,
         identity=bot.identity,
     )

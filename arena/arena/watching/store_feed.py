@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.home import damage_told, open_store, store_errors
+from arena.home import damage_told, store_errors
 from arena.live.events import Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
 from arena.watching.facts import Facts
 from arena.watching.feed import NOBODY, Batch, Health
+from arena.watching.query import Query, StoreLost
 from arena.watching.stored import past_view
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class StoreFeed:
         tournament: int,
         *,
         is_read_only: bool = False,
+        rates_past: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what to follow; nothing is opened yet.
@@ -58,16 +60,18 @@ class StoreFeed:
             option: path of the store; None for the usual place.
             tournament: its id.
             is_read_only: whether commands are refused.
+            rates_past: whether ratings over time that no run kept are computed, which looks at all matches.
             clock: gives seconds; tells when tables may be made again.
         """
-        self.is_wanted: Callable[[], bool] | None = None
-        """See `Stoppable`."""
         self._option = option
+        self._rates_past = rates_past
+        self._query = Query(option)
         self._tournament = tournament
         self._is_read_only = is_read_only
         self._clock = clock
         self._stack = ExitStack()
         self._store: Store | None = None
+        self._uid = ""
         self._version = _UNKNOWN
         self._seq = 0
         self._running: set[int] = set()
@@ -94,15 +98,24 @@ class StoreFeed:
         """Give what is new; first where things stand, then the tables.
 
         Raises:
-            StoreError: the store cannot be read.
+            Cancelled: `cancel` was called.
+            StoreLost: the store is gone, replaced, locked or unreadable.
+            StoreError: it cannot be read for another reason.
             ArenaError: the tournament is gone.
         """
+        self._query.check()
         try:
             with store_errors():
-                return self._poll()
-        except ArenaError:
+                batch = self._poll()
+        except ArenaError as error:
             self.close()
-            raise
+            raise self._query.told(error) from error.__cause__
+        self._query.check()
+        return batch
+
+    def cancel(self) -> None:
+        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        self._query.cancel()
 
     def close(self) -> None:
         """Let go of the store."""
@@ -113,8 +126,10 @@ class StoreFeed:
     def _poll(self) -> Batch | None:
         is_opened = self._store is None
         if self._store is None:
-            self._store = self._stack.enter_context(open_store(self._option, read_only=True, create=False))
+            self._store = self._stack.enter_context(self._query.store())
             self._version = self._store.data_version()
+        # An open connection goes on reading a file that was moved or deleted.
+        self._store.check_place()
         with damage_told(self._store):
             return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
 
@@ -194,6 +209,7 @@ class StoreFeed:
         naming = naming_of(store, record)
         is_renamed, self._naming = naming != self._naming, naming
         tables = self._facts.make(store, record, naming)
+        tables["trend_doing"] = "computing ratings over time ..." if self._lacks_beginning(record) else ""
         if self._lacks_beginning(record):
             # The tables are shown first, and then its curves.
             self._facts_are_due, self._facts_at = True, -self._facts_pause
@@ -207,14 +223,14 @@ class StoreFeed:
         return Batch(view=view, facts=tables, health=self._look_at_health(store))
 
     def _lacks_beginning(self, record: TournamentRecord) -> bool:
-        """Return whether ratings over time are still to be computed; nobody shows any who cannot end it."""
-        return self.is_wanted is not None and self._facts is not None and self._facts.lacks_beginning(record)
+        """Return whether ratings over time are still to be computed, and wanted."""
+        return self._rates_past and self._facts is not None and self._facts.lacks_beginning(record)
 
     def _rate_beginning(self, store: Store, record: TournamentRecord) -> bool:
         """Compute ratings over time of matches that were played before any were kept; tell whether it did."""
-        if self._facts is None or self.is_wanted is None or not self._facts.lacks_beginning(record):
+        if self._facts is None or not self._lacks_beginning(record):
             return False
-        self._facts.rate_beginning(store, record, self.is_wanted)
+        self._facts.rate_beginning(store, record, self._query.is_wanted)
         return not self._facts.lacks_beginning(record)
 
     @staticmethod
@@ -226,9 +242,12 @@ class StoreFeed:
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)
-        if record is None:
-            raise ArenaError(f"tournament {self._tournament} is no longer in {store.path}")
-        return record
+        if record is not None and record.uid == (self._uid or record.uid):
+            self._uid = record.uid
+            return record
+        if self._uid:
+            raise StoreLost(f"store {store.path.name} no longer has this tournament; looking again")
+        raise ArenaError(f"tournament {self._tournament} is no longer in {store.path}")
 
     def _hear(self, events: Iterable[Event]) -> None:
         """Remember what runs, and when the coordinator was last heard of."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.config import refusals
-from arena.home import has_store, open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
 from arena.results.tournaments import state_of
+from arena.watching.answers import Empty, Rows
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from arena.watching.query import Query
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -20,16 +21,16 @@ _MAX_ROWS: Final = 1000
 _MAX_CAUSE: Final = 300
 
 
-def read_tournaments(option: str | None) -> list[TournamentRow]:
+def read_tournaments(query: Query) -> Rows[list[TournamentRow]] | Empty:
     """Return the tournaments that are not archived, newest first.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: the store cannot be read.
     """
-    if not has_store(option):
-        return []
-    with open_store(option, read_only=True, create=False) as store:
-        return [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
+    with query.store() as store:
+        found = [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
+    return Rows(found) if found else Empty("no tournament yet")
 
 
 def _row(store: Store, record: TournamentRecord) -> TournamentRow:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
 from arena.export.query import ExportQuery, count
-from arena.home import has_store, open_store
 from arena.live.exports import ExportForm, ExportPreview
 from arena.results.condition import read_condition
+from arena.watching.query import NoStoreYet
 from arena.watching.stored import row_of
 from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
     from arena.live.tables import MatchRow
+    from arena.watching.query import Query
     from arena_db.records import StoredMatch
     from arena_db.store import Store
 
@@ -31,21 +32,23 @@ def export_words(form: ExportForm) -> list[str]:
     return form.words([] if condition.is_empty else [f"--where={condition.text}"])
 
 
-def preview(option: str | None, form: ExportForm) -> ExportPreview:
-    """Count what a form would export, and give the newest matches of it.
+def preview(query: Query, form: ExportForm) -> ExportPreview:
+    """Count what a form would export, and return the newest matches of it; nothing where there is no store.
 
     Raises:
+        Cancelled: the query was cancelled.
         ArenaError: the form or the store cannot be read.
     """
     condition = read_condition(form.filter)
     limit = _limit(form.limit)
-    if not has_store(option):
+    try:
+        with query.store() as store:
+            where = condition.to_filter(store, rated_only=form.unrated != "on")
+            chosen = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=limit)
+            found = count(store, chosen)
+            newest = _newest(store, chosen, min(found.num_matches, _NUM_NEWEST))
+    except NoStoreYet:
         return ExportPreview()
-    with open_store(option, read_only=True, create=False) as store:
-        where = condition.to_filter(store, rated_only=form.unrated != "on")
-        query = ExportQuery(where=where, include_forfeits=form.forfeits == "on", limit=limit)
-        found = count(store, query)
-        newest = _newest(store, query, min(found.num_matches, _NUM_NEWEST))
     return ExportPreview(
         num_matches=found.num_matches,
         num_positions=found.num_positions,

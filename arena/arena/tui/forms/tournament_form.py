@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ArenaError, ConfigError
-from arena.home import open_store, user_config
+from arena.home import user_config
 from arena.live.labels import show_name
 from arena.live.tournaments import Estimate
 from arena.results.durations import Durations, read_durations
 from arena.sandbox.tier import Tier
+from arena.watching.query import Cancelled
 from arena_plugins import OptionError, game_spec
 from arena_plugins.spec import Spec
 
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
     from arena.live.tournaments import TournamentForm
     from arena.referee.timecontrol import TimeControl
+    from arena.watching.query import Query
     from arena_plugins import Game
 
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
-def estimate(option: str | None, form: TournamentForm) -> Estimate:
+def estimate(query: Query, form: TournamentForm) -> Estimate:
     """Reckon how long the tournament of a form will take, from stored matches of its bots and its limit.
 
     Raises:
@@ -63,7 +65,7 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     workers = num_workers(config.concurrency, num_cores())
     matches = one_round.total * config.rounds
     specs = {bot.record.identity: bot.record.spec for bot in bots}
-    known = _known(option, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
+    known = _known(query, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
     seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
     meeting = {frozenset(pair) for pair in pairs}
     return Estimate(
@@ -78,11 +80,13 @@ def estimate(option: str | None, form: TournamentForm) -> Estimate:
     )
 
 
-def _known(option: str | None, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
+def _known(query: Query, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
     """Return what the store says about matches of these bots; nothing where there is no store yet."""
     try:
-        with open_store(option, read_only=True, create=False) as store:
+        with query.store() as store:
             return read_durations(store, bots, game=game, limit=limit, tier=tier)
+    except Cancelled:
+        raise
     except ArenaError:
         return Durations({})
 

@@ -13,11 +13,10 @@ from textual import events, on
 from typing_extensions import override
 
 from arena.live.labels import show_name
-from arena.live.tables import MatrixView, StandingsView
 from arena.results.condition import word
 from arena.tui.app import ArenaApp
 from arena.tui.settings import Settings
-from arena.watching.feed import Model
+from arena.watching.feed import awaited
 from arena.watching.first_feed import FIRST, First
 from arena.watching.store_feed import StoreFeed
 
@@ -115,11 +114,13 @@ class Dashboard(ArenaApp):
         self.settings = Settings() if settings is None else settings.read()
         """What was remembered from the last time, at the start of this one."""
         options["theme"] = options.get("theme") or self.settings.theme
-        super().__init__(feed, screens, start=start, **options)
+        super().__init__(feed, screens, start=start, store=store, **options)
         self.store = store
         """Path of the store; None for the usual place."""
         self.tournament = tournament
         """Name of the tournament that is watched."""
+        if feed is not None and tournament:
+            self.model = self.latest = awaited()
         self.match = match
         """The store's number of the match that is replayed at the start; 0 for none, and afterwards."""
         self.ply = ply
@@ -195,10 +196,9 @@ class Dashboard(ArenaApp):
 
     def _watch(self, tournament: int, name: str) -> None:
         self.tournament = name
+        feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only, rates_past=True)
         # Tables of the one before must not stand there till the new ones come.
-        model = Model(facts={"standings": StandingsView(), "matrix": MatrixView(), "trend": []})
-        feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only)
-        self.follow_feed(feed, model)
+        self.follow_feed(feed, awaited())
 
     def on_load(self) -> None:
         """End in order when the process is told to end."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from typing_extensions import override
 
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
@@ -17,9 +16,9 @@ from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.table import Col, Table
+from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
 
 if TYPE_CHECKING:
@@ -82,16 +81,9 @@ class BotsScreen(ArenaScreen):
     BotsScreen.-flat.-output BotsTable { display: none; }
     """
 
-    class Listed(Message):
-        """The bots have come."""
-
-        def __init__(self, view: BotsView) -> None:
-            super().__init__()
-            self.view = view
-
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, "bots")
+        self._looks = self.asks("bots")
         self._view = BotsView()
         self._statuses: dict[tuple[str, str, str], str] = {}
         self._loading: Child | None = None
@@ -108,6 +100,7 @@ class BotsScreen(ArenaScreen):
         """Look what there is, and try to load each."""
         self.reload()
 
+    @override
     def on_unmount(self) -> None:
         """End what still runs."""
         for child in (self._loading, self._child):
@@ -132,21 +125,16 @@ class BotsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._looking, store))
-
-    def _looking(self, store: str | None) -> None:
-        """Read what there is, in a thread."""
-        self.post_message(self.Listed(read_bots(store)))
+        self._looks.ask(read_bots, "reading bots", self._take, key="all")
 
     def _run(self, child: Child, name: str) -> None:
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
 
-    def on_bots_screen_listed(self, message: Listed) -> None:
-        """Show the bots."""
-        message.stop()
-        self._view = message.view
-        self._show()
+    def _take(self, answer: Answer[BotsView]) -> None:
+        """Show the bots; without the store, what was known of it stays."""
+        if isinstance(answer, Rows) and not (answer.content.trouble and self._view.rows):
+            self._view = answer.content
+            self._show()
 
     def _show(self) -> None:
         view = self._view.with_status(self._statuses)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.watching.feed import Change, Model
+    from arena.watching.query import Query
 
 _SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
 
@@ -35,6 +36,7 @@ class ExportScreen(FormScreen[ExportForm]):
     NAME = "export"
     FORM = ExportForm
     WORK = "preview"
+    DOING = "counting matches"
     KEY = "8"
     LABEL = "Export"
     HELP = (
@@ -141,8 +143,8 @@ class ExportScreen(FormScreen[ExportForm]):
             self.changed()
 
     @override
-    def look(self, store: str | None, form: ExportForm) -> ExportPreview:
-        return preview(store, form)
+    def look(self, query: Query, form: ExportForm) -> ExportPreview:
+        return preview(query, form)
 
     @override
     def show_found(self, found: ExportPreview | None, trouble: str) -> None:

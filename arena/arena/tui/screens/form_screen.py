@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
-from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError
@@ -14,13 +13,15 @@ from arena.live.tournaments import command_line
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.text import safe
 from arena.tui.widgets.form import Choice, Field, FieldInput
 from arena.tui.widgets.output import break_lines
+from arena.watching.answers import Answer, Empty, Rows, Unavailable
 
 if TYPE_CHECKING:
     from textual.widgets import Input
+
+    from arena.watching.query import Query
 
 _Form = TypeVar("_Form", bound=msgspec.Struct)
 
@@ -36,19 +37,12 @@ class FormScreen(ArenaScreen, Generic[_Form]):
     """What its fields make up, a field each."""
     WORK: ClassVar[str] = "look"
     """What the thread is called that works out what follows."""
-
-    class Looked(Message):
-        """What follows from a form has come, or why nothing does."""
-
-        def __init__(self, form: msgspec.Struct, found: object, trouble: str) -> None:
-            super().__init__()
-            self.form = form
-            self.found = found
-            self.trouble = trouble
+    DOING: ClassVar[str] = "working out what follows"
+    """What it does, where that takes long."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, self.WORK)
+        self._looks = self.asks(self.WORK)
 
     def words(self, form: _Form) -> list[str]:
         """Give the command that a form equals, as what stands behind `arena`.
@@ -58,10 +52,11 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         """
         raise ArenaError(f"{type(form).__name__} equals no command")
 
-    def look(self, store: str | None, form: _Form) -> object:
+    def look(self, query: Query, form: _Form) -> object:
         """Work out what follows from a form, in a thread.
 
         Raises:
+            Cancelled: the form is another one by now.
             ArenaError: nothing can; says why.
             OSError: likewise.
         """
@@ -110,7 +105,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         """Show the line anew, and work out what follows."""
         if self.query("#line"):
             self.show_line()
-            self._looks.run(partial(self._looking, dashboard_of(self).store, self.form))
+            self._looks.ask(partial(self._looking, form=self.form), self.DOING, self._take)
 
     def show_line(self) -> None:
         """Show the command line, or why there is none."""
@@ -131,17 +126,20 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         lines = break_lines([safe(text)], self.size.width)
         self.query_one(where, BareLines).show([((f" {line}", style),) for line in lines])
 
-    def _looking(self, store: str | None, form: _Form) -> None:
+    def _looking(self, query: Query, form: _Form) -> Rows[object]:
         try:
-            self.post_message(self.Looked(form, self.look(store, form), ""))
-        except (ArenaError, OSError) as error:
-            self.post_message(self.Looked(form, None, str(error)))
+            return Rows(self.look(query, form))
+        except OSError as error:
+            raise ArenaError(str(error)) from error
 
-    def on_form_screen_looked(self, message: Looked) -> None:
-        """Show what follows, unless the form is another one by now."""
-        message.stop()
-        if message.form == self.form:
-            self.show_found(message.found, message.trouble)
+    def _take(self, answer: Answer[object]) -> None:
+        """Show what follows; what did before stays until it is known."""
+        if isinstance(answer, Rows):
+            self.show_found(answer.content, "")
+        elif isinstance(answer, Empty):
+            self.show_found(None, answer.why)
+        elif isinstance(answer, Unavailable):
+            self.show_found(None, answer.reason)
 
     def on_resize(self) -> None:
         """Break the line anew."""

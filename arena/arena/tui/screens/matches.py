@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.message import Message
 from typing_extensions import override
 
-from arena.errors import ArenaError
 from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.app import dashboard_of
@@ -18,9 +15,11 @@ from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import about_lines
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import safe
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.watching.match_source import MAX_SORTED, MatchSource
+from arena.watching.answers import Answer, Loading, Rows, Unavailable
+from arena.watching.match_source import MatchSource
 from arena.watching.one_match import load_match
 
 if TYPE_CHECKING:
@@ -39,8 +38,9 @@ class MatchesScreen(ArenaScreen):
     FILTER_HINT = HINT
     HELP = (
         "All stored matches, void ones too, newest first. A filter is made of bot: vs: result: end:"
-        " tournament: game: and ply<20; * stands for any text. Enter opens the replay, o shows the match"
-        " beside the list."
+        " tournament: game: and ply<20; * stands for any text. It searches all matches, the newest first;"
+        " matches that are found can be used meanwhile. Enter opens the replay, o shows the match beside the"
+        " list."
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "split", "Split", id="matches.split")]
     CSS = """
@@ -53,21 +53,14 @@ class MatchesScreen(ArenaScreen):
     MatchesScreen #asked { height: 1; }
     """
 
-    class Shown(Message):
-        """A match to show beside the list has come."""
-
-        def __init__(self, recorded: Recorded | None, trouble: str) -> None:
-            super().__init__()
-            self.recorded = recorded
-            self.trouble = trouble
-
     def __init__(self) -> None:
         super().__init__()
         self._source: MatchSource | None = None
+        self._beside = self.asks("beside")
 
     @override
     def compose_body(self) -> ComposeResult:
-        self._source = MatchSource(dashboard_of(self).store, dashboard_of(self).tournament)
+        self._source = MatchSource(dashboard_of(self).tournament)
         with Vertical():
             with Horizontal():
                 yield MatchList(self._source)
@@ -98,9 +91,9 @@ class MatchesScreen(ArenaScreen):
 
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show matches that have been stored since."""
-        if change is not None and "standings" in change.facts and self._source and self._source.is_quick:
-            self._renew()
+        """Show matches that have been stored since; only in the order of their numbers they have a place."""
+        is_usual = not self.filter_text or self._list.sort[0] == "number"
+        if change is not None and "standings" in change.facts and is_usual:
             self._list.look_again()
 
     @override
@@ -122,14 +115,18 @@ class MatchesScreen(ArenaScreen):
         self._tell()
 
     def _tell(self) -> None:
-        matches, source = self._list, self._source
-        asked = f"filter {self.filter_text}   " if self.filter_text else ""
-        cut = ""
-        if source is not None and source.is_cut:
-            cut = f"   of the newest {MAX_SORTED}"
-        self.query_one("#asked", BareLines).say(
-            f" {matches.cursor + 1 if matches.total else 0}/{matches.total}{cut}   {asked}", "dim"
-        )
+        matches = self._list
+        asked = f"   filter {self.filter_text}" if self.filter_text else ""
+        sort, is_descending = matches.sort
+        order = "" if matches.sort == ("number", True) else f"   by {sort}{' v' if is_descending else ' ^'}"
+        total = str(matches.total)
+        if matches.share < 1:
+            total = f">= {matches.total}, {100 * matches.share:.0f} % searched"
+        if matches.trouble:
+            self.query_one("#asked", BareLines).say(f" ! {safe(matches.trouble)}", "alert")
+            return
+        place = matches.cursor + 1 if matches.total else 0
+        self.query_one("#asked", BareLines).say(f" {place}/{total}{order}{asked}", "dim")
 
     def on_match_list_selected(self, message: MatchList.Selected) -> None:
         """Open the replay of a match."""
@@ -160,34 +157,24 @@ class MatchesScreen(ArenaScreen):
 
     def _look_at(self, number: int) -> None:
         if self.has_class("-split"):
-            self.run_worker(
-                partial(self._loading, dashboard_of(self).store, number),
-                name="beside",
-                group="beside",
-                exclusive=True,
-                thread=True,
+            self._beside.ask(
+                lambda query: Rows(load_match(query, number).recorded), "reading the match", self._show_beside
             )
 
-    def _loading(self, store: str | None, number: int) -> None:
-        """Read the match, in a thread."""
-        try:
-            self.post_message(self.Shown(load_match(store, number).recorded, ""))
-        except ArenaError as error:
-            self.post_message(self.Shown(None, str(error)))
-
-    def on_matches_screen_shown(self, message: Shown) -> None:
-        """Show the last position of a match."""
-        message.stop()
+    def _show_beside(self, answer: Answer[Recorded]) -> None:
+        """Show the last position of a match; the one before stays until it is there."""
+        if isinstance(answer, Loading):
+            return
         board, below = (
             self.query_one("#beside LargeBoard", LargeBoard),
             self.query_one("#beside BareLines", BareLines),
         )
-        if message.recorded is None:
+        if not isinstance(answer, Rows):
             board.title, board.pair = "board", None
             board.show(None)
-            below.say(f" {message.trouble}", "alert")
+            below.say(f" {answer.reason if isinstance(answer, Unavailable) else answer.why}", "alert")
             return
-        replay = Replay(message.recorded)
+        replay = Replay(answer.content)
         match = replay.at(replay.num_plies)
         board.title, board.pair = match.address, match.labels
         board.short_title = match.short_address

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from arena.watching.query import Query
+
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
     ("st", "5, unless clock or nodes is given", "Seconds a move of the bot."),
@@ -94,7 +96,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
         return form.words()
 
     @override
-    def look(self, store: str | None, form: PlayForm) -> str:
+    def look(self, query: Query, form: PlayForm) -> str:
         if not form.bot.strip():
             return f"there are {installed_bots()}"
         plan = make_play(play_config(form.values()))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from arena.watching.query import Query
+
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
     ("rounds", "10", "Each pair of bots meets once a round."),
@@ -113,8 +115,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             super().changed()
 
     @override
-    def look(self, store: str | None, form: TournamentForm) -> Estimate | str:
-        return estimate(store, form) if form.bots.strip() else f"there are {installed_bots()}"
+    def look(self, query: Query, form: TournamentForm) -> Estimate | str:
+        return estimate(query, form) if form.bots.strip() else f"there are {installed_bots()}"
 
     @override
     def show_found(self, found: Estimate | str | None, trouble: str) -> None:

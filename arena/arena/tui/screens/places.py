@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from arena.tui.screens.matrix import MatrixScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.text import safe
 from arena.watching.places import search_places
+from arena.watching.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -40,17 +40,15 @@ class PlaceSearch(Provider):
     @override
     async def search(self, query: str) -> AsyncIterator[Hit]:
         app = dashboard_of(self.screen)
-        is_unwanted = threading.Event()
+        question = Query(app.store, is_expected=False)
         try:
-            places = await asyncio.to_thread(
-                search_places, app.store, query, lambda: not is_unwanted.is_set()
-            )
+            places = await asyncio.to_thread(search_places, question, query)
         except ArenaError:
             # The banner says what is wrong with the store; commands are found all the same.
             return
         finally:
-            # The next letter cancels this search; its thread ends at the next range of rows.
-            is_unwanted.set()
+            # The next letter cancels this search, and what it asks the store is interrupted.
+            question.cancel()
         for number, place in enumerate(places):
             yield Hit(
                 # Equal scores would be put in no order.

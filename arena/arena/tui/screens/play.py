@@ -112,6 +112,7 @@ class PlayScreen(ArenaScreen):
     def __init__(self, link: Link | None = None) -> None:
         """Take the way to the coordinator, which is started with the screen; None takes that of the app."""
         super().__init__()
+        self._feed: PlayFeed | None = None
         self._given = link
         self._model = Model()
         self.seen = Seen()
@@ -133,8 +134,11 @@ class PlayScreen(ArenaScreen):
         self.set_interval(_TICK_S, self._tick, name="play")
         self._begin()
 
+    @override
     def on_unmount(self) -> None:
         """End the play with the screen."""
+        if self._feed is not None:
+            self._feed.cancel()
         match = self.seen.match
         number = match.number if match is not None and not match.is_over else 0
         self._link.leave(number=number, is_rated=self.seen.is_rated)
@@ -178,7 +182,7 @@ class PlayScreen(ArenaScreen):
         self.seen = self.seen.begun(message.record)
         for sentence in self._link.news:
             self.notify(safe(sentence), markup=False)
-        feed = PlayFeed(self._link.db, message.record.id, is_read_only=True)
+        feed = self._feed = PlayFeed(self._link.db, message.record.id, is_read_only=True)
         self.run_worker(lambda: follow(feed, self), name="feed", group="feed", exclusive=True, thread=True)
         self._show()
 

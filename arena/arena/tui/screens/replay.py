@@ -25,6 +25,7 @@ from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.row_list import LIST_BINDINGS
+from arena.watching.answers import Answer, Loading, Rows, Unavailable
 from arena.watching.one_match import OneMatch, load_match, replay_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from arena.live.replay import Replay
     from arena.play.config import PlayConfig
     from arena.tui.shell.lines import Part
+    from arena.watching.query import Query
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Plies a second."""
@@ -101,15 +103,6 @@ class ReplayScreen(ArenaScreen):
     ReplayScreen.-flat #about { display: none; }
     """
 
-    class Loaded(Message):
-        """A match has come, or none could."""
-
-        def __init__(self, match: OneMatch | None, replay: Replay | None, trouble: str) -> None:
-            super().__init__()
-            self.match = match
-            self.replay = replay
-            self.trouble = trouble
-
     class Prepared(Message):
         """A play from here can begin, or cannot."""
 
@@ -134,6 +127,7 @@ class ReplayScreen(ArenaScreen):
             ply: how many plies are shown first; None for those that were given.
         """
         super().__init__()
+        self._loads = self.asks("match")
         self._number = number
         self._neighbour = neighbour
         self._first_ply = ply
@@ -166,38 +160,31 @@ class ReplayScreen(ArenaScreen):
         self._load(self._number, 0)
 
     def _load(self, number: int, step: int) -> None:
-        self.run_worker(
-            partial(self._loading, dashboard_of(self).store, number, step),
-            name="match",
-            group="match",
-            exclusive=True,
-            thread=True,
-        )
+        source = partial(self._loading, number=number, step=step)
+        self._loads.ask(source, "reading the match", self._take)
 
-    def _loading(self, store: str | None, number: int, step: int) -> None:
+    @staticmethod
+    def _loading(query: Query, number: int, step: int) -> Rows[tuple[OneMatch, Replay]]:
         """Read the match and make its views, in a thread."""
-        try:
-            match = load_match(store, number, step)
-            self.post_message(self.Loaded(match, replay_of(match), ""))
-        except ArenaError as error:
-            self.post_message(self.Loaded(None, None, str(error)))
+        match = load_match(query, number, step)
+        return Rows((match, replay_of(match)))
 
-    def on_replay_screen_loaded(self, message: Loaded) -> None:
+    def _take(self, answer: Answer[tuple[OneMatch, Replay]]) -> None:
         """Show the match that came; where none did, what was shown stays."""
-        message.stop()
-        if message.match is None or message.replay is None:
-            self._trouble = message.trouble
-            if self._replay is not None:
-                self.notify(message.trouble, severity="warning", markup=False)
-        else:
-            self._match, self._replay, self._trouble = message.match, message.replay, ""
-            self._number = message.match.recorded.stored or self._number
+        if isinstance(answer, Rows):
+            self._match, self._replay = answer.content
+            self._trouble = ""
+            self._number = self._match.recorded.stored or self._number
             self._stop()
             self._judge = ""
             given, self._first_ply = self._first_ply, None
-            ply = message.match.recorded.num_opening if given is None else given
-            self.ply = min(ply, message.replay.num_plies)
+            ply = self._match.recorded.num_opening if given is None else given
+            self.ply = min(ply, self._replay.num_plies)
             self.query_one(MoveList).focus()
+        elif not isinstance(answer, Loading):
+            self._trouble = answer.reason if isinstance(answer, Unavailable) else answer.why
+            if self._replay is not None:
+                self.notify(self._trouble, severity="warning", markup=False)
         self._show()
 
     def go_to(self, ply: int) -> None:

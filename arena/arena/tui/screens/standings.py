@@ -84,7 +84,10 @@ class StandingsScreen(ArenaScreen):
         self._show_goal(model.view.progress.goal if self._board is None else "")
         trend = model.facts.get("trend")
         if trend is not None:
-            self.query_one(LineChart).show(cast("list[Series]", trend) if self._board is None else [])
+            self.query_one(LineChart).show(
+                cast("list[Series]", trend) if self._board is None else [],
+                nothing=str(model.facts.get("trend_doing", "")),
+            )
         self._describe()
 
     def _show_goal(self, goal: str) -> None:
@@ -106,8 +109,9 @@ class StandingsScreen(ArenaScreen):
     def _describe(self) -> None:
         table, details = self.query_one(StandingsTable), self.query_one("#details", BareLines)
         if not table.num_rows:
-            has_filter = bool(self.filter_text)
-            details.say(" no bot fits; esc takes the filter away" if has_filter else " no results yet", "dim")
+            has_filter = bool(self.filter_text) and not self._view.doing
+            nothing = self._view.doing or "no results yet"
+            details.say(" no bot fits; esc takes the filter away" if has_filter else f" {nothing}", "dim")
             return
         details.show(_details(table.row(table.cursor)))
 

@@ -26,9 +26,9 @@ from arena.tui.screens.play import PlayScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.shell.turns import Turns
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.table import Col, Table
+from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
 
 if TYPE_CHECKING:
@@ -93,14 +93,6 @@ class TournamentsScreen(ArenaScreen):
     TournamentsScreen #said { height: 1; }
     """
 
-    class Listed(Message):
-        """The tournaments have come, or why not."""
-
-        def __init__(self, rows: Sequence[TournamentRow], trouble: str) -> None:
-            super().__init__()
-            self.rows = rows
-            self.trouble = trouble
-
     class Said(Message):
         """Something came of what was asked."""
 
@@ -111,10 +103,10 @@ class TournamentsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = Turns(self, "tournaments")
+        self._looks = self.asks("tournaments")
         self._seeks_watched = True
         self._rows: Sequence[TournamentRow] = ()
-        self._trouble = ""
+        self._nothing = "looking ..."
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -151,25 +143,27 @@ class TournamentsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        store = dashboard_of(self).store
-        self._looks.run(partial(self._looking, store))
+        self._looks.ask(read_tournaments, "reading tournaments", self._take, key="all")
 
-    def _looking(self, store: str | None) -> None:
-        """Read the list, in a thread."""
-        try:
-            self.post_message(self.Listed(read_tournaments(store), ""))
-        except ArenaError as error:
-            self.post_message(self.Listed((), str(error)))
+    def _take(self, answer: Answer[list[TournamentRow]]) -> None:
+        """Show an answer; what is there stays until there is another list."""
+        if isinstance(answer, Rows):
+            self._list(answer.content)
+        elif isinstance(answer, Empty):
+            self._nothing = "no tournament yet; n begins one"
+            self._list(())
+        elif isinstance(answer, Unavailable):
+            self._nothing = answer.reason
+            self._list(self._rows)
 
-    def on_tournaments_screen_listed(self, message: Listed) -> None:
+    def _list(self, rows: Sequence[TournamentRow]) -> None:
         """Show the list; the cursor stays on its tournament."""
-        message.stop()
         before = self.table.current
         wanted = 0 if before is None else before.id
         if self._seeks_watched:
-            watched = [row.id for row in message.rows if row.name == dashboard_of(self).tournament]
-            wanted, self._seeks_watched = (*watched, wanted)[0], not message.rows
-        self._rows, self._trouble = message.rows, message.trouble
+            watched = [row.id for row in rows if row.name == dashboard_of(self).tournament]
+            wanted, self._seeks_watched = (*watched, wanted)[0], not rows
+        self._rows = rows
         self._show(wanted)
 
     @override
@@ -180,7 +174,7 @@ class TournamentsScreen(ArenaScreen):
     def _show(self, wanted: int) -> None:
         """Show the rows that fit the filter, the cursor on that of an id where it is there."""
         rows = [row for row in self._rows if fits_words(self.filter_text, row.name, row.game, row.state_text)]
-        nothing = self._trouble or "no tournament yet; n begins one"
+        nothing = self._nothing
         if self._rows:
             nothing = "no tournament fits the filter; esc takes it away"
         num_running = sum(row.state == "running" for row in self._rows)

@@ -10,9 +10,9 @@ import msgspec
 from textual.message import Message
 from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
 
-from arena.errors import ArenaError
 from arena.tui.text import safe
-from arena.watching.feed import Model, Stoppable, advance
+from arena.watching.feed import Model, Poller, advance
+from arena.watching.query import Cancelled
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from arena.watching.feed import Feed
 
-_FIRST_DELAY_S: Final = 0.25
-_LAST_DELAY_S: Final = 4.0
-"""Seconds until a feed that failed is asked again: doubled each time, up to this."""
 _SLICE_S: Final = 0.2
 """Seconds after which an app that ends is noticed."""
 
@@ -38,30 +35,33 @@ class NewData(Message):
         """Where it comes from; None: from the one that is followed."""
 
 
-def follow(feed: Feed, target: MessagePump) -> None:
-    """Ask `feed` until it ends or the worker is cancelled; runs in a thread worker."""
+def follow(feed: Feed, target: MessagePump, model: Model | None = None) -> None:
+    """Ask `feed` until it ends or the worker is cancelled; runs in a thread worker.
+
+    Args:
+        feed: is closed at the end.
+        target: gets a message for each batch.
+        model: what is known before the first batch; None for nothing.
+    """
     worker = cast("Worker[None]", get_current_worker())
-    model, delay = Model(), _FIRST_DELAY_S
-    if isinstance(feed, Stoppable):
-        feed.is_wanted = lambda: not worker.is_cancelled
+    model, poller = model or Model(), Poller(feed)
     try:
         while not worker.is_cancelled:
-            before = model
-            try:
-                batch = feed.poll()
-                pause, delay = feed.interval, _FIRST_DELAY_S
-                if batch is not None:
-                    model = advance(model, batch)
-                elif model.trouble:
-                    model = msgspec.structs.replace(model, trouble="")
-            except ArenaError as error:
-                model = msgspec.structs.replace(model, trouble=safe(str(error)))
-                pause, delay = delay, min(_LAST_DELAY_S, 2 * delay)
-            if model is not before:
+            before, polled = model, poller.poll()
+            if polled.error is not None:
+                model = msgspec.structs.replace(model, trouble=safe(str(polled.error)))
+            elif polled.batch is not None:
+                model = advance(model, polled.batch)
+            elif model.trouble:
+                model = msgspec.structs.replace(model, trouble="")
+            if model is not before and not worker.is_cancelled:
                 target.post_message(NewData(model, feed))
             if model.is_over:
                 return
-            _wait(pause, worker)
+            _wait(polled.pause_s, worker)
+    except Cancelled:
+        # Nobody wants what it was reading.
+        return
     finally:
         feed.close()
 

@@ -10,7 +10,9 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from arena.tui.look import app_of
+from arena.tui.shell.asks import Asks
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
+from arena.tui.text import safe
 from arena.tui.widgets.boxes import Box
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.line_input import LineInput
@@ -81,8 +83,36 @@ class ArenaScreen(Screen[None]):
         self.filter_text = ""
         """The filter that holds."""
         self._header, self._tabs, self._banner = HeaderLine(), TabRow(), Banner()
+        self._doing: dict[object, str] = {}
+        self._lost: dict[object, str] = {}
+        self._trouble = ""
+        self._asks: list[Asks] = []
         self.is_ready = False
         """Whether its widgets are there, so that it can show data."""
+
+    def asks(self, name: str) -> Asks:
+        """Return what asks the store for this screen, and ends with it; `name` is that of its workers."""
+        self._asks.append(Asks(self, name))
+        return self._asks[-1]
+
+    def on_unmount(self) -> None:
+        """Cancel what is being asked."""
+        for asks in self._asks:
+            asks.cancel()
+
+    @property
+    def doing(self) -> str:
+        """What is being read, where that takes long; else empty."""
+        return next(iter(self._doing.values()), "")
+
+    def show_doing(self, sender: object, text: str) -> None:
+        """Say in the header what `sender` is doing; an empty text takes that away."""
+        before = self.doing
+        self._doing.pop(sender, None)
+        if text:
+            self._doing[sender] = text
+        if self.doing != before and self.is_ready:
+            self._header.repaint()
 
     def compose_body(self) -> ComposeResult:
         """Give the widgets between tabs and footer."""
@@ -203,8 +233,16 @@ class ArenaScreen(Screen[None]):
         self._tabs.repaint()
 
     def show_trouble(self, text: str) -> None:
-        """Say below the tabs what is wrong; an empty text is nothing."""
-        self._banner.show(text)
+        """Say below the tabs what is wrong with the feed; an empty text is nothing."""
+        self._trouble = text
+        self._banner.show(text or next(iter(self._lost.values()), ""))
+
+    def show_lost(self, sender: object, text: str) -> None:
+        """Say the same of what `sender` asks the store."""
+        self._lost.pop(sender, None)
+        if text:
+            self._lost[sender] = safe(text)
+        self.show_trouble(self._trouble)
 
     def _apply(self, text: str) -> None:
         self.filter_text = text.strip()

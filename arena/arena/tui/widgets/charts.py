@@ -118,12 +118,14 @@ class LineChart(Panel, can_focus=True):
     ) -> None:
         super().__init__(title, id=id, classes=classes)
         self._series: Sequence[Series] = ()
+        self._nothing = "nothing to show yet"
         self._names: Sequence[str] = ()
         self._axis = axis
         self._label = label
 
-    def show(self, series: Sequence[Series]) -> None:
-        """Show other lines; of more than there are glyphs, the first."""
+    def show(self, series: Sequence[Series], *, nothing: str = "") -> None:
+        """Show other lines; of more than there are glyphs, the first. `nothing` stands in place of none."""
+        self._nothing = nothing or "nothing to show yet"
         self._series = [line for line in series if line.points][: len(self.glyphs.series)]
         # At the right edge stand a blank, a glyph and another blank.
         self._names = shortened([line.name for line in self._series], self._label - _MARKED)
@@ -135,7 +137,7 @@ class LineChart(Panel, can_focus=True):
         if rows < 2 or columns < _LABEL:  # noqa: PLR2004 # lowest and highest
             return []
         if not self._series:
-            return [((" nothing to show yet", "dim"),)]
+            return [((f" {self._nothing}", "dim"),)]
         frame = _Frame([point for line in self._series for point in line.points], columns, rows)
         plot = [[" "] * columns for _ in range(rows)]
         names = [""] * rows

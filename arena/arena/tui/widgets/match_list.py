@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -17,11 +16,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from typing_extensions import override
 
-from arena.errors import ArenaError
 from arena.results.names import LIST_WIDTHS, shortened
+from arena.tui.shell.asks import Asks
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
+from arena.watching.answers import Answer, Empty, Loading, Rows, Unavailable
 from arena.watching.pages import PAGE_SIZE, PageRequest
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from arena.live.tables import MatchRow
     from arena.tui.widgets.match_pages import Column
     from arena.watching.pages import Page, Provider
+    from arena.watching.query import Query
 
-_MAX_PAGES = 25
+_MAX_PAGES = 20
 """Pages that are remembered."""
 _HEAD = 1
 """Lines above the rows."""
@@ -75,29 +76,27 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         """The cursor came to a match."""
 
     class Counted(Message):
-        """A page is shown, and how many matches there are is known."""
-
-    class Loaded(Message):
-        """A page has come."""
-
-        def __init__(self, request: PageRequest, page: Page | None, trouble: str) -> None:
-            super().__init__()
-            self.request = request
-            self.page = page
-            self.trouble = trouble
+        """More is known of how many matches there are, or why nothing is."""
 
     def __init__(self, provider: Provider, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
         self._provider = provider
-        self._turn = Lock()
-        self._pages: OrderedDict[int, tuple[MatchRow, ...]] = OrderedDict()
-        self._asked: set[int] = set()
-        self._wanted = PageRequest(page=0)
+        self._asks = Asks(self, "pages")
+        self._pages: OrderedDict[int, tuple[tuple[MatchRow, ...], int]] = OrderedDict()
+        self._asked: tuple[int, ...] = ()
+        self._is_asking_soon = False
+        self._wanted = self._shown = PageRequest(page=0)
+        self._num_newer = 0
         self._bots: set[str] = set()
         self._address_width = 0
         self._called: tuple[int, int, Mapping[str, str]] = (0, 0, {})
         self.total = 0
-        """How many matches there are under this condition."""
+        """How many matches were found under the condition that is shown."""
+        self.share = 0.0
+        """Of all matches, those that were searched; 1 where nothing more will be found."""
+        self.is_stale = False
+        """Whether what is shown waits to be replaced, or the store cannot be asked."""
+        self._why = ""
         self.trouble = ""
         """Why no matches come; empty when they do."""
         self.cursor = 0
@@ -110,12 +109,19 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Ask for the first page."""
-        self._ask(0)
+        self._ask((0,))
+
+    def on_unmount(self) -> None:
+        """Ask nothing more."""
+        self._asks.cancel()
 
     def reload(
         self, *, sort: str | None = None, descending: bool | None = None, condition: str | None = None
     ) -> None:
-        """Ask anew, perhaps with another order or condition; what is not given stays."""
+        """Ask anew, perhaps with another order or condition; what is not given stays.
+
+        What is shown stays, too, until there is something else to show.
+        """
         before = self._wanted
         self._wanted = PageRequest(
             page=0,
@@ -123,72 +129,116 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             descending=before.descending if descending is None else descending,
             condition=before.condition if condition is None else condition,
         )
-        if self._wanted != before:
-            self.cursor = 0
-            self.scroll_to(y=0, animate=False)
-        self._pages.clear()
-        self._asked.clear()
-        self._ask(self.cursor // PAGE_SIZE)
+        self._ask((0,) if self._wanted != before else self._in_view())
 
     def look_again(self) -> None:
         """Ask for what is new; till it comes all stays, and the cursor stays on its match but for the top."""
-        self._asked.clear()
-        self._ask(self.cursor // PAGE_SIZE)
+        self._ask(self._in_view())
 
     def row(self, index: int) -> MatchRow | None:
         """Give a row; None while its page has not come, which this asks for."""
         page, place = divmod(index, PAGE_SIZE)
-        rows = self._pages.get(page)
-        if rows is None:
-            self._ask(page)
-            return None
-        self._pages.move_to_end(page)
-        return rows[place] if place < len(rows) else None
+        rows, total = self._pages.get(page, ((), 0))
+        if page in self._pages:
+            self._pages.move_to_end(page)
+        if place < len(rows):
+            return rows[place]
+        # A page may be full of holes for ever: matches were removed since they were counted.
+        if max(index, total) < self.total and not self._is_asked({page}) and not self._is_asking_soon:
+            # A frame has many rows, and a jump passes many pages.
+            self._is_asking_soon = True
+            self.call_later(self._ask_missing)
+        return None
 
-    def _ask(self, page: int) -> None:
-        if page in self._asked or not self.is_attached:
-            return
-        self._asked.add(page)
-        request = msgspec.structs.replace(self._wanted, page=page)
-        self.run_worker(partial(self._load, request), name=f"page-{page}", group="pages", thread=True)
+    def _in_view(self) -> tuple[int, ...]:
+        """Return the pages that are seen, that of the cursor last."""
+        top = self.scroll_offset.y
+        seen = {top // PAGE_SIZE, (top + self.size.height) // PAGE_SIZE} - {self.cursor // PAGE_SIZE}
+        last = max(0, self.total - 1) // PAGE_SIZE
+        return (*sorted(page for page in seen if page <= last), self.cursor // PAGE_SIZE)
 
-    def _load(self, request: PageRequest) -> None:
-        """Fetch a page, in a thread; two that wait for pages take turns."""
-        try:
-            with self._turn:
-                page = self._provider(request)
-            self.post_message(self.Loaded(request, page, ""))
-        except ArenaError as error:
-            self.post_message(self.Loaded(request, None, str(error)))
+    def _ask_missing(self) -> None:
+        self._is_asking_soon = False
+        pages = self._in_view()
+        if self._wanted == self._shown and not self._is_asked(set(pages)):
+            self._ask(pages)
 
-    def on_match_list_loaded(self, message: Loaded) -> None:
-        """Show a page, if nobody has changed order or condition since."""
-        message.stop()
-        if msgspec.structs.replace(message.request, page=0) != msgspec.structs.replace(self._wanted, page=0):
-            return
-        self._asked.discard(message.request.page)
-        self.trouble = message.trouble
-        if message.page is not None:
-            self._make_room(message.page.total - self.total)
-            self._pages[message.request.page] = message.page.rows
-            self._bots |= set(message.page.bots) | {name for row in message.page.rows for name in row.names}
-            addresses = (cell_len(safe(row.address)) for row in message.page.rows)
-            self._address_width = max(self._address_width, *addresses, 0)
-            while len(self._pages) > _MAX_PAGES:
-                self._pages.popitem(last=False)
-            self._set_total(message.page.total)
+    def _is_asked(self, pages: set[int]) -> bool:
+        """Return whether pages are on their way."""
+        return self._asks.is_asking and pages <= set(self._asked)
+
+    def _ask(self, pages: tuple[int, ...]) -> None:
+        """Ask for pages; the search for more goes on with the last of them."""
+        self._asked = pages
+        wanted = self._wanted
+        source = partial(self._load, wanted, pages)
+        self._asks.ask(source, self._doing, partial(self._take, wanted), key=(wanted, pages))
+
+    @property
+    def _doing(self) -> str:
+        return "searching matches" if self._wanted.condition else "reading matches"
+
+    def _load(
+        self, wanted: PageRequest, pages: tuple[int, ...], query: Query
+    ) -> Rows[tuple[int, Page]] | Empty:
+        """Fetch pages, in a thread."""
+        number, found = 0, None
+        for number in pages:
+            for page in self._provider(msgspec.structs.replace(wanted, page=number), query):
+                if found is not None:
+                    query.publish(found)
+                found = (number, page)
+                if number != pages[-1] and len(page.rows) == wanted.limit:
+                    break
+        if found is None or (found[1].total == 0 and found[1].share >= 1):
+            return Empty()
+        return Rows(found)
+
+    def _take(self, wanted: PageRequest, answer: Answer[tuple[int, Page]]) -> None:
+        """Show an answer."""
+        if isinstance(answer, Loading):
+            self.is_stale = wanted != self._shown or self.total == 0
+        elif isinstance(answer, Unavailable):
+            self.trouble, self.is_stale = answer.reason, True
+        else:
+            self.trouble, self.is_stale = "", False
+            if wanted != self._shown:
+                self._begin(wanted)
+            if isinstance(answer, Rows):
+                self._show_page(*answer.content)
+            else:
+                self._pages.clear()
+                self._why = answer.why
+                self.share = 1.0
+                self._set_total(0)
         self.post_message(self.Counted())
         self.refresh()
 
-    def _make_room(self, num_new: int) -> None:
-        """Let what was shown move down where there are new matches above it."""
-        if num_new == 0:
-            return
+    def _begin(self, wanted: PageRequest) -> None:
+        """Show another question than before, from its top."""
+        self._shown = wanted
         self._pages.clear()
-        if num_new > 0 and self.cursor > 0 and self.sort == ("number", True):
+        self._num_newer = 0
+        self.cursor = 0
+        self.scroll_to(y=0, animate=False)
+
+    def _show_page(self, number: int, page: Page) -> None:
+        num_new, self._num_newer = page.num_newer - self._num_newer, page.num_newer
+        if num_new or (page.share >= 1 and page.total < self.total):
+            # Every row stands elsewhere now.
+            self._pages.clear()
+        if num_new > 0 and self.cursor > 0:
             self.cursor += num_new
-            self.virtual_size = Size(self._columns_width(), self.total + num_new + _HEAD)
+            self.virtual_size = Size(self._columns_width(), page.total + _HEAD)
             self.scroll_to(y=self.scroll_offset.y + num_new, animate=False)
+        self._pages[number] = (page.rows, page.total)
+        self.share = page.share
+        self._bots |= set(page.bots) | {name for row in page.rows for name in row.names}
+        addresses = (cell_len(safe(row.address)) for row in page.rows)
+        self._address_width = max(self._address_width, *addresses, 0)
+        while len(self._pages) > _MAX_PAGES:
+            self._pages.popitem(last=False)
+        self._set_total(page.total)
 
     def _set_total(self, total: int) -> None:
         self.total = total
@@ -244,13 +294,14 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             return self._strip(self._head_text(), "match-list--head", width)
         index = self.scroll_offset.y + y - _HEAD
         if self.total == 0:
-            text = "" if y > 1 else safe(self.trouble) or ("loading ..." if self._asked else "no matches")
+            text = safe(self._nothing()) if y == 1 else ""
             return Strip([Segment(f" {text}", base)]).adjust_cell_length(width, base)
         if index >= self.total:
             return Strip.blank(width, base)
         row = self.row(index)
         if row is None:
             return self._strip(f" {self.trouble or '...'}", "match-list--dim", width)
+        usual = "match-list--dim" if self.is_stale else ""
         texts = zip(self._columns(), self._widths(), strict=True)
         text = " ".join(
             (right if column.is_right else left)(self._text(column, row, cells), cells)
@@ -258,8 +309,18 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         )
         if index == self.cursor:
             mark = ">" if self.has_focus else "-"
-            return self._strip(mark + text, "match-list--cursor" if self.has_focus else "", width)
-        return self._strip(" " + text, "", width)
+            return self._strip(mark + text, "match-list--cursor" if self.has_focus else usual, width)
+        return self._strip(" " + text, usual, width)
+
+    def _nothing(self) -> str:
+        """Return what stands in place of rows; that there is none only where all was searched."""
+        if self.trouble:
+            return self.trouble
+        if self._wanted != self._shown or self.share < 1:
+            return f"{self._doing} ..."
+        if self._why:
+            return self._why
+        return "no matches fit the filter; esc takes it away" if self._shown.condition else "no matches"
 
     def _strip(self, text: str, component: str, width: int) -> Strip:
         base = self.rich_style
@@ -332,7 +393,8 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         edge = 1
         for column, width in zip(self._columns(), self._widths(), strict=True):
             edge += width + 1
-            if x < edge and column.key in SORTS:
-                same = column.key == self._wanted.sort
-                self.reload(sort=column.key, descending=not self._wanted.descending if same else None)
+            if x < edge:
+                if column.key in SORTS:
+                    same = column.key == self._wanted.sort
+                    self.reload(sort=column.key, descending=not self._wanted.descending if same else None)
                 return

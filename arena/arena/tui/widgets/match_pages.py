@@ -53,5 +53,5 @@ _LONG_S = 90
 """Seconds from which tenths say nothing."""
 ALWAYS = 4
 """Columns that are there at any width."""
-SORTS = ("number", "plies", "termination", "result", "first", "second")
-"""What `s` goes through."""
+SORTS = ("number", "date", "plies", "duration")
+"""What `s` goes through; the store has an index of each."""

@@ -99,7 +99,7 @@ class Matrix(Panel, can_focus=True):
     def body(self, width: int, height: int) -> list[Line]:
         labels = self._view.labels
         if not labels:
-            return [((" nobody has met yet", "dim"),)]
+            return [((f" {self._view.doing or 'nobody has met yet'}", "dim"),)]
         cell_width = self._cell_width(width)
         rows, columns = self._shown(width, height)
         heads = "".join(right(self._rank(column), cell_width - 1) + " " for column in columns)

@@ -218,7 +218,11 @@ def test_a_play_ends_in_the_midst_of_a_hint(
         raise OSError("the pipe is closed")
 
     monkeypatch.setattr("arena.play.hints.Hinter.ask", slow)
-    monkeypatch.setattr("arena.play.hints.Hinter.close", lambda _: ended.set())
+
+    def close(_: object) -> None:
+        ended.set()
+
+    monkeypatch.setattr("arena.play.hints.Hinter.close", close)
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:

@@ -13,6 +13,7 @@ from arena.referee.blame import forfeiter
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.views import standings
 from arena.watching.bots_source import read_bots
+from arena.watching.query import Query
 from arena.watching.stored import past_view
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -111,5 +112,5 @@ def test_matches_are_counted_alike_for_a_command_and_for_the_list_of_bots(tmp_pa
         "a": [5],
         "b": [3],
     }
-    rows = {row.name: row.games for row in read_bots(str(path)).rows}
+    rows = {row.name: row.games for row in read_bots(Query(str(path))).content.rows}
     assert (rows["a"], rows["b"]) == (5, 3)

@@ -50,7 +50,7 @@ def test_an_empty_dashboard_says_how_to_begin_and_has_all_screens(tmp_path: Path
         assert "no tournament is watched" in seen(app)
         for key, fact in (
             ("2", "no results yet"),
-            ("3", "0/0"),
+            ("3", "nothing has been played yet"),
             ("4", "nobody has met yet"),
             ("5", "bots 1"),
             ("6", "no run yet"),

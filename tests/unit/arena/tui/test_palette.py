@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from arena.tui.screens.app import Dashboard
+    from arena.watching.query import Query
 
 STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "minus", "~": "tilde"}
 
@@ -130,9 +131,9 @@ def test_a_search_that_is_not_wanted_any_more_ends(
     app = dashboard(shown_store)
     asked, ended = threading.Event(), threading.Event()
 
-    def slow(_: object, __: str, is_wanted: Callable[[], bool]) -> list[object]:
+    def slow(query: Query, _: str) -> list[object]:
         asked.set()
-        while is_wanted():
+        while query.is_wanted():
             ended.wait(0.005)
         ended.set()
         return []

@@ -12,6 +12,7 @@ from arena.play.config import PERSON
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
+from arena.watching.query import Query
 from arena_db.records import Analysis, JudgedPly, MatchFilter
 from arena_db.store import Store
 from command_line import CommandLine
@@ -57,7 +58,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]) -> None:
     path, number = searched
-    match = load_match(str(path), number)
+    match = load_match(Query(str(path)), number)
     replay = replay_of(match)
     opening = match.recorded.num_opening
     second = opening if opening % 2 else opening + 1
@@ -83,10 +84,10 @@ def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]
 
 def test_grades_give_marks_and_v_shows_the_values_of_who_judged(searched: tuple[Path, int]) -> None:
     path, number = searched
-    start = load_match(str(path), number).recorded.num_opening
+    start = load_match(Query(str(path)), number).recorded.num_opening
     judge(path, number, "solver", [2.0] * start + [0.0, 2.0])
     judge(path, number, "minimax:depth=9", [0.0])
-    match = load_match(str(path), number)
+    match = load_match(Query(str(path)), number)
     assert [one.name for one in match.analyses] == ["minimax:depth=9", "solver"]
     solved = replay_of(match, "solver")
     assert solved.marks[:start] == ("",) * start, "nobody gave away what was given"
@@ -123,7 +124,7 @@ def test_play_from_here_needs_a_position_with_a_move(searched: tuple[Path, int])
         assert "the match is over here" in shown(app)
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        assert load_match(str(path), number).specs[1].startswith("mcts")
+        assert load_match(Query(str(path)), number).specs[1].startswith("mcts")
 
     piloted(app, act)
 
@@ -153,10 +154,10 @@ def test_a_match_of_a_person_can_be_replayed_and_played_on(tmp_path: Path) -> No
         (match,) = played.await_matches(1)
     finally:
         played.close()
-    loaded = load_match(str(played.path), match.id)
+    loaded = load_match(Query(str(played.path)), match.id)
     assert loaded.specs == ("random", PERSON)
     assert loaded.recorded.thoughts[0] is not None
     arena = CommandLine(tmp_path)
     assert "human" in arena("replay", match.id, "--plain", "--db", played.path).stdout
     with pytest.raises(ArenaError, match="no match 99"):
-        load_match(str(played.path), 99)
+        load_match(Query(str(played.path)), 99)

@@ -200,7 +200,7 @@ def test_matches_are_listed_filtered_sorted_and_split(shown_store: Path) -> None
         assert 'no filter "colour"' in seen(app)
         await press(pilot, "escape")
         assert matches.total == 26
-        await press(pilot, "s", "S")
+        await press(pilot, "s", "s", "S")
         rows = [matches.row(index) for index in range(26)]
         plies = [row.plies for row in rows if row is not None]
         assert plies == sorted(plies)

@@ -13,13 +13,16 @@ from arena.coordinator.plan import make_plan
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
+from arena.live.bots import BotsView
 from arena.live.exports import ExportForm
-from arena.live.tournaments import TournamentForm, command_line
+from arena.live.tournaments import TournamentForm, TournamentRow, command_line
 from arena.tui.forms import export_form
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
 from arena.watching import bots_source
+from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import read_bots, read_status
+from arena.watching.query import Queries, Query
 from arena.watching.stored import finished_of, recorded_of, row_of
 from arena.watching.tournaments import read_tournaments
 from arena_db.owner import current_owner
@@ -32,6 +35,23 @@ from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def bots_of(path: str) -> BotsView:
+    """Return the bots that a store and this environment know."""
+    queries, found = Queries(path), list[Answer[BotsView]]()
+    queries.ask(queries.new(), read_bots, found.append)
+    (answer,) = found
+    assert isinstance(answer, Rows)
+    return answer.content
+
+
+def tournaments_of(path: str) -> list[TournamentRow]:
+    """Return the tournaments of a store."""
+    answer = read_tournaments(Query(path))
+    assert isinstance(answer, Rows)
+    return answer.content
+
 
 QUICK = TournamentForm(bots="random minimax:depth=1 mcts:playouts=20", game="tic-tac-toe", isolation="none")
 
@@ -58,7 +78,7 @@ def faulty(tmp_path: Path) -> str:
 
 
 def test_bots_that_have_played_are_told_of_with_their_faults(faulty: str) -> None:
-    view = read_bots(faulty)
+    view = bots_of(faulty)
     rows = {row.name: row for row in view.rows}
     assert rows["b"].kind == "not installed"
     assert rows["b"].games == 22
@@ -71,7 +91,7 @@ def test_bots_that_have_played_are_told_of_with_their_faults(faulty: str) -> Non
 
 
 def test_without_a_store_the_installed_bots_are_there(tmp_path: Path) -> None:
-    view = read_bots(str(tmp_path / "none.db"))
+    view = bots_of(str(tmp_path / "none.db"))
     assert view.trouble == "", "where nothing has been played there is nothing to miss"
     assert "random" in {row.name for row in view.rows}
 
@@ -83,7 +103,7 @@ def test_duplicates_and_bad_names_are_rows(faulty: str, monkeypatch: pytest.Monk
         *(Entry(name, name, name, name) for name in EVIL),
     ]
     monkeypatch.setattr(bots_source, "list_bots", lambda: make_listing(offered))
-    view = read_bots(faulty)
+    view = bots_of(faulty)
     twins = [row for row in view.rows if row.name == "twin"]
     assert [(row.kind, row.distribution, row.place) for row in twins] == [
         ("twice", "one", "environment"),
@@ -101,7 +121,7 @@ def test_checks_are_told_of_till_the_bot_changes(faulty: str) -> None:
     keep(now)
     keep(replace(now, bot="minimax:depth=1", identity="another", failed=("4 no",)))
     keep(replace(now, bot="mcts:file=gone", identity="another"))
-    rows = {row.name: row for row in read_bots(faulty).rows}
+    rows = {row.name: row for row in bots_of(faulty).rows}
     assert rows["random"].checks[0].result == "12/12"
     assert rows["minimax"].checks[0].result == "FAIL 12/13 old"
     assert rows["mcts"].checks[0].is_outdated
@@ -118,41 +138,46 @@ def test_what_loading_said_is_read_line_by_line() -> None:
 
 
 def test_tournaments_are_listed_with_their_states(shown_store: Path, faulty: str) -> None:
-    duel, spring = read_tournaments(str(shown_store))
+    duel, spring = tournaments_of(str(shown_store))
     assert (spring.name, spring.state, spring.done, spring.planned) == ("spring", "finished", 24, 24)
     assert (duel.type, duel.game, duel.tc, len(duel.bots)) == ("match", "tic-tac-toe", "5/move", 2)
-    (cup,) = read_tournaments(faulty)
+    (cup,) = tournaments_of(faulty)
     assert cup.state == "left", "it is being played, and nobody plays it"
     assert (cup.can_resume, cup.resume_words()) == (True, ["resume", "--", cup.name])
     with Store.open(faulty) as store:
         assert store.claim(cup.id, current_owner())
-        assert read_tournaments(faulty)[0].state == "running"
+        assert tournaments_of(faulty)[0].state == "running"
         tamper(store.path, "UPDATE leases SET beat_at = beat_at - 31")
-    (cup,) = read_tournaments(faulty)
+    (cup,) = tournaments_of(faulty)
     assert (cup.state, cup.state_text, cup.can_resume) == ("silent", "silent", True)
     assert cup.resume_words() == ["resume", "--take-over", "--", cup.name]
     with pytest.raises(ArenaError):
-        read_tournaments("/no/such/store.db")
+        tournaments_of("/no/such/store.db")
 
 
 def test_an_estimate_goes_by_stored_matches(shown_store: Path) -> None:
-    found = estimate(str(shown_store), QUICK)
+    found = estimate(Query(str(shown_store)), QUICK)
     assert (found.matches, found.num_pairs, found.num_known, found.is_bound) == (60, 3, 3, False)
     assert found.num_stored == 12 + 2, "those of spring in which a fourth bot played tell nothing"
     assert found.seconds is not None
     assert 0 < found.seconds < 60
     new = replace(QUICK, bots="random minimax:depth=3", rounds="1", games="1")
-    assert (estimate(str(shown_store), new).matches, estimate(str(shown_store), new).num_known) == (1, 0)
+    assert (
+        estimate(Query(str(shown_store)), new).matches,
+        estimate(Query(str(shown_store)), new).num_known,
+    ) == (1, 0)
 
 
 def test_an_estimate_without_matches_goes_by_the_clocks(tmp_path: Path) -> None:
     store = str(tmp_path / "none.db")
-    by_move = estimate(store, replace(QUICK, bots="random mcts", rounds="1", st="2", concurrency="2"))
+    by_move = estimate(Query(store), replace(QUICK, bots="random mcts", rounds="1", st="2", concurrency="2"))
     assert by_move.is_bound
     assert by_move.seconds == 2 * 9 * 2 / 2, "two matches of nine moves, two at once"
-    by_clock = estimate(store, replace(QUICK, bots="random mcts", rounds="1", tc="60+1", concurrency="1"))
+    by_clock = estimate(
+        Query(store), replace(QUICK, bots="random mcts", rounds="1", tc="60+1", concurrency="1")
+    )
     assert by_clock.seconds == 2 * (120 + 9)
-    assert estimate(store, replace(QUICK, bots="random mcts", nodes="5")).seconds is not None
+    assert estimate(Query(store), replace(QUICK, bots="random mcts", nodes="5")).seconds is not None
 
 
 @pytest.mark.parametrize(
@@ -174,7 +199,7 @@ def test_an_estimate_without_matches_goes_by_the_clocks(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_held_is_refused_with_a_reason(field: str, value: str, why: str) -> None:
     with pytest.raises(ArenaError, match=why):
-        estimate(None, replace(QUICK, **{field: value}))
+        estimate(Query(None), replace(QUICK, **{field: value}))
 
 
 def test_the_user_s_own_settings_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,11 +256,11 @@ def test_a_filter_becomes_an_option(typed: str, words: list[str]) -> None:
 def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
     form = ExportForm(out="x", filter="bot:random", limit="4")
     assert export_words(form) == ["export", "--format=npz", "--where=bot:random", "--limit=4", "--", "x"]
-    found = preview(str(shown_store), form)
+    found = preview(Query(str(shown_store)), form)
     assert (found.num_matches, found.games, len(found.newest)) == (4, ("tic-tac-toe",), 4)
     assert found.num_positions > 4 * 4
     assert preview_line(found.newest[0]).startswith("duel/2 ")
-    whole = preview(str(shown_store), ExportForm())
+    whole = preview(Query(str(shown_store)), ExportForm())
     with Store.open(shown_store, read_only=True) as store:
         assert whole.num_matches == len(store.matches(MatchFilter(), limit=100))
 
@@ -245,7 +270,7 @@ def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
 )
 def test_a_form_that_cannot_be_exported_is_refused(shown_store: Path, form: ExportForm) -> None:
     with pytest.raises(ConfigError):
-        preview(str(shown_store), form)
+        preview(Query(str(shown_store)), form)
 
 
 def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_forfeits(
@@ -259,15 +284,15 @@ def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_f
         store.save(
             [*good, *(cup.match(number, termination="crash") for number in range(8, 19)), cup.void(19)]
         )
-    found = preview(str(path), ExportForm(limit="5"))
+    found = preview(Query(str(path)), ExportForm(limit="5"))
     assert (found.num_matches, [row.stored for row in found.newest]) == (5, [7, 6, 5, 4, 3])
-    every = preview(str(path), ExportForm(unrated="on", forfeits="on"))
+    every = preview(Query(str(path)), ExportForm(unrated="on", forfeits="on"))
     assert (every.num_matches, [row.stored for row in every.newest]) == (18, list(range(18, 0, -1)))
 
 
 def test_few_matches_take_as_long_as_one(tmp_path: Path) -> None:
     form = replace(QUICK, bots="random mcts", rounds="1", games="1", st="2", concurrency="2")
-    assert estimate(str(tmp_path / "none.db"), form).seconds == 2 * 9
+    assert estimate(Query(str(tmp_path / "none.db")), form).seconds == 2 * 9
 
 
 def test_a_void_match_says_so_in_lists_and_replays(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from arena.watching.feed import Batch, Model, advance
 from arena.watching.match_source import MatchSource
 from arena.watching.one_match import load_match
 from arena.watching.pages import PageRequest
+from arena.watching.query import Cancelled, Query
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.live.events import Payload
+    from arena_db.counted import Counted
 
 
 @pytest.fixture
@@ -97,10 +99,9 @@ def curves(model: Model) -> dict[str, list[float]]:
 def test_an_older_tournament_has_its_tables_first_and_then_its_curves(older_store: Path) -> None:
     feed = StoreFeed(str(older_store), 1)
     model = drain(feed)
-    assert not any(curves(model).values()), "nobody could end a long look at all matches"
+    assert not any(curves(model).values()), "nobody wants a long look at all matches"
     feed.close()
-    feed = StoreFeed(str(older_store), 1)
-    feed.is_wanted = lambda: True
+    feed = StoreFeed(str(older_store), 1, rates_past=True)
     feed.poll()
     tables = feed.poll()
     assert tables is not None
@@ -113,11 +114,24 @@ def test_an_older_tournament_has_its_tables_first_and_then_its_curves(older_stor
     feed.close()
 
 
-def test_a_look_at_all_matches_ends_when_nobody_wants_it(older_store: Path) -> None:
-    feed = StoreFeed(str(older_store), 1)
-    feed.is_wanted = lambda: False
-    model = drain(feed)
-    assert not any(curves(model).values())
+def test_a_look_at_all_matches_ends_when_nobody_wants_it(
+    older_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = StoreFeed(str(older_store), 1, rates_past=True)
+    counted = Store.counted_matches
+
+    def cancelled(store: Store, tournament: int) -> Iterator[list[Counted]]:
+        for page in counted(store, tournament):
+            feed.cancel()
+            yield page
+
+    monkeypatch.setattr(Store, "counted_matches", cancelled)
+    assert feed.poll() is not None
+    assert feed.poll() is not None
+    with pytest.raises(Cancelled):
+        feed.poll()
+    with pytest.raises(Cancelled):
+        feed.poll()
     feed.close()
 
 
@@ -127,8 +141,7 @@ def test_kept_ratings_are_drawn_without_a_look_at_matches(
     with Store.open(own_store, read_only=True) as store:
         kept = [float(point.num_matches) for point in store.rating_points(1)]
     monkeypatch.setattr(Store, "counted_matches", None)
-    feed = StoreFeed(str(own_store), 1)
-    feed.is_wanted = lambda: True
+    feed = StoreFeed(str(own_store), 1, rates_past=True)
     model = drain(feed)
     assert len(kept) > 2
     assert list(curves(model).values()) == [kept] * 4
@@ -312,15 +325,18 @@ def test_a_batch_that_is_the_last_ends_plain_lines() -> None:
         def close(self) -> None:
             raise AssertionError("whoever made the feed closes it")
 
+        cancel = close
+
     follow_plain(Ended(), lambda _: None)
 
 
 def test_pages_go_by_ranges_of_numbers(own_store: Path) -> None:
-    source = MatchSource(str(own_store))
+    source = MatchSource()
 
     def numbers(**wanted: object) -> list[int]:
         request = PageRequest(**{"page": 0, **wanted})  # pyright: ignore[reportArgumentType] # of any field
-        return [row.stored for row in source(request).rows]
+        *_, page = source(request, Query(str(own_store)))
+        return [row.stored for row in page.rows]
 
     assert numbers(limit=5) == [26, 25, 24, 23, 22]
     assert numbers(descending=False, limit=5) == [1, 2, 3, 4, 5]
@@ -330,28 +346,14 @@ def test_pages_go_by_ranges_of_numbers(own_store: Path) -> None:
     drawn = numbers(condition="result:1/2")
     assert 0 < len(drawn) < 26
     few = numbers(condition="ply<7")
-    assert all(len(load_match(str(own_store), number).recorded.actions) < 7 for number in few)
+    assert all(len(load_match(Query(str(own_store)), number).recorded.actions) < 7 for number in few)
     assert numbers(condition="bot:rand?m vs:mcts*") == numbers(condition="bot:random vs:mcts:playouts=20")
     assert numbers(condition="end:time*") == []
 
 
-def test_a_filtered_page_far_away_is_found(running: Store) -> None:
-    cup = add_cup(running, "a", "b", num=450, name="long")
-    running.save([cup.match(number) for number in range(1, 451)])
-    source = MatchSource(str(running.path))
-    page = source(PageRequest(page=2, condition="tournament:long"))
-    assert page.total == 450
-    assert [row.stored for row in page.rows] == list(range(50, 0, -1))
-    again = source(PageRequest(page=1, condition="tournament:long"))
-    assert [again.rows[0].stored, len(again.rows)] == [250, 200]
-    source.renew()
-    assert source(PageRequest(page=2)).rows[0].stored == 50
-    assert source(PageRequest(page=2, descending=False)).rows[0].stored == 401
-
-
 def test_the_neighbours_of_a_match(own_store: Path) -> None:
-    assert load_match(str(own_store), 3, -1).recorded.stored == 2
-    assert load_match(str(own_store), 3, 1).recorded.stored == 4
+    assert load_match(Query(str(own_store)), 3, -1).recorded.stored == 2
+    assert load_match(Query(str(own_store)), 3, 1).recorded.stored == 4
     for number, step in ((1, -1), (26, 1), (99, 0)):
         with pytest.raises(ArenaError):
-            load_match(str(own_store), number, step)
+            load_match(Query(str(own_store)), number, step)

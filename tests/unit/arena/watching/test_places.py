@@ -8,6 +8,7 @@ import pytest
 
 from arena.errors import NotFoundError
 from arena.watching.places import MOST, read_place, search_places
+from arena.watching.query import Cancelled, NoStoreYet, Query
 from arena_db.records import Entrant
 from arena_db.store import Store
 from stores import add_cup, bot, digest, new_tournament, plan
@@ -32,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def search(path: Path, text: str) -> list[Place]:
-    return search_places(str(path), text, lambda: True)
+    return search_places(Query(str(path), is_expected=False), text)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +49,9 @@ def search(path: Path, text: str) -> list[Place]:
         ("spring/1:3", "spring/1:3", "match", "show spring/1:3", "position of spring/1, match"),
         ("spring/2.0", "spring/2.0", "match", "show spring/2.0", "void by aborted"),
         ("spring/9", "spring/9", "match", "watch spring/9", "no result yet"),
-        ("a:playouts=100", "a:playouts=100", "bot", "bots history a:playouts=100", "bot a bot-arena 0.1.0"),
-        ("Anna", "b:playouts=100", "bot", "bots history b:playouts=100", "bot b"),
-        ("c@0.1.0:playouts=100", "c:playouts=100", "bot", "bots history c:playouts=100", "bot c"),
+        ("a:playouts=100", "a:playouts=100", "bot", "bots show a:playouts=100", "bot a bot-arena 0.1.0"),
+        ("Anna", "b:playouts=100", "bot", "bots show b:playouts=100", "bot b"),
+        ("c@0.1.0:playouts=100", "c:playouts=100", "bot", "bots show c:playouts=100", "bot c"),
     ],
 )
 def test_each_address_is_a_place(path: Path, case: tuple[str, str, str, str, str]) -> None:
@@ -107,6 +108,14 @@ def test_a_search_finds_addresses_and_names(path: Path) -> None:
 
 
 def test_without_a_store_there_is_nothing(tmp_path: Path) -> None:
-    assert search(tmp_path / "none.db", "a") == []
+    with pytest.raises(NoStoreYet):
+        search(tmp_path / "none.db", "a")
     with pytest.raises(NotFoundError, match="nothing has been played yet"):
         read_place(str(tmp_path / "none.db"), "a")
+
+
+def test_a_search_that_was_cancelled_says_nothing(path: Path) -> None:
+    query = Query(str(path))
+    query.cancel()
+    with pytest.raises(Cancelled):
+        search_places(query, "spring")

@@ -1,0 +1,147 @@
+"""`arena bots show`, `arena versus` and `arena openings`: pages of bots and openings as text and data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich_click import RichCommand
+
+from arena.cli.filters import match_options, versus_options
+from arena.cli.options import db_option, format_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.live.openings import OpeningsView
+    from arena.results.condition import Condition
+    from arena.results.crosstable import Cell
+    from arena.watching.page_rows import PageRow
+
+
+@click.command(cls=RichCommand, name="show")
+@click.argument("bot")
+@format_option
+@db_option
+def show_bot(bot: str, *, form: str, db: str | None) -> None:
+    """Show how BOT did: opponents, worst losses, versions, mistakes, openings, tournaments, forfeits.
+
+    BOT is a name, spec or label, as tables print it: my-bot means all its versions, my-bot@0.2.0 or
+    my-bot~7f3a9c one of them. A loss is the worse the more points the ratings expected; of equal ones that
+    with the earliest mistake by a stored grade comes first.
+
+    --format json and ndjson give all of it as one object, csv the results against each opponent.
+    """
+    import msgspec
+
+    from arena.cli.output import emit_one
+    from arena.home import open_store
+    from arena.results.bot_page import bot_page
+    from arena.watching.page_rows import bot_rows
+
+    with open_store(db, read_only=True) as store:
+        page = bot_page(store, bot)
+    if form == "table":
+        _say_rows(bot_rows(page))
+    elif form == "csv":
+        _print_cells((row.game, row.pool, row.cell) for row in page.opponents)
+    else:
+        emit_one("bot-page", msgspec.to_builtins(page), form)
+
+
+@click.command(cls=RichCommand)
+@click.argument("bot")
+@click.argument("opponent")
+@versus_options
+@format_option
+@db_option
+def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str | None) -> None:
+    """Show BOT against OPPONENT: score, Elo, likelihood of superiority, openings, worst losses, matches.
+
+    The numbers of a tournament are those of its crosstable. Matches under different limits are never mixed:
+    the pool with most matches is shown in full, the others as a line each.
+
+    --format json and ndjson give all of it as one object, csv a row for each pool and two versions.
+    """
+    import msgspec
+
+    from arena.cli.output import emit_one
+    from arena.home import open_store
+    from arena.results.versus import versus as find_versus
+    from arena.watching.page_rows import versus_rows
+
+    with open_store(db, read_only=True) as store:
+        found = find_versus(store, bot, opponent, condition)
+    if form == "table":
+        _say_rows(versus_rows(found))
+    elif form == "csv":
+        _print_cells((each.game, each.pool, each.cell) for each in found.meetings)
+    else:
+        emit_one("versus", msgspec.to_builtins(found), form)
+
+
+@click.command(cls=RichCommand)
+@click.argument("moves", nargs=-1)
+@match_options
+@click.option("--unrated", is_flag=True, help="Unrated matches, too.")
+@format_option
+@db_option
+def openings(condition: Condition, moves: Sequence[str], *, unrated: bool, form: str, db: str | None) -> None:
+    """Show what was played after MOVES in stored matches, how it scored, and what perfect play says.
+
+    MOVES begin with the initial position; without any, first moves are shown. Other orders of the same moves
+    and mirrored or turned positions are counted, too. Scores are those of the side to move, with 95 %
+    intervals that count equal matches once. Without --game the game with most matches is taken.
+    """
+    from arena.cli.output import emit, say
+    from arena.home import open_store
+    from arena.live.openings import opening_lines
+    from arena.results.openings import find_openings, with_best_play
+
+    with open_store(db, read_only=True) as store:
+        view = find_openings(store, condition, " ".join(moves), rated_only=not unrated)
+    view = with_best_play(view)
+    if form == "table":
+        for line in opening_lines(view):
+            say(line)
+    else:
+        emit("next-move", _move_objects(view), form, {}, _MOVE_KEYS)
+
+
+_MOVE_KEYS = (
+    *("game", "line", "matches", "transposed", "ended", "move", "action", "twins", "games", "given", "wins"),
+    *("draws", "losses", "different", "score", "score_low", "score_high", "perfect", "plies"),
+)
+
+
+def _move_objects(view: OpeningsView) -> Iterable[dict[str, object]]:
+    import msgspec
+
+    for row in view.rows:
+        yield {
+            "game": view.game,
+            "line": list(view.line),
+            "matches": view.games,
+            "transposed": view.transposed,
+            "ended": view.ended,
+            **msgspec.to_builtins(row),
+        }
+
+
+def _say_rows(rows: Iterable[PageRow]) -> None:
+    from arena.cli.output import say
+
+    for row in rows:
+        say(row.text)
+
+
+def _print_cells(cells: Iterable[tuple[str, str, Cell]]) -> None:
+    import msgspec
+
+    from arena.cli.output import emit
+
+    rows = (
+        {"game": game, "pool": pool, **msgspec.structs.asdict(cell), "score": cell.score}
+        for game, pool, cell in cells
+    )
+    emit("cell", rows, "csv", {})

@@ -1,0 +1,51 @@
+"""Lays texts out in columns: as many as fit, numbers to the right, nothing cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.cells import cell_len
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table of texts."""
+
+    head: str
+    rank: int = 0
+    """0 always stays; of the others the highest goes first where there is no room."""
+    is_name: bool = False
+    """Whether it is text, which stands to the left."""
+
+
+def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """Return the head and the rows, two blanks between columns.
+
+    Args:
+        columns: in order.
+        rows: texts, `[rows][columns]`; they are never cut, so a line may be wider than `width` where columns
+            of rank 0 are.
+        width: cells of the terminal; None for any.
+    """
+    cells = [
+        max(cell_len(text) for text in (column.head, *(row[place] for row in rows)))
+        for place, column in enumerate(columns)
+    ]
+    kept = set(range(len(columns)))
+    for place in sorted(kept, key=lambda place: -columns[place].rank):
+        if width is None or sum(cells[one] + 2 for one in kept) - 2 <= width or not columns[place].rank:
+            break
+        kept.remove(place)
+    places = sorted(kept)
+    return [
+        "  ".join(_put(line[place], cells[place], columns[place]) for place in places).rstrip()
+        for line in ([column.head for column in columns], *rows)
+    ]
+
+
+def _put(text: str, cells: int, column: Column) -> str:
+    blanks = " " * (cells - cell_len(text))
+    return text + blanks if column.is_name else blanks + text

@@ -1,0 +1,137 @@
+"""View-models of openings: what was played next in a position, how it scored, what perfect play says."""
+
+from __future__ import annotations
+
+import msgspec
+
+from arena.live.columns import Column, lay_out
+
+PERFECT = {1: "wins", 0: "draws", -1: "loses"}
+"""What perfect play says of a move, for the side that makes it."""
+
+
+class NextMove(msgspec.Struct, frozen=True, kw_only=True):
+    """A move that was played next; the fields are the keys of the JSON form."""
+
+    move: str
+    action: int
+    twins: tuple[str, ...] = ()
+    """Moves that a symmetry of the position makes the same; their matches are counted here."""
+    games: int
+    given: int
+    """Of these, the matches in which the opening gave the move: no bot chose it."""
+    wins: int
+    """Of the side to move."""
+    draws: int
+    losses: int
+    different: int
+    """Matches that differ in play; the interval counts equal ones once."""
+    score: float
+    """Points per match of the side to move, 0 to 1."""
+    score_low: float
+    """Lower end of its 95 % interval."""
+    score_high: float
+    perfect: int | None = None
+    """1, 0 or -1: the side to move wins, draws or loses under best play; None where that is not known."""
+    plies: int | None = None
+    """Plies to the end under best play, the move included; None where that is not known."""
+
+    @property
+    def moves(self) -> str:
+        """The move with its twins: `3 (5)`."""
+        return f"{self.move} ({' '.join(self.twins)})" if self.twins else self.move
+
+    @property
+    def verdict(self) -> str:
+        """What perfect play says: `wins in 13`; empty where that is not known."""
+        if self.perfect is None:
+            return ""
+        return PERFECT[self.perfect] + (f" in {self.plies}" if self.plies and self.perfect else "")
+
+
+class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
+    """What was played next in one position."""
+
+    game: str
+    """Canonical spec."""
+    line: tuple[str, ...] = ()
+    """The moves that lead to the position."""
+    actions: tuple[int, ...] = ()
+    """The same as actions."""
+    player: int = 0
+    """Who moves, 0 or 1."""
+    games: int = 0
+    """Matches that had the position."""
+    transposed: int = 0
+    """Of these, the matches that came by other moves, or to a mirrored or turned position."""
+    ended: int = 0
+    """Of these, the matches that have no further move."""
+    rows: tuple[NextMove, ...] = ()
+    """Most played first."""
+    condition: str = ""
+    """Which matches are counted, as it is typed; empty for all rated ones."""
+
+    @property
+    def title(self) -> str:
+        """The line and how many matches had it: `connect-four  4 4  120 matches  of bot:az`."""
+        plural = "" if self.games == 1 else "es"
+        line = " ".join(self.line) or "start"
+        condition = f"  of {self.condition}" if self.condition else ""
+        return f"{self.game}  {line}  {self.games} match{plural}{condition}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the numbers, in sentences."""
+        said: list[str] = []
+        if self.transposed:
+            said.append(
+                f"{self.transposed} of {self.games} came by other moves or mirrored; they are counted here."
+            )
+        if self.ended:
+            said.append(f"{self.ended} of {self.games} ended in this position.")
+        given = sum(row.given for row in self.rows)
+        if given:
+            said.append(f"{given} of the next moves were given by an opening, not chosen by a bot.")
+        repeated = sum(row.games - row.different for row in self.rows)
+        if repeated:
+            said.append(f"{repeated} matches repeat earlier ones; intervals count equal matches once.")
+        return tuple(said)
+
+
+COLUMNS = (
+    Column("move", is_name=True),
+    Column("n"),
+    Column("share", 3),
+    Column("score"),
+    Column("95 %", 1),
+    Column("W-D-L", 4),
+    Column("different", 6),
+    Column("given", 5),
+    Column("best play", 2, is_name=True),
+)
+
+
+def cells_of(view: OpeningsView) -> list[tuple[str, ...]]:
+    """Return the rows of a view as texts, in the order of `COLUMNS`."""
+    moved = sum(row.games for row in view.rows)
+    return [
+        (
+            row.moves,
+            str(row.games),
+            f"{100 * row.games / moved:.0f}%",
+            f"{100 * row.score:.1f}%",
+            f"{100 * row.score_low:.1f} to {100 * row.score_high:.1f}",
+            f"{row.wins}-{row.draws}-{row.losses}",
+            str(row.different),
+            str(row.given),
+            row.verdict or "-",
+        )
+        for row in view.rows
+    ]
+
+
+def opening_lines(view: OpeningsView, width: int | None = None) -> list[str]:
+    """Return a view as lines of text: title, table, notes."""
+    side = ("first", "second")[view.player]
+    table = lay_out(COLUMNS, cells_of(view), width) if view.rows else ["no stored match goes on from here"]
+    return [view.title, f"scores are those of the {side} player, who moves", "", *table, *view.notes]

@@ -1,0 +1,63 @@
+"""The leaderboards of all pools of a store, each of them fitted once, when somebody asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.rating.pairs import expected_score
+from arena.results.book import RatedMatches
+from arena.results.views import Leaderboard, pools
+from arena_db.records import MatchFilter
+
+if TYPE_CHECKING:
+    from arena.results.tables import Table
+    from arena_db.store import Store
+
+
+class Boards:
+    """What the leaderboards of a store say; the store stays open as long as it is asked."""
+
+    def __init__(self, store: Store) -> None:
+        """Read the kept counts; no table is fitted yet."""
+        self._store = store
+        self.tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
+        """Rated matches of all tournaments, but for those of a bot against itself."""
+        self.bots = store.bots()
+        """By identity."""
+        self.labels = store.labels()
+        """What bots were called last, by identity."""
+        self.pools = pools(self.tallies)
+        """Game, pool and number of matches, the largest pool first."""
+        self._tables: dict[tuple[str, str], list[Table]] = {}
+        self._elo: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
+
+    def tables(self, game: str, pool: str) -> list[Table]:
+        """Return the tables of a pool, as the leaderboard shows them."""
+        if (game, pool) not in self._tables:
+            book = RatedMatches(MatchFilter(game=game, pool=pool))
+            book.update(self._store)
+            board = Leaderboard(self.tallies, self.bots, game, pool, book, self.labels)
+            self._tables[game, pool] = board.tables()
+        return self._tables[game, pool]
+
+    def expected(self, game: str, pool: str, first: str, second: str) -> float | None:
+        """Return the points that the fit expects of the bot that moves first, 0 to 1.
+
+        Args:
+            game: canonical spec.
+            pool: its name.
+            first: identity of the bot that moves first.
+            second: identity of the other one.
+
+        Returns:
+            None where no match connects the two.
+        """
+        tables = self.tables(game, pool)
+        if (game, pool) not in self._elo:
+            self._elo[game, pool] = {
+                row.identity: (number, row.elo) for number, table in enumerate(tables) for row in table.rows
+            }
+        elo = self._elo[game, pool]
+        if first not in elo or second not in elo or elo[first][0] != elo[second][0]:
+            return None
+        return expected_score(elo[first][1] - elo[second][1] + tables[0].first_advantage)

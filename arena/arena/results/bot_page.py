@@ -1,0 +1,258 @@
+"""All that the store knows of a bot, on one page: opponents, versions, openings, mistakes, losses, faults."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.results.boards import Boards
+from arena.results.bot_history import bot_history
+from arena.results.crosstable import Cell, cell_of
+from arena.results.encounter import pool_meetings
+from arena.results.forfeits import count_forfeits, loser
+from arena.results.names import long_names
+from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
+from arena.results.sides import Result, Sides
+from arena_db.records import MatchFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from arena.results.bot_history import BotHistory
+    from arena_db.plays import LostMatch
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_MOST_POINTS: Final = 60
+"""Points of a curve that a page keeps of each tournament."""
+
+
+class Opponent(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot against one opponent in one pool."""
+
+    game: str
+    pool: str
+    identity: str
+    """Of the bot itself."""
+    opponent_identity: str
+    cell: Cell
+    """The numbers, as the crosstable has them."""
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """One identity of the bot in one pool; the numbers are those of the leaderboard."""
+
+    game: str
+    pool: str
+    name: str
+    identity: str
+    version: str
+    first_at: float
+    """When its first tournament there began, UTC seconds."""
+    table: int
+    """From 1 on; bots of different tables are connected by no match."""
+    rank: int
+    elo: float
+    error: float | None
+    rests_on_prior: bool
+    games: int
+    forfeits: int
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A tournament in which the bot played."""
+
+    tournament: str
+    game: str
+    pool: str
+    name: str
+    """Of the bot."""
+    identity: str
+    label: str
+    """What it was called there."""
+    created_at: float
+    """UTC seconds."""
+    wins: int
+    draws: int
+    losses: int
+    forfeits: int
+    elo: float | None
+    """The last that was kept of it, relative to the mean of the tournament's bots; None where none was."""
+    error: float | None
+    curve: tuple[tuple[int, float], ...]
+    """Matches of the tournament and Elo then, oldest first."""
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """Matches that the bot forfeited in one way, unrated ones too."""
+
+    termination: str
+    matches: int
+    newest: int | None
+    """The store's number of the newest."""
+
+
+class BotPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot, all its versions together; the fields are the keys of the JSON form."""
+
+    bot: str
+    """As it was asked for."""
+    games: int
+    """Rated matches."""
+    opponents: tuple[Opponent, ...]
+    """Most matches first."""
+    versions: tuple[Version, ...]
+    """By game and pool, the largest pool first; within it the version that played first."""
+    tournaments: tuple[Entry, ...]
+    """Newest first."""
+    openings: tuple[OpeningResult, ...]
+    """Most matches first."""
+    mistakes: Mistakes
+    losses: int
+    """Rated matches that it lost."""
+    worst: tuple[Loss, ...]
+    """The losses that surprise most."""
+    faults: tuple[Fault, ...]
+    """Most matches first."""
+
+
+def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True) -> BotPage:
+    """Return the page of a bot.
+
+    Args:
+        store: where its matches are.
+        text: what people call the bot, as `names.called` takes it; all versions of a name count.
+        is_wanted: asked between queries; once it says no, the rest of the page stays empty.
+
+    Raises:
+        NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
+    """
+    boards = Boards(store)
+    history = bot_history(store, text, can_scan=False, boards=boards)
+    own = {version.bot.identity for version in history.versions}
+    names = dict(zip(boards.bots, long_names(list(boards.bots.values()), boards.labels), strict=True))
+    records = _records(store, boards, own)
+    plays = Plays(store, Scope(MatchFilter(), own), boards)
+    opponents = _opponents(store, boards, own, names)
+    num = sum(tally.num_matches for tally in boards.tallies if tally.first in own or tally.second in own)
+    if is_wanted():
+        plays.read_grades(is_wanted)
+    openings = plays.openings(records) if is_wanted() else []
+    losses = plays.losses() if is_wanted() else []
+    rated = [lost for lost in losses if lost.rated and lost.tournament in records]
+    return BotPage(
+        bot=text,
+        games=num,
+        opponents=tuple(opponents),
+        versions=tuple(_versions(history)),
+        tournaments=tuple(_entries(store, boards, own, names, history)),
+        openings=tuple(openings),
+        mistakes=plays.mistakes(num),
+        losses=len(rated),
+        worst=tuple(plays.worst(rated, records, names) if is_wanted() else ()),
+        faults=tuple(_faults(store, own, losses)),
+    )
+
+
+def _records(store: Store, boards: Boards, own: set[str]) -> dict[int, TournamentRecord]:
+    numbers = {tally.tournament for tally in boards.tallies if tally.first in own or tally.second in own}
+    found = {number: store.tournament(number) for number in sorted(numbers)}
+    return {number: record for number, record in found.items() if record is not None}
+
+
+def _opponents(store: Store, boards: Boards, own: set[str], names: Mapping[str, str]) -> list[Opponent]:
+    played = {
+        (tally.game, tally.pool) for tally in boards.tallies if tally.first in own or tally.second in own
+    }
+    found = [
+        Opponent(
+            game=game,
+            pool=pool,
+            identity=one,
+            opponent_identity=other,
+            cell=cell_of(names[one], names[other], met),
+        )
+        for game, pool, _ in boards.pools
+        if (game, pool) in played
+        for (one, other), met in pool_meetings(store, game, pool).items()
+        if one in own
+    ]
+    return sorted(
+        found, key=lambda row: (-row.cell.games, row.game, row.pool, row.cell.bot, row.cell.opponent)
+    )
+
+
+def _versions(history: BotHistory) -> list[Version]:
+    return [
+        Version(
+            game=each.game,
+            pool=each.pool,
+            name=each.name,
+            identity=each.bot.identity,
+            version=each.bot.version,
+            first_at=each.first_at,
+            table=each.table,
+            rank=each.row.rank,
+            elo=each.row.elo,
+            error=each.row.error,
+            rests_on_prior=each.row.rests_on_prior,
+            games=each.row.games,
+            forfeits=each.faults,
+        )
+        for each in history.versions
+    ]
+
+
+def _entries(
+    store: Store, boards: Boards, own: set[str], names: Mapping[str, str], history: BotHistory
+) -> list[Entry]:
+    """Return where the bot played, with the last rating that was kept there."""
+    curves = {(event.tournament.id, event.bot.identity): event.stands for event in history.events}
+    by_tournament: defaultdict[int, list[Result]] = defaultdict(list)
+    for tally in boards.tallies:
+        by_tournament[tally.tournament].append(Result(tally.first_seat, tally.second_seat, tally))
+    found: list[Entry] = []
+    for number, record in _records(store, boards, own).items():
+        sides = Sides(tuple(by_tournament[number]))
+        for entrant in store.entrants(number):
+            identity = entrant.bot.identity
+            results = sides.results[entrant.seat, 0] + sides.results[entrant.seat, 1]
+            if identity not in own or not results:
+                continue
+            stands = curves.get((number, identity), ())
+            step = max(1, len(stands) // _MOST_POINTS)
+            found.append(
+                Entry(
+                    tournament=record.name,
+                    game=record.game,
+                    pool=record.pool.name,
+                    name=names[identity],
+                    identity=identity,
+                    label=entrant.label,
+                    created_at=record.created_at,
+                    wins=results[1.0],
+                    draws=results[0.5],
+                    losses=results[0.0],
+                    forfeits=sum(n for (seat, _), n in sides.faults.items() if seat == entrant.seat),
+                    elo=stands[-1].rating.elo if stands else None,
+                    error=stands[-1].rating.error if stands else None,
+                    curve=tuple((stand.num_matches, stand.rating.elo) for stand in stands[::-step][::-1]),
+                )
+            )
+    return sorted(found, key=lambda entry: (-entry.created_at, entry.tournament, entry.label))
+
+
+def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fault]:
+    """Return the forfeits of all matches, by what kept counts know; a page of bots has the same numbers."""
+    tallies = store.tallies(MatchFilter(rated_only=False))
+    counts: Counter[str] = Counter()
+    for identity, found in count_forfeits(tallies, lambda tally: (tally.first, tally.second)).items():
+        if identity in own:
+            counts += found
+    newest: dict[str, int] = {}
+    for lost in losses:
+        if loser(lost) is not None:
+            newest.setdefault(lost.termination, lost.id)
+    return [Fault(termination=kind, matches=n, newest=newest.get(kind)) for kind, n in counts.most_common()]

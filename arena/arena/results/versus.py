@@ -1,0 +1,230 @@
+"""Two bots head to head: numbers, openings, worst losses and matches, a meeting for each pool."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from arena.errors import NotFoundError
+from arena.results.addresses import address_of
+from arena.results.boards import Boards
+from arena.results.condition import Condition
+from arena.results.corrections import ending_of
+from arena.results.crosstable import Cell, cell_of
+from arena.results.encounter import meetings, pool_meetings
+from arena.results.lines import encounter_lines, side_lines
+from arena.results.names import called, long_names
+from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
+from arena.results.sides import POINTS
+from arena_db.records import MatchFilter
+from arena_plugins import Outcome
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from arena.results.counts import HeadToHead
+    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.store import Store
+
+WORDS: Final = frozenset({"tournament", "game", "pool", "tc", "st", "nodes", "date", "tier"})
+"""Conditions that a head-to-head takes: one of chosen results would be none."""
+_NUM_MATCHES: Final = 20
+"""Newest matches that are listed."""
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True):
+    """A match of the two."""
+
+    match: int
+    """The store's number."""
+    address: str
+    started_at: float
+    """UTC seconds."""
+    side: str
+    """first or second: how the bot moved."""
+    points: float
+    """Of the bot: 1, 0.5 or 0."""
+    plies: int
+    ending: str
+    """Why it ended, in words."""
+
+
+class Meeting(msgspec.Struct, frozen=True, kw_only=True):
+    """All that two bots played in one pool, seen by the first; the fields are the keys of the JSON form."""
+
+    game: str
+    pool: str
+    identity: str
+    """Of the bot."""
+    opponent_identity: str
+    cell: Cell
+    """The numbers, as the crosstable has them."""
+    evidence: str
+    """What they rest on, in words."""
+    lines: tuple[str, ...]
+    """The numbers as lines, as a finished match prints them."""
+    openings: tuple[OpeningResult, ...] = ()
+    """Most matches first."""
+    mistakes: Mistakes = Mistakes()
+    """Of the bot."""
+    worst: tuple[Loss, ...] = ()
+    """Losses of the bot, those with the earliest known mistake first."""
+    opponent_worst: tuple[Loss, ...] = ()
+    matches: tuple[Played, ...] = ()
+    """The newest."""
+
+
+class Versus(msgspec.Struct, frozen=True, kw_only=True):
+    """Two bots head to head."""
+
+    bot: str
+    """As it was asked for."""
+    opponent: str
+    meetings: tuple[Meeting, ...]
+    """Most matches first; the first one has details."""
+    condition: str = ""
+    """Which matches are counted, as it is typed; empty for all rated ones."""
+
+
+def versus(
+    store: Store,
+    bot: str,
+    opponent: str,
+    condition: Condition | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> Versus:
+    """Return two bots head to head: a meeting for each pool and each two of their versions.
+
+    Args:
+        store: where their matches are.
+        bot: what people call the first bot, as `names.called` takes it; all versions of a name count.
+        opponent: the other one.
+        condition: which matches are counted.
+        is_wanted: asked between queries; once it says no, details stay empty.
+
+    Raises:
+        ConfigError: a word that means nothing here.
+        NotFoundError: nobody goes by a name, or the two have no rated match that fits.
+    """
+    condition = (condition or Condition()).only(WORDS, "a head-to-head")
+    own, others = (_identities(store, text, condition.tournament) for text in (bot, opponent))
+    boards = Boards(store)
+    names = dict(zip(boards.bots, long_names(list(boards.bots.values()), boards.labels), strict=True))
+    where = condition.to_filter(store, rated_only=True)
+    found = _meetings(store, boards, where, own, others)
+    if not found:
+        raise NotFoundError(
+            f"{bot} and {opponent} have no rated match that fits; "
+            "arena matches --bot A --vs B --unrated shows what there is"
+        )
+    rows = [
+        _row(game, pool, (one, other), names, met)
+        for (game, pool, one, other), met in sorted(
+            found.items(), key=lambda item: (-item[1].counts.num_matches, item[0])
+        )
+    ]
+    if is_wanted():
+        rows[0] = _detailed(store, boards, rows[0], where, names)
+    return Versus(bot=bot, opponent=opponent, meetings=tuple(rows), condition=condition.text)
+
+
+def _identities(store: Store, text: str, tournament: str) -> set[str]:
+    found = {entry.identity for entry in store.entries(called(store, text, tournament))}
+    if not found:
+        known = sorted({name for bot in store.bots().values() for name in (bot.name, bot.spec)})
+        raise NotFoundError(f'no stored bot "{text}"{nearest(text, known)} (arena leaderboard shows them)')
+    return found
+
+
+def _meetings(
+    store: Store, boards: Boards, where: MatchFilter, own: set[str], others: set[str]
+) -> dict[tuple[str, str, str, str], HeadToHead]:
+    """Return what is known of each two, by game, pool and both identities."""
+    tournament = None if where.tournament is None else store.tournament(where.tournament)
+    if tournament is not None and where == MatchFilter(tournament=tournament.name):
+        # Seats, since one bot may sit in two.
+        bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(tournament.id)}
+        return {
+            (tournament.game, tournament.pool.name, bots[one], bots[other]): met
+            for (one, other), met in meetings(store, tournament).items()
+            if bots[one] in own and bots[other] in others and bots[one] != bots[other]
+        }
+    met_in = {
+        (tally.game, tally.pool)
+        for tally in boards.tallies
+        if (tally.first in own and tally.second in others) or (tally.second in own and tally.first in others)
+    }
+    fits = {(tally.game, tally.pool) for tally in store.tallies(where)} & met_in
+    return {
+        (game, pool, one, other): met
+        for game, pool, _ in boards.pools
+        if (game, pool) in fits
+        for (one, other), met in pool_meetings(store, game, pool, where).items()
+        if one in own and other in others
+    }
+
+
+def _row(game: str, pool: str, pair: tuple[str, str], names: Mapping[str, str], met: HeadToHead) -> Meeting:
+    one, other = (names[identity] for identity in pair)
+    return Meeting(
+        game=game,
+        pool=pool,
+        identity=pair[0],
+        opponent_identity=pair[1],
+        cell=cell_of(one, other, met),
+        evidence=met.counts.evidence,
+        lines=(*encounter_lines(one, other, met), *side_lines(one, met.counts)),
+    )
+
+
+def _detailed(
+    store: Store, boards: Boards, row: Meeting, where: MatchFilter, names: Mapping[str, str]
+) -> Meeting:
+    where = dataclasses.replace(where, game=row.game, pool=row.pool)
+    pair = row.identity, row.opponent_identity
+    records = _records(store, boards, row)
+    own = Plays(store, Scope(where, {pair[0]}, {pair[1]}), boards)
+    own.read_grades()
+    worst, opponent_worst = (
+        plays.worst([lost for lost in plays.losses() if lost.rated], records, names)
+        for plays in (own, own.turned())
+    )
+    return replace(
+        row,
+        openings=tuple(own.openings(records)),
+        mistakes=own.mistakes(row.cell.games),
+        worst=tuple(worst),
+        opponent_worst=tuple(opponent_worst),
+        matches=tuple(
+            _played(match, row.identity)
+            for match in store.matches(
+                dataclasses.replace(where, bot=f"~{pair[0]}", vs=f"~{pair[1]}"), limit=_NUM_MATCHES
+            )
+            if match.outcome in POINTS and not match.void_reason
+        ),
+    )
+
+
+def _played(match: StoredMatch, bot: str) -> Played:
+    points = POINTS[Outcome(match.outcome)]
+    is_first = match.first == bot
+    return Played(
+        match=match.id,
+        address=address_of(match),
+        started_at=match.started_at,
+        side="first" if is_first else "second",
+        points=points if is_first else 1 - points,
+        plies=len(match.actions),
+        ending=ending_of(match),
+    )
+
+
+def _records(store: Store, boards: Boards, row: Meeting) -> dict[int, TournamentRecord]:
+    pair = {row.identity, row.opponent_identity}
+    numbers = {tally.tournament for tally in boards.tallies if {tally.first, tally.second} == pair}
+    found = {number: store.tournament(number) for number in numbers}
+    return {number: record for number, record in found.items() if record is not None}

@@ -1,0 +1,62 @@
+"""Sources of pages about bots and openings: questions to the store that a viewer can cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.errors import ConfigError, NotFoundError
+from arena.results.condition import Condition, read_condition
+from arena.watching.answers import Empty, Rows
+from arena_plugins.errors import PluginError
+
+if TYPE_CHECKING:
+    from arena.live.openings import OpeningsView
+    from arena.results.bot_page import BotPage
+    from arena.results.versus import Versus
+    from arena.watching.query import Query
+
+
+def read_bot(query: Query, bot: str) -> Rows[BotPage] | Empty:
+    """Return the page of a bot, given as `results.names.called` takes it."""
+    # Ratings need NumPy, which takes long to load: not before the first paint.
+    from arena.results.bot_page import bot_page
+
+    with query.store() as store:
+        try:
+            return Rows(bot_page(store, bot, query.is_wanted))
+        except NotFoundError as error:
+            return Empty(str(error))
+
+
+def read_versus(query: Query, bot: str, opponent: str, tournament: str = "") -> Rows[Versus] | Empty:
+    """Return two bots head to head, in one tournament or in all."""
+    from arena.results.versus import versus
+
+    with query.store() as store:
+        try:
+            return Rows(versus(store, bot, opponent, Condition(tournament=tournament), query.is_wanted))
+        except NotFoundError as error:
+            return Empty(str(error))
+
+
+def read_openings(query: Query, game: str, moves: str, condition: str = "") -> Rows[OpeningsView] | Empty:
+    """Return what was played next after moves of a game.
+
+    Args:
+        query: the question.
+        game: canonical spec.
+        moves: from the initial position.
+        condition: which matches are counted, as it is typed.
+    """
+    from msgspec.structs import replace
+
+    from arena.results.openings import find_openings
+
+    with query.store() as store:
+        try:
+            wanted = replace(read_condition(condition), game=game)
+            view = find_openings(store, wanted, moves, is_wanted=query.is_wanted)
+        except (ConfigError, NotFoundError, PluginError) as error:
+            return Empty(str(error))
+    query.check()
+    return Rows(replace(view, condition=condition))

@@ -1,0 +1,353 @@
+"""Pages of bots as rows of text, each with what it leads to: screens scroll them, commands print them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from arena.live.columns import Column, lay_out
+from arena.results.names import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from arena.results.bot_page import BotPage
+    from arena.results.crosstable import Cell
+    from arena.results.plays import Loss, Mistakes, OpeningResult
+    from arena.results.versus import Versus
+
+_NUM_OPENINGS: Final = 12
+_NUM_OPPONENTS: Final = 100
+_NAME_WIDTHS: Final = ((160, 32), (110, 20), (0, 12))
+"""Cells of a name, by the cells of the terminal."""
+_DAY: Final = len("2026-11-23")
+
+_MATCHES: Final = (
+    Column("match", is_name=True),
+    Column("date", 3),
+    Column("side", 1, is_name=True),
+    Column("points"),
+    Column("plies", 2),
+    Column("end", 4, is_name=True),
+)
+_CELLS: Final = (
+    Column("opponent", is_name=True),
+    Column("n"),
+    Column("score"),
+    Column("Elo"),
+    Column("+/-"),
+    Column("LOS", 1),
+    Column("W-D-L", 4),
+    Column("openings", 3),
+    Column("forfeits", 2),
+    Column("first", 6),
+    Column("second", 7),
+    Column("pool", 5, is_name=True),
+)
+_LOSSES: Final = (
+    Column("match", is_name=True),
+    Column("opponent", is_name=True),
+    Column("side", 3, is_name=True),
+    Column("expected"),
+    Column("mistake at", 1),
+    Column("plies", 2),
+    Column("date", 5),
+    Column("end", 4, is_name=True),
+)
+_VERSIONS: Final = (
+    Column("first played", 3),
+    Column("bot", is_name=True),
+    Column("version", 2, is_name=True),
+    Column("n"),
+    Column("rank", 1),
+    Column("Elo"),
+    Column("+/-"),
+    Column("forfeits", 5),
+    Column("pool", 4, is_name=True),
+)
+_PLIES: Final = (Column("ply"), Column("judged"), Column("mistakes"), Column("share"))
+_OPENINGS: Final = (
+    Column("opening", is_name=True),
+    Column("n"),
+    Column("score"),
+    Column("W-D-L", 1),
+    Column("graded", 2),
+    Column("mistakes", 3),
+)
+_ENTRIES: Final = (
+    Column("tournament", is_name=True),
+    Column("date", 1),
+    Column("bot", 2, is_name=True),
+    Column("W-D-L"),
+    Column("Elo"),
+    Column("+/-"),
+    Column("forfeits", 3),
+    Column("pool", 4, is_name=True),
+    Column("called", 5, is_name=True),
+)
+_FAULTS: Final = (Column("kind", is_name=True), Column("matches"))
+
+Style = Literal["", "title", "dim"]
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What a row leads to."""
+
+    match: int = 0
+    """The store's number of a match; 0 for none."""
+    ply: int | None = None
+    """How many plies of it are shown first; None for those that were given."""
+    bot: str = ""
+    """A bot whose page it is, or that meets `opponent`."""
+    opponent: str = ""
+    """The other bot of a head-to-head; empty for the page of the bot alone."""
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """A line of a page."""
+
+    text: str
+    style: Style = ""
+    target: Target | None = None
+
+
+def bot_rows(page: BotPage, width: int | None = None) -> list[PageRow]:
+    """Return the page of a bot as rows.
+
+    Args:
+        page: what is known.
+        width: cells of the terminal; None for any, with names in full.
+    """
+    names = _names([name for row in page.opponents for name in (row.cell.bot, row.cell.opponent)], width)
+    plural = "" if page.games == 1 else "es"
+    rows = [PageRow(f"{page.bot}  {page.games} rated match{plural}, {page.losses} lost", "title")]
+    rows += _opponent_rows(page, names, width)
+    rows += _loss_rows(page.worst, f"worst losses of {page.losses}", names, width)
+    rows += _version_rows(page, names, width)
+    rows += _mistake_rows(page.mistakes, width)
+    rows += _opening_rows(page.openings, width)
+    rows += _entry_rows(page, names, width)
+    rows += _fault_rows(page, width)
+    return rows
+
+
+def versus_rows(found: Versus, width: int | None = None) -> list[PageRow]:
+    """Return two bots head to head as rows; see `bot_rows`."""
+    first = found.meetings[0]
+    cell = first.cell
+    names = _names([name for each in found.meetings for name in (each.cell.bot, each.cell.opponent)], width)
+    rows = [PageRow(f"{names[cell.bot]} v {names[cell.opponent]}  {first.game}, {first.pool}", "title")]
+    rows += [PageRow(line) for line in first.lines]
+    if any((cell.forfeits, cell.opponent_forfeits)):
+        rows.append(PageRow(f"Forfeits: {cell.forfeits} - {cell.opponent_forfeits}"))
+    if len(found.meetings) > 1:
+        cells = [(each.identity, each.opponent_identity, each.cell, each.pool) for each in found.meetings]
+        rows += _heading("all meetings: the first one is shown in full")
+        rows += _cell_rows(cells, names, width, has_own=True)
+    rows += _loss_rows(first.worst, f"worst losses of {names[cell.bot]}", names, width)
+    rows += _loss_rows(first.opponent_worst, f"worst losses of {names[cell.opponent]}", names, width)
+    rows += _opening_rows(first.openings, width)
+    rows += _mistake_rows(first.mistakes, width)
+    rows += _heading(f"newest matches of {cell.games}")
+    rows += _table(
+        _MATCHES,
+        [
+            (one.address, _day(one.started_at), one.side, f"{one.points:g}", str(one.plies), one.ending)
+            for one in first.matches
+        ],
+        width,
+        [Target(match=one.match) for one in first.matches],
+    )
+    return rows
+
+
+def _heading(text: str) -> list[PageRow]:
+    return [PageRow(""), PageRow(text, "title")]
+
+
+def _table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    targets: Sequence[Target | None] = (),
+) -> list[PageRow]:
+    """Return a table as rows, its head dim."""
+    if not rows:
+        return [PageRow("none", "dim")]
+    head, *lines = lay_out(columns, rows, width)
+    leads = targets or [None] * len(lines)
+    return [
+        PageRow(head, "dim"),
+        *(PageRow(line, "", target) for line, target in zip(lines, leads, strict=True)),
+    ]
+
+
+def _opponent_rows(page: BotPage, names: Mapping[str, str], width: int | None) -> Iterator[PageRow]:
+    shown = page.opponents[:_NUM_OPPONENTS]
+    yield from _heading("against each opponent")
+    cells = [(row.identity, row.opponent_identity, row.cell, row.pool) for row in shown]
+    yield from _cell_rows(cells, names, width, has_own=len({row.identity for row in page.opponents}) > 1)
+    yield from _more(len(page.opponents) - len(shown))
+
+
+def _cell_rows(
+    cells: Sequence[tuple[str, str, Cell, str]],
+    names: Mapping[str, str],
+    width: int | None,
+    *,
+    has_own: bool,
+) -> list[PageRow]:
+    """Return encounters as rows: identities of both bots, numbers, and the pool."""
+    columns = (*((Column("bot", is_name=True),) if has_own else ()), *_CELLS)
+    return _table(
+        columns,
+        [
+            (
+                *((names[cell.bot],) if has_own else ()),
+                *(names[cell.opponent], str(cell.games), _percent(cell.score), _elo(cell)),
+                *(_whole(cell.error), _percent(cell.los), f"{cell.wins}-{cell.draws}-{cell.losses}"),
+                *(str(cell.openings), f"{cell.forfeits}-{cell.opponent_forfeits}"),
+                *("{}-{}-{}".format(*cell.moving_first), "{}-{}-{}".format(*cell.moving_second), pool),
+            )
+            for _, _, cell, pool in cells
+        ],
+        width,
+        [Target(bot=f"~{one}", opponent=f"~{other}") for one, other, _, _ in cells],
+    )
+
+
+def _loss_rows(
+    losses: Sequence[Loss], title: str, names: Mapping[str, str], width: int | None
+) -> Iterator[PageRow]:
+    yield from _heading(f"{title}: most expected points first, then earliest mistake")
+    yield from _table(
+        _LOSSES,
+        [
+            (
+                *(loss.address, names.get(loss.opponent, loss.opponent), loss.side),
+                *(_percent(loss.expected), _whole(loss.mistake), str(loss.plies), _day(loss.started_at)),
+                loss.ending,
+            )
+            for loss in losses
+        ],
+        width,
+        [Target(match=loss.match, ply=loss.mistake) for loss in losses],
+    )
+
+
+def _version_rows(page: BotPage, names: Mapping[str, str], width: int | None) -> Iterator[PageRow]:
+    yield from _heading("Elo over versions, by all their matches in one pool")
+    yield from _table(
+        _VERSIONS,
+        [
+            (
+                *(_day(each.first_at), names.get(each.name, each.name), each.version or "-"),
+                *(str(each.games), str(each.rank), f"{each.elo:.0f}{'?' * each.rests_on_prior}"),
+                *(_whole(each.error), str(each.forfeits), f"{each.game}, {each.pool}"),
+            )
+            for each in page.versions
+        ],
+        width,
+        [Target(bot=f"~{each.identity}") for each in page.versions],
+    )
+
+
+def _mistake_rows(found: Mistakes, width: int | None) -> Iterator[PageRow]:
+    by = f" by {found.judge}" if found.judge else ""
+    yield from _heading(f"mistakes by ply: graded {found.graded} of {found.games}{by}")
+    if not found.graded:
+        yield PageRow("no match of it is graded; arena show ADDRESS --grade has the solver do it", "dim")
+        return
+    if found.read < found.graded:
+        yield PageRow(f"the newest {found.read} of these are counted", "dim")
+    yield from _table(
+        _PLIES,
+        [
+            (
+                *(str(each.ply), str(each.judged), str(each.mistakes)),
+                _percent(each.mistakes / each.judged),
+            )
+            for each in found.plies
+            if each.mistakes
+        ],
+        width,
+    )
+
+
+def _opening_rows(openings: Sequence[OpeningResult], width: int | None) -> Iterator[PageRow]:
+    shown = openings[:_NUM_OPENINGS]
+    yield from _heading(f"openings {len(openings)}: most matches first")
+    yield from _table(
+        _OPENINGS,
+        [
+            (
+                *(one.moves or "none", str(one.games), _percent(one.score)),
+                *(f"{one.wins}-{one.draws}-{one.losses}", str(one.graded), str(one.mistakes)),
+            )
+            for one in shown
+        ],
+        width,
+        [Target(match=one.match) for one in shown],
+    )
+    yield from _more(len(openings) - len(shown))
+
+
+def _entry_rows(page: BotPage, names: Mapping[str, str], width: int | None) -> Iterator[PageRow]:
+    yield from _heading("tournaments, newest first: Elo is relative to the mean of each (1500)")
+    yield from _table(
+        _ENTRIES,
+        [
+            (
+                *(each.tournament, _day(each.created_at), names.get(each.name, each.name)),
+                *(f"{each.wins}-{each.draws}-{each.losses}", _whole(each.elo), _whole(each.error)),
+                *(str(each.forfeits), f"{each.game}, {each.pool}", each.label),
+            )
+            for each in page.tournaments
+        ],
+        width,
+    )
+    if any(each.elo is None for each in page.tournaments):
+        yield PageRow("-: no ratings were kept then; arena bots history computes them", "dim")
+
+
+def _fault_rows(page: BotPage, width: int | None) -> Iterator[PageRow]:
+    yield from _heading("forfeits of all matches, unrated ones too")
+    yield from _table(
+        _FAULTS,
+        [(fault.termination, str(fault.matches)) for fault in page.faults],
+        width,
+        [None if fault.newest is None else Target(match=fault.newest) for fault in page.faults],
+    )
+
+
+def _more(num: int) -> Iterable[PageRow]:
+    return [PageRow(f"{num} more: the command prints all with --format json", "dim")] if num > 0 else []
+
+
+def _names(names: Sequence[str], width: int | None) -> Mapping[str, str]:
+    """Return what bots are called on a page of this width: in full, or so that no two are called alike."""
+    known = sorted(set(names))
+    if width is None or not known:
+        return {name: name for name in known}
+    cells = next(cells for least, cells in _NAME_WIDTHS if width >= least)
+    return dict(zip(known, shortened(known, cells), strict=True))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _whole(number: float | None) -> str:
+    return "-" if number is None else f"{number:.0f}"
+
+
+def _elo(cell: Cell) -> str:
+    if cell.elo is None:
+        return "-"
+    return f"{cell.elo:+z.0f}{'' if cell.elo_low is not None and cell.elo_high is not None else '?'}"
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:_DAY]

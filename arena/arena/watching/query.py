@@ -1,0 +1,259 @@
+"""Questions of a viewer to the store, each on a connection of its own, that can be cancelled.
+
+A source is a function of a `Query` that returns `Rows` or `Empty`:
+
+    def read_something(query: Query, number: int) -> Rows[Something] | Empty:
+        with query.store() as store:
+            for page in store.whole_matches(...):
+                query.check()  # in every loop that may take longer than 50 ms
+                ...
+
+`Queries.ask` calls it in the present thread and hands each answer to `publish`, unless the query was
+cancelled by then. The dashboard does so in threads (`arena.tui.shell.asks`); pages do it in theirs.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from arena.errors import ArenaError, StoreError
+from arena.home import has_store, open_store, store_path
+from arena.watching.answers import Answer, Empty, Rows, Unavailable
+from arena_db.errors import AccessError, LockedError, MissingError, MovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from arena_db.store import Store
+
+_Content = TypeVar("_Content")
+
+BUSY_MS: Final = 500
+"""Milliseconds that a viewer waits for a locked store before it says so: it asks again by itself."""
+
+
+class Cancelled(ArenaError):  # noqa: N818 - nothing went wrong
+    """Nobody wants the answer of a query any more; it is caught where the query was asked."""
+
+
+class StoreLost(StoreError):  # noqa: N818 - its text says what is wrong
+    """The store is gone, locked or unreadable; it may come back."""
+
+
+class NoStoreYet(StoreError):  # noqa: N818 - nothing went wrong
+    """There is no store, and there never was one: nothing has been played."""
+
+
+class Query:
+    """One question; made by `Queries.new`, or directly where nobody else asks, as in tests and commands."""
+
+    def __init__(self, option: str | None, *, is_expected: bool = True) -> None:
+        """Ask nothing yet.
+
+        Args:
+            option: path of the store; None for the usual place.
+            is_expected: whether a missing store is trouble, and not one that nobody made yet.
+        """
+        self._option = option
+        self._is_expected = is_expected
+        self._lock = Lock()
+        self._stores: list[Store] = []
+        self._is_cancelled = False
+        self._publish: Callable[[Rows[Any]], None] | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants the answer any more."""
+        return self._is_cancelled
+
+    def is_wanted(self) -> bool:
+        """Return whether somebody still wants the answer, for loops that ask a function."""
+        return not self._is_cancelled
+
+    def cancel(self) -> None:
+        """End the question: its statements in the store are interrupted; may be called from any thread."""
+        with self._lock:
+            self._is_cancelled = True
+            for store in self._stores:
+                store.interrupt()
+
+    def check(self) -> None:
+        """Return if somebody still wants the answer; called within loops.
+
+        Raises:
+            Cancelled: nobody does.
+        """
+        if self._is_cancelled:
+            raise Cancelled("nobody waits for this answer any more")
+
+    def publish(self, content: object) -> None:
+        """Publish what was found so far, before the question is answered in full.
+
+        Raises:
+            Cancelled: nobody wants it any more.
+        """
+        self.check()
+        if self._publish is not None:
+            self._publish(Rows(content))
+
+    def publish_to(self, sink: Callable[[Rows[Any]], None]) -> None:
+        """Have `publish` call a function."""
+        self._publish = sink
+
+    @contextmanager
+    def store(self) -> Generator[Store]:
+        """Open the store to read only, for a `with` block; `cancel` interrupts what is done with it.
+
+        Raises:
+            Cancelled: the question was cancelled.
+            NoStoreYet: there is no store, and none is expected.
+            StoreLost: the store is gone, locked or may not be read; the text says so in one line.
+            StoreError: it cannot be read for another reason.
+        """
+        self.check()
+        path = self._place()
+        try:
+            with open_store(self._option, read_only=True, create=False, busy_ms=BUSY_MS) as store:
+                self._hold(store)
+                try:
+                    yield store
+                finally:
+                    with self._lock:
+                        self._stores.remove(store)
+        except StoreError as error:
+            raise self.told(error, path.name) from error.__cause__
+
+    def told(self, error: ArenaError, name: str = "") -> ArenaError:
+        """Return what a viewer raises in place of an error: one line where it may pass by itself.
+
+        Args:
+            error: of the store, or any other one, which stays as it is.
+            name: of the file; empty for that of the store.
+
+        Raises:
+            Cancelled: the question was cancelled, so that the error tells nothing.
+        """
+        self.check()
+        if not isinstance(error, StoreError) or isinstance(error, StoreLost):
+            return error
+        text = _lost(error.__cause__, name or store_path(self._option).name)
+        return StoreLost(text) if text else error
+
+    def _place(self) -> Path:
+        """Return the path of the store, where one is or should be."""
+        try:
+            path = store_path(self._option)
+            if not self._is_expected and not has_store(self._option):
+                raise NoStoreYet(f"nothing has been played yet, so there is no store ({path})")
+        except OSError as error:
+            name = Path(self._option or "arena.db").name
+            raise StoreLost(f"store {name} cannot be read ({error.strerror}); looking again") from error
+        return path
+
+    def _hold(self, store: Store) -> None:
+        """Remember a store that was just opened, so that `cancel` reaches it."""
+        with self._lock:
+            self._stores.append(store)
+            if self._is_cancelled:
+                store.interrupt()
+
+
+class Queries:
+    """All questions of one viewer to one store."""
+
+    def __init__(self, option: str | None) -> None:
+        """Take the store: a path, or None for the usual place."""
+        self.option = option
+        """Path of the store; None for the usual place."""
+        self._lock = Lock()
+        self._running: set[Query] = set()
+        self._was_there = False
+        self._is_over = False
+
+    def new(self) -> Query:
+        """Return a query for `ask`."""
+        try:
+            self._was_there = self._was_there or has_store(self.option)
+        except (ArenaError, OSError):
+            # It cannot even be looked for; what is wrong is said by the query.
+            self._was_there = True
+        return Query(self.option, is_expected=self._was_there)
+
+    def ask(
+        self,
+        query: Query,
+        source: Callable[[Query], Rows[_Content] | Empty],
+        publish: Callable[[Answer[_Content]], None],
+    ) -> None:
+        """Answer a question in this thread.
+
+        Args:
+            query: from `new`; may be cancelled from other threads at any time.
+            source: reads the store; may `publish` parts of the answer on its way.
+            publish: called in this thread with each answer, never after the query was cancelled. It has to
+                check `query.is_cancelled` once more where it hands the answer to another thread.
+        """
+        with self._lock:
+            self._running.add(query)
+            if self._is_over:
+                query.cancel()
+        query.publish_to(publish)
+        try:
+            answer = answer_of(query, source)
+            if answer is not None and not query.is_cancelled:
+                publish(answer)
+        finally:
+            with self._lock:
+                self._running.discard(query)
+
+    @property
+    def num_running(self) -> int:
+        """How many questions are being answered."""
+        return len(self._running)
+
+    def close(self) -> None:
+        """Cancel every question, later ones too: the viewer leaves."""
+        with self._lock:
+            self._is_over = True
+            running = list(self._running)
+        for query in running:
+            query.cancel()
+
+
+def answer_of(
+    query: Query, source: Callable[[Query], Rows[_Content] | Empty]
+) -> Rows[_Content] | Empty | Unavailable | None:
+    """Return the answer of a source; None where the query was cancelled."""
+    try:
+        query.check()
+        return source(query)
+    except Cancelled:
+        return None
+    except NoStoreYet as error:
+        return Empty(str(error))
+    except ArenaError as error:
+        return None if query.is_cancelled else Unavailable(str(error), isinstance(error, StoreLost))
+
+
+def _lost(cause: BaseException | None, name: str) -> str:
+    """Return what a viewer says of an error of a store; empty where it will not pass by itself."""
+    if isinstance(cause, MovedError) and cause.is_replaced:
+        what = "was replaced by another file"
+    elif isinstance(cause, MissingError | MovedError):
+        what = "is gone (moved or deleted)"
+    elif isinstance(cause, LockedError):
+        what = "is locked by another process"
+    elif isinstance(cause, AccessError):
+        what = f"cannot be read ({_brief(cause)})"
+    else:
+        return ""
+    return f"store {name} {what}; looking again"
+
+
+def _brief(error: AccessError) -> str:
+    """Return what the system said, without the path and without advice."""
+    cause = error.__cause__
+    return getattr(cause, "strerror", None) or str(cause or error).partition("\n")[0]

@@ -1,0 +1,121 @@
+"""Reads matches in the order of a list: any page by its offset, or piece by piece under a filter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVarTuple
+
+from sqlalchemy import and_, or_, select
+
+from arena_db.access import Access
+from arena_db.filters import match_conditions
+from arena_db.models import matches
+from arena_db.queries import find_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Select
+
+    from arena_db.records import MatchFilter, StoredMatch
+
+Order: TypeAlias = Literal["number", "date", "plies", "duration"]
+"""What a list of matches can be sorted by: each has an index, ties go by number."""
+
+_Row = TypeVarTuple("_Row")
+
+_COLUMNS: Final[dict[Order, str]] = {
+    "number": "id",
+    "date": "started_at",
+    "plies": "num_plies",
+    "duration": "duration_ms",
+}
+
+
+class Place(NamedTuple):
+    """Where a match stands in an order."""
+
+    key: float
+    """What is sorted by."""
+    id: int
+
+
+class Piece(NamedTuple):
+    """What a look at some matches found."""
+
+    ids: tuple[int, ...]
+    """Of those that fit, in order."""
+    num_searched: int
+    """How many were looked at; of numbers that nobody has, too."""
+    end: Place | None
+    """The last one that was looked at, behind which the next piece begins; None at the end."""
+
+
+class Browsing(Access):
+    """The part of a store that lists matches for people who scroll."""
+
+    def match_ids(self, order: Order, *, descending: bool, offset: int, limit: int) -> list[int]:
+        """Return the ids of `limit` matches from an offset on, of all there are."""
+        column = matches.c[_COLUMNS[order]]
+        page = _sorted(select(matches.c.id), column, descending=descending).offset(offset).limit(limit)
+        with self._read() as connection:
+            return list(connection.scalars(page))
+
+    def matches_of(self, ids: Sequence[int]) -> list[StoredMatch]:
+        """Return the matches with these ids, in their order; ids that nobody has are left out."""
+        with self._read() as connection:
+            found = {match.id: match for match in find_matches(connection, ids)}
+        return [found[number] for number in ids if number in found]
+
+    def search_piece(
+        self, where: MatchFilter, order: Order, *, descending: bool, after: Place | None, num: int
+    ) -> Piece:
+        """Look at the next `num` matches of an order, and return those that fit a filter.
+
+        Its time depends on `num` and not on how many matches fit or are stored.
+
+        Args:
+            where: the filter.
+            order: in which matches are looked at.
+            descending: whether the newest, latest, longest come first.
+            after: the end of the piece before; None for the first.
+            num: how many matches, or for the order by number how many numbers.
+        """
+        column = matches.c[_COLUMNS[order]]
+        with self._read() as connection:
+            bounds = [] if after is None else [_behind(column, after, descending=descending)]
+            places = _sorted(select(column, matches.c.id), column, descending=descending).where(*bounds)
+            if order == "number":
+                first = connection.execute(places.limit(1)).first()
+                end, searched = _end_of_numbers(first, num, descending=descending)
+            else:
+                row = connection.execute(places.offset(num - 1).limit(1)).first()
+                end, searched = (None if row is None else Place(*row)), num
+            if end is not None:
+                bounds.append(~_behind(column, end, descending=descending))
+            ids = _sorted(select(matches.c.id), column, descending=descending)
+            fits = ids.where(*bounds, *match_conditions(where))
+            return Piece(tuple(connection.scalars(fits)), searched, end)
+
+
+def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: bool) -> Select[*_Row]:
+    keys = [matches.c.id] if column is matches.c.id else [column, matches.c.id]
+    return query.order_by(*(key.desc() if descending else key.asc() for key in keys))
+
+
+def _behind(column: ColumnElement[Any], place: Place, *, descending: bool) -> ColumnElement[bool]:
+    """Return whether a match comes after a place."""
+    if column is matches.c.id:
+        return column < place.id if descending else column > place.id
+    own = matches.c.id
+    # The first half alone is what an index can look up.
+    if descending:
+        return and_(column <= place.key, or_(column < place.key, own < place.id))
+    return and_(column >= place.key, or_(column > place.key, own > place.id))
+
+
+def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[Place | None, int]:  # noqa: ANN401 - a row
+    """Return where a piece ends, which has `num` numbers from the first one that somebody has."""
+    if first is None:
+        return None, 0
+    end = first.id - num + 1 if descending else first.id + num - 1
+    return (None, first.id) if end <= 1 and descending else (Place(end, end), num)

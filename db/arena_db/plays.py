@@ -1,0 +1,260 @@
+"""Reads what bots played, for pages about bots and openings: aggregated in SQL where that is possible."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from sqlalchemy import and_, func, or_, select, text
+
+from arena_db.access import Access
+from arena_db.analyses import losses_of
+from arena_db.codec import unpack_actions
+from arena_db.counted import CHUNK, COUNTS, IS_VOID
+from arena_db.dialects import driver_text_with_values
+from arena_db.filters import BYTE, match_conditions
+from arena_db.models import analyses, bots, matches, tournaments
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Select
+
+    from arena_db.records import MatchFilter
+
+PAGE: Final = 20_000
+"""Matches of one statement: a tenth of a second at most, after which a reader may give up."""
+
+
+BegunLine: TypeAlias = tuple[int, bytes, int, str, bytes]
+"""How a match began and how it ended, as the driver returns it: hundreds of thousands are read at once.
+
+Its id; its first actions, packed, fewer than were asked for where the match ended before; how many actions
+were given; the outcome; and the match hash, 32 bytes, equal for equal matches, mirrored and turned ones too.
+"""
+
+
+class OpeningTally(NamedTuple):
+    """How often two bots met from one opening with one result."""
+
+    tournament: int
+    """Its id."""
+    first: str
+    """Identity of the bot that moved first."""
+    second: str
+    opening_hash: int
+    """60 bits that tell an opening from others."""
+    outcome: str
+    num_matches: int
+    sample: int
+    """Id of the oldest of these matches."""
+
+
+class LostMatch(NamedTuple):
+    """A match that one of some bots lost."""
+
+    id: int
+    tournament: int
+    """Its id."""
+    first: str
+    """Identity of the bot that moved first."""
+    second: str
+    outcome: str
+    """first or second: who won."""
+    termination: str
+    rated: bool
+
+
+class GradedMatch(NamedTuple):
+    """What one judge said of a match."""
+
+    id: int
+    tournament: int
+    """Its id."""
+    first: str
+    """Identity of the bot that moved first."""
+    second: str
+    opening_hash: int
+    num_opening: int
+    """How many actions were given."""
+    losses: tuple[float | None, ...]
+    """What each action gave away, `[plies]`: 2 from a win to a loss; None where the judge did not know."""
+
+
+class PlaysReading(Access):
+    """The part of a store that knows which bot played what."""
+
+    def begun_lines(
+        self, where: MatchFilter, num_actions: int, num_plies: int, *, page: int = PAGE
+    ) -> Iterator[list[BegunLine]]:
+        """Yield how matches of one game began, by id, in lists of up to `page`; void ones are left out.
+
+        No transaction is open between two lists.
+
+        Args:
+            where: which matches; of one game alone.
+            num_actions: of the game.
+            num_plies: how many actions of each are read.
+            page: matches of a list.
+        """
+        size = num_plies * (1 if num_actions <= BYTE else 2)
+        columns = (
+            *(matches.c.id, func.substr(matches.c.actions, 1, size), matches.c.num_opening),
+            *(matches.c.outcome, matches.c.match_hash),
+        )
+        query = select(*columns).where(*_played(where)).order_by(matches.c.id).limit(page)
+        last = 0
+        while True:
+            with self._read() as connection:
+                found: list[BegunLine] = _rows(connection, query.where(matches.c.id > last))
+            if not found:
+                return
+            yield found
+            last = found[-1][0]
+
+    def opening_tallies(
+        self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
+    ) -> list[OpeningTally]:
+        """Return how bots fared from each opening.
+
+        Args:
+            where: which matches.
+            own: identities; matches of these bots.
+            others: identities of their opponents; None for any.
+        """
+        keys = (
+            *(matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
+            *(matches.c.opening_hash, matches.c.outcome),
+        )
+        query = select(*keys, func.count(), func.min(matches.c.id)).group_by(*keys)
+        with self._read() as connection:
+            known = _identities(connection)
+            chosen = query.where(*_played(where), _meet(known, own, others))
+            return [
+                OpeningTally(tournament, known[first], known[second], *rest)
+                for tournament, first, second, *rest in _rows(connection, chosen)
+            ]
+
+    def lost_matches(
+        self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
+    ) -> list[LostMatch]:
+        """Return the matches that bots lost, newest first; see `opening_tallies`."""
+        columns = (
+            *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
+            *(matches.c.outcome, matches.c.termination, matches.c.rated),
+        )
+        with self._read() as connection:
+            known = _identities(connection)
+            first, second = matches.c.first_bot, matches.c.second_bot
+            mine = _ids(known, own)
+            theirs = _ids(known, known.values() if others is None else others)
+            lost = or_(
+                and_(first.in_(mine), second.in_(theirs), matches.c.outcome == "second"),
+                and_(second.in_(mine), first.in_(theirs), matches.c.outcome == "first"),
+            )
+            query = select(*columns).where(*_played(where), lost, first != second)
+            return [
+                LostMatch(number, tournament, known[first], known[second], outcome, termination, rated == 1)
+                for number, tournament, first, second, outcome, termination, rated in _rows(
+                    connection, query.order_by(matches.c.id.desc())
+                )
+            ]
+
+    def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Return the actions that were given in matches with these ids, of those that there are."""
+        found: dict[int, tuple[int, ...]] = {}
+        with self._read() as connection:
+            for start in range(0, len(numbers), CHUNK):
+                query = (
+                    select(matches.c.id, matches.c.actions, matches.c.num_opening, tournaments.c.num_actions)
+                    .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
+                    .where(matches.c.id.in_(numbers[start : start + CHUNK]))
+                )
+                for number, actions, num_opening, num_actions in _rows(connection, query):
+                    found[number] = unpack_actions(actions, num_actions)[:num_opening]
+        return found
+
+    def judges(
+        self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
+    ) -> dict[str, int]:
+        """Return how many matches of bots each judge has graded; see `opening_tallies`."""
+        with self._read() as connection:
+            met = _meet(_identities(connection), own, others)
+            query = select(analyses.c.name, func.count()).join_from(
+                analyses, matches, matches.c.id == analyses.c.match_id
+            )
+            return dict(_rows(connection, query.where(*_played(where), met).group_by(analyses.c.name)))
+
+    def graded_matches(
+        self,
+        where: MatchFilter,
+        judge: str,
+        own: Collection[str],
+        others: Collection[str] | None = None,
+        *,
+        limit: int,
+    ) -> list[GradedMatch]:
+        """Return what a judge said of matches of bots, newest first, of `limit` at most.
+
+        Args:
+            where: which matches.
+            judge: who graded them.
+            own: identities; matches of these bots.
+            others: identities of their opponents; None for any.
+            limit: matches at most: each grading is unpacked, about 40 us.
+
+        Raises:
+            DamagedError: what is stored cannot be read.
+        """
+        columns = (
+            *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
+            *(matches.c.opening_hash, matches.c.num_opening, analyses.c.content),
+        )
+        with self._read() as connection:
+            known = _identities(connection)
+            query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
+            query = query.where(*_played(where), _meet(known, own, others), analyses.c.name == judge)
+            found = _rows(connection, query.order_by(matches.c.id.desc()).limit(limit))
+        return [
+            GradedMatch(
+                number, tournament, known[first], known[second], opening, given, losses_of(number, said)
+            )
+            for number, tournament, first, second, opening, given, said in found
+        ]
+
+
+def _played(where: MatchFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions for matches that count; of unrated ones those with a result."""
+    counted = COUNTS if where.rated_only else f"matches.outcome <> 'void' AND NOT {IS_VOID}"
+    return [text(counted), *match_conditions(where)]  # pyright: ignore[reportReturnType] # a text is a condition, too
+
+
+def _identities(connection: Connection) -> dict[int, str]:
+    return dict(_rows(connection, select(bots.c.id, bots.c.identity)))
+
+
+def _ids(known: dict[int, str], identities: Collection[str]) -> list[int]:
+    return [number for number, identity in known.items() if identity in identities]
+
+
+def _meet(known: dict[int, str], own: Collection[str], others: Collection[str] | None) -> ColumnElement[bool]:
+    """Return whether one of some bots met one of others; a bot that meets itself is no encounter."""
+    mine, first, second = _ids(known, own), matches.c.first_bot, matches.c.second_bot
+    if others is None:
+        return and_(or_(first.in_(mine), second.in_(mine)), first != second)
+    theirs = _ids(known, others)
+    return and_(
+        or_(
+            and_(first.in_(mine), second.in_(theirs)),
+            and_(first.in_(theirs), second.in_(mine)),
+        ),
+        first != second,
+    )
+
+
+def _rows(connection: Connection, query: Select[*tuple[Any, ...]]) -> list[Any]:
+    """Return the rows of a query as the driver makes them: SQLAlchemy's cost as much as all the rest."""
+    written, values = driver_text_with_values(query, connection.dialect.name)
+    with closing(connection.exec_driver_sql(written, values)) as result:
+        cursor: Any = result.cursor
+        return list(cursor.fetchall())
