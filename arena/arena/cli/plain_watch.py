@@ -114,13 +114,13 @@ def follow_plain(
         trouble = _print_trouble(error, trouble)
         if batch is not None:
             view = _print_batch(batch, view, number, known, is_first=is_first)
+            # Whoever came before the first match has seen it all.
+            has_standings = has_standings or (is_first and not view.finished)
             standings = batch.facts.get("standings")
             if not has_standings and isinstance(standings, StandingsView):
                 has_standings = True
                 for line in standings_lines(standings):
                     _say(line)
-            # Whoever came before the first match has seen it all.
-            has_standings = has_standings or (is_first and not view.finished)
             is_first = False
             health = _print_health(batch.health or health, health, view)
             if any(match.number == number and match.outcome != "void" for match in view.finished):
