@@ -16,6 +16,7 @@ from arena.play.start import Link, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
+from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
 from arena.tui.shell.screen import ArenaScreen
@@ -63,7 +64,8 @@ class ReplayScreen(ArenaScreen):
         "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
         " result away by a stored grade (arena show MATCH --grade), ~ without grades one after which the"
         " opponent saw itself 20 points better off. The bots differ where their evals lie over 30 points"
-        " apart. p plays on from here in place of the side to move, v shows the values of who judged it."
+        " apart. p plays on from here in place of the side to move, v shows the values of who judged it, o"
+        " what was played next in this position over all matches."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -79,6 +81,7 @@ class ReplayScreen(ArenaScreen):
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
+        Binding("o", "openings", "Openings", id="replay.openings"),
         Binding("v", "judge", "Other analysis", show=False, id="replay.judge"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
@@ -269,6 +272,12 @@ class ReplayScreen(ArenaScreen):
         self._judge = judges[(judges.index(self._judge) + 1) % len(judges)]
         self._replay = replay_of(self._match, self._judge)
         self._show()
+
+    def action_openings(self) -> None:
+        """Show what was played next in the position over all stored matches."""
+        if self._match is not None:
+            recorded = self._match.recorded
+            dashboard_of(self).push_screen(OpeningsScreen(recorded.game, recorded.actions, self.ply))
 
     def action_play(self) -> None:
         """Play on from the position that is shown, in place of the side to move."""
