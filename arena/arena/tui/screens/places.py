@@ -18,10 +18,12 @@ from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.pages import BotPageScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.text import safe
 from arena.watching.places import search_places
 from arena.watching.query import Query
+from arena_db.called import MARK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 SCREEN_OF: Final = {"table": MatrixScreen.NAME, "matches": MatchesScreen.NAME, "live": LiveScreen.NAME}
 """Screens by what they are called in addresses."""
+_DIGITS: Final = 12
+"""Digits of an identity by which a bot is asked for."""
 _SCORES: Final = (3000.0, 2000.0, 0.5)
 """Of places that are called exactly so, begin so, or hold the text; a command scores some tens."""
 
@@ -93,11 +97,15 @@ class StoreDashboard(Dashboard):
         await self.push_screen(ReplayScreen(match, ply=ply))
 
     async def _go_to_bot(self, place: Place) -> None:
-        """Show a bot: its row on the screen of bots."""
+        """Show the page of a bot, over the screen of bots with the cursor on its name."""
+        # A bare name would be that of all its versions.
+        is_bare = place.address == place.bot
+        called = f"{place.address}{MARK}{place.identity[:_DIGITS]}" if is_bare else place.address
 
         def show(screen: object) -> None:
             if isinstance(screen, BotsScreen):
                 screen.show_bot(place.bot)
+                self.push_screen(BotPageScreen(called))
 
         await self.open_screen(BotsScreen.NAME, show)
 

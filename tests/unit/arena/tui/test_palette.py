@@ -13,6 +13,7 @@ from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.pages import BotPageScreen
 from arena.tui.screens.places import PlaceSearch, StoreDashboard
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import ALL_SCREENS, bot_app, watch_app
@@ -98,6 +99,9 @@ def test_it_leads_to_matches_positions_tournaments_screens_and_bots(shown_store:
         assert isinstance(matches, MatchesScreen)
         assert matches.filter_text == "tournament:duel"
         await jump(pilot, "mcts:play")
+        assert isinstance(shown(), BotPageScreen)
+        assert "mcts:playouts=20" in "\n".join(screen_lines(app))
+        await press(pilot, "escape")
         bots = shown()
         assert isinstance(bots, BotsScreen)
         assert bots.table.current is not None
@@ -171,6 +175,8 @@ def test_a_bot_is_opened_at_its_row(shown_store: Path, text: str) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await settle(pilot)
         await settle(pilot)
+        assert isinstance(app.screen, BotPageScreen)
+        await press(pilot, "escape")
         screen = app.screen
         assert isinstance(screen, BotsScreen)
         assert screen.table.current is not None

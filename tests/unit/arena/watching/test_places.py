@@ -9,7 +9,8 @@ import pytest
 from arena.errors import NotFoundError
 from arena.watching.places import MOST, read_place, search_places
 from arena.watching.query import Cancelled, NoStoreYet, Query
-from arena_db.records import Entrant
+from arena.watching.stored import opening_text, row_of, with_mistakes
+from arena_db.records import Analysis, Entrant, JudgedPly, MatchFilter
 from arena_db.store import Store
 from stores import add_cup, bot, digest, new_tournament, plan
 
@@ -119,3 +120,21 @@ def test_a_search_that_was_cancelled_says_nothing(path: Path) -> None:
     query.cancel()
     with pytest.raises(Cancelled):
         search_places(query, "spring")
+
+
+def test_rows_have_date_duration_opening_and_the_mistakes_of_the_last_judge(path: Path) -> None:
+    with Store.open(path) as store:
+        (match,) = store.matches(MatchFilter(), limit=5)
+        loses, holds = JudgedPly(value=0.0, loss=1.0, best=(3,)), JudgedPly(value=0.0, loss=0.0, best=(3,))
+        for name, plies, t in (
+            ("early", (loses, loses, loses, loses), 1.0),
+            ("late", (loses, loses, loses, holds), 2.0),
+        ):
+            store.add_analysis(Analysis(match=match.id, name=name, plies=plies, made_at=t))
+        rows = with_mistakes(store, [row_of(each) for each in store.matches(MatchFilter(rated_only=False))])
+    by_address = {row.address: row for row in rows}
+    assert by_address["spring/1"].mistakes == 1, "what the opening gave away is no mistake"
+    assert by_address["spring/2.0"].mistakes is None
+    assert by_address["spring/1"].opening == "4 3"
+    assert by_address["spring/1"].duration_ms == 70_012
+    assert opening_text("no-such-game", (1, 2)) == ""
