@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials lease-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -59,8 +59,13 @@ kill-trials: $(VENV)/.installed-test
 lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
 
+# An hour: a ladder that bots join and leave while its coordinator is killed five times.
+ladder-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/ladder_hour.py --minutes 60
+
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py
+	$(BIN)/python benchmarks/store_kills.py
 	$(BIN)/python benchmarks/power_loss.py
 	$(BIN)/python benchmarks/damaged_stores.py
 

@@ -60,6 +60,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="a folder for the stores of violations")
     given = parser.parse_args()
+    if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     figures: dict[str, int] = dict.fromkeys(("trials", "unharmed", "named", "violations"), 0)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,15 +1,16 @@
-"""What perfect play says about a match: where it was won and lost, and how well each side played."""
+"""What a judge says about a match: where it was won and lost, and how well each side played."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.errors import ArenaError
+from arena.errors import ConfigError
 from arena.games.solver.find import solver_for
+from arena_db.judging import MISTAKE
 from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from arena.games.solver.solved import Solved
     from arena.games.solver.solver import Solver
@@ -17,6 +18,25 @@ if TYPE_CHECKING:
 
 ADJUDICATION_NODES = 100_000
 """Positions searched at each ply of a match that the solver may end early: about 5 ms."""
+
+
+SOLVER = "solver"
+"""The exact solver's name among the judges of a match."""
+MAX_LINE = 8
+"""Actions of an expected line that are kept."""
+_LINE_NODES = 200_000
+"""Positions searched at least for each action of a line, 10 ms; the tables know most of what is asked for."""
+_LINE_SHARE = 100
+"""Of the positions for a ply, this part is searched for an action of a line."""
+
+
+class ActionScore(NamedTuple):
+    """What one action is worth, for the player who takes it."""
+
+    value: float | None
+    """Expected result in [-1, 1], exactly 1, 0 or -1 from the solver; None where that is not known."""
+    distance: int | None
+    """Plies to the end under best play, the action included; None where that is not known."""
 
 
 class Ply(NamedTuple):
@@ -29,26 +49,33 @@ class Ply(NamedTuple):
     action: int
     best: tuple[int, ...]
     """Strongly optimal actions, as far as known: the fastest wins, draws, or slowest losses."""
-    value_before: int | None
-    """1, 0 or -1: the outcome under best play, for who moved; None where the budget did not suffice."""
-    value_after: int | None
-    """The same after the action, still for who moved."""
+    value_before: float | None
+    """Expected result under best play for the player who moved: 1, 0 or -1 from the solver; None where the
+    budget did not suffice."""
+    value_after: float | None
+    """The same after the action, still for the player who moved."""
     distance_before: int | None
     """Plies to the end under best play; None where that is not known."""
     distance_after: int | None
     """The same after the action."""
+    scores: Mapping[int, ActionScore]
+    """Every legal action in the position before, ascending; a bot that judges scores the actions it was asked
+    about only. Empty while the ply is not judged."""
+    line: tuple[int, ...]
+    """The expected continuation of the position before, at most `MAX_LINE` actions, a best one first."""
 
     @property
-    def loss(self) -> int | None:
+    def loss(self) -> float | None:
         """What the action gave away: 0 nothing, 1 half a point, 2 a whole one; None where not known."""
         if self.value_before is None or self.value_after is None:
             return None
-        return self.value_before - self.value_after
+        # A bot may like a position better once it is there.
+        return max(0, self.value_before - self.value_after)
 
     @property
     def is_blunder(self) -> bool:
         """Whether the action gave away a win or a draw, as far as known."""
-        return bool(self.loss)
+        return self.loss is not None and self.loss >= MISTAKE
 
 
 class Side(NamedTuple):
@@ -70,7 +97,7 @@ class Side(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """A match, judged by an exact solver."""
+    """A match, judged."""
 
     plies: tuple[Ply, ...]
     """All of them, the opening included."""
@@ -78,6 +105,10 @@ class Analysis(NamedTuple):
     """How many were given."""
     sides: tuple[Side, Side]
     """First and second player."""
+    judge: str = SOLVER
+    """`solver`, or the spec of the bot that judged."""
+    identity: str = ""
+    """Of that bot; empty for the solver, whose values are exact."""
 
 
 def analyse_position(
@@ -91,7 +122,7 @@ def analyse_position(
     """Give outcome and distance of a position and of each of its actions, as far as the budget allows.
 
     Raises:
-        ArenaError: there is no solver for the game.
+        ConfigError: there is no solver for the game.
     """
     return _solver(game).solve(state, nodes=nodes, seconds=seconds, on_progress=on_progress)
 
@@ -108,25 +139,76 @@ def analyse_match(
         nodes: positions to search at most for each ply; None takes what is done in a tenth of a second.
 
     Raises:
-        ArenaError: there is no solver for the game.
+        ConfigError: there is no solver for the game.
+        IllegalMoveError: the actions are no match of this game.
+    """
+    plies = [*judge_plies(game, actions, nodes=nodes)][::-1]
+    return judged_match(plies, num_opening)
+
+
+def judge_plies(
+    game: Game,
+    actions: Sequence[int],
+    *,
+    nodes: int | None = None,
+    known: Mapping[int, tuple[int, ...]] | None = None,
+) -> Iterator[Ply]:
+    """Judge actions of a match one by one, the last one first, by the exact solver.
+
+    What the solver finds at the end helps with the plies before, which are harder.
+
+    Args:
+        game: the rules.
+        actions: from the initial state.
+        nodes: positions to search at most for each ply; None takes what is done in a tenth of a second.
+        known: plies that are judged already, with their lines.
+
+    Raises:
+        ConfigError: there is no solver for the game.
         IllegalMoveError: the actions are no match of this game.
     """
     solver = _solver(game)
+    nodes = nodes or solver.usual_nodes
+    line_nodes = max(_LINE_NODES, nodes // _LINE_SHARE)
+    states = states_of(game, actions)
+    after: tuple[int, ...] = ()
+    for ply in reversed(range(len(actions))):
+        if known and ply in known:
+            after = known[ply]
+            continue
+        solved = solver.solve(states[ply], nodes=nodes)
+        if actions[ply] not in solved.best or not after:
+            after = _line(solver, states[ply], solved, line_nodes)
+        else:
+            after = (actions[ply], *after)[:MAX_LINE]
+        yield _judge(ply, states[ply].current_player, actions[ply], solved, after)
+
+
+def states_of(game: Game, actions: Sequence[int]) -> list[State]:
+    """Return the states before each action and after the last one.
+
+    Raises:
+        IllegalMoveError: the actions are no match of this game.
+    """
     states = [game.initial_state()]
     for action in actions:
         states.append(states[-1].child(action))
-    plies = [
-        _judge(
-            ply,
-            states[ply].current_player,
-            actions[ply],
-            solver.solve(states[ply], nodes=nodes or solver.usual_nodes),
-        )
-        # From the end: what the solver finds out there helps with the plies before, which are harder.
-        for ply in reversed(range(len(actions)))
-    ][::-1]
+    return states
+
+
+def judged_match(plies: Sequence[Ply], num_opening: int, judge: str = SOLVER, identity: str = "") -> Analysis:
+    """Return the analysis of a match whose plies were judged, in order."""
     played = plies[num_opening:]
-    return Analysis(tuple(plies), num_opening, (_side(played, 0), _side(played, 1)))
+    return Analysis(tuple(plies), num_opening, (_side(played, 0), _side(played, 1)), judge, identity)
+
+
+def grading_nodes(game: Game) -> int:
+    """Return how many positions the solver searches for a ply that is graded: if possible, all it takes.
+
+    Raises:
+        ConfigError: there is no solver for the game.
+    """
+    return _solver(game, small=True).patient_nodes
 
 
 def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
@@ -136,7 +218,7 @@ def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
     answer from every process and at any time.
 
     Raises:
-        ArenaError: there is no solver for the game.
+        ConfigError: there is no solver for the game.
     """
     solver = _solver(game, small=True)
     winners = (Outcome.FIRST, Outcome.SECOND)
@@ -158,14 +240,14 @@ def has_solver(game: Game) -> bool:
 def _solver(game: Game, *, small: bool = False) -> Solver:
     solver = solver_for(game, small=small)
     if solver is None:
-        raise ArenaError(
+        raise ConfigError(
             f"there is no exact solver for {game.name} {game.shape[0]}x{game.shape[1]}: it takes k in a row"
             " on boards of at most 63 cells, a spare one for each row counted (7x7 fits, 8x8 does not)"
         )
     return solver
 
 
-def _judge(ply: int, player: int, action: int, solved: Solved) -> Ply:
+def _judge(ply: int, player: int, action: int, solved: Solved, line: tuple[int, ...]) -> Ply:
     after = solved.actions[action]
     before = solved.worth
     return Ply(
@@ -177,7 +259,24 @@ def _judge(ply: int, player: int, action: int, solved: Solved) -> Ply:
         value_after=after.outcome,
         distance_before=before.distance,
         distance_after=after.distance,
+        scores={other: ActionScore(*worth) for other, worth in solved.actions.items()},
+        line=line,
     )
+
+
+def _line(solver: Solver, state: State, solved: Solved, nodes: int) -> tuple[int, ...]:
+    """Return a line of best play from `state`, as far as it is found with so many nodes for each action."""
+    if solved.worth.outcome is None:
+        return ()
+    line = [solved.best[0]]
+    state = state.child(line[0])
+    while not state.is_terminal and len(line) < MAX_LINE:
+        found = solver.solve(state, nodes=nodes, distances="best")
+        if not found.is_complete:
+            break
+        line.append(found.best[0])
+        state = state.child(line[-1])
+    return tuple(line)
 
 
 def _side(plies: Sequence[Ply], player: int) -> Side:
@@ -186,6 +285,6 @@ def _side(plies: Sequence[Ply], player: int) -> Side:
     return Side(
         judged=len(losses) - losses.count(None),
         unknown=losses.count(None),
-        optimal=losses.count(0),
+        optimal=sum(loss is not None and not ply.is_blunder for ply, loss in zip(own, losses, strict=True)),
         first_blunder=next((ply for ply in own if ply.is_blunder), None),
     )

@@ -3,6 +3,7 @@
 ArenaError                (see arena_plugins.errors for the whole tree)
 ├── StoreError                the store is damaged, newer, foreign, locked or full
 ├── ConfigError               a tournament that cannot be held as it is written
+├── BotFailedError            a bot that does not start, or fails its first position or its check
 ├── NotFoundError             something that was asked for by name, number or address is not there
 └── ExportError               an export that cannot be written, or read again
 """
@@ -32,6 +33,10 @@ class NotFoundError(ArenaError):
     """Something that was asked for by name, number or address is not there; the text names the nearest."""
 
 
+class BotFailedError(ArenaError):
+    """A bot that does not start, or fails its first position or its check."""
+
+
 class ExportError(ArenaError):
     """Matches that cannot be exported, or an export that is damaged, foreign or of another version."""
 
@@ -39,6 +44,7 @@ class ExportError(ArenaError):
 __all__ = [
     "ArenaError",
     "BotError",
+    "BotFailedError",
     "BotTerminatedError",
     "BotTimeoutError",
     "ConfigError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,9 +23,11 @@ def own_python(*arguments: str) -> list[str]:
     """Return the command that runs this Python with these arguments.
 
     `-P` always comes first: without it a file `random.py` or `arena.py` in the current folder would be
-    imported in the place of the module of that name.
+    imported in the place of the module of that name. `-s` keeps packages of the user's own folder out, unless
+    this process has them itself: bots that are installed there are bots for both.
     """
-    return [interpreter(), "-P", *arguments]
+    own = [] if site.getusersitepackages() in sys.path else ["-s"]
+    return [interpreter(), "-P", *own, *arguments]
 
 
 @contextmanager

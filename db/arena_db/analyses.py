@@ -13,16 +13,18 @@ from sqlalchemy import func, select
 from arena_db.codec import unpack_actions
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
-from arena_db.judging import NUM_MISTAKES
+from arena_db.judging import NUM_MISTAKES, read_rows
 from arena_db.models import analyses, matches, tournaments
-from arena_db.records import Analysis, JudgedPly
-from arena_db.remark_codec import inflate
+from arena_db.records import Analysis, JudgedAction, JudgedPly
 from arena_db.remarks import CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection
+
+_PARTS = 5
+"""What the row of an action consists of; those of versions before scores were kept have three parts."""
 
 
 def add(connection: Connection, analysis: Analysis) -> None:
@@ -59,12 +61,10 @@ def find(connection: Connection, numbers: Sequence[int], name: str | None) -> di
         if name is not None:
             query = query.where(analyses.c.name == name)
         for row in connection.execute(query.order_by(analyses.c.match_id, analyses.c.name)):
+            identity, plies = _unpacked(row.match_id, row.content)
             found[row.match_id].append(
                 Analysis(
-                    match=row.match_id,
-                    name=row.name,
-                    plies=_unpacked(row.match_id, row.content),
-                    made_at=row.made_at,
+                    match=row.match_id, name=row.name, plies=plies, made_at=row.made_at, identity=identity
                 )
             )
     return {number: tuple(some) for number, some in found.items()}
@@ -78,7 +78,7 @@ def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict
     near = analyses.c.match_id.between(numbers[0], numbers[-1])
     query = select(analyses.c.match_id, analyses.c.content).where(near, analyses.c.name == name)
     rows = connection.execute(query)
-    return {number: _unpacked(number, content) for number, content in rows if number in wanted}
+    return {number: _unpacked(number, content)[1] for number, content in rows if number in wanted}
 
 
 def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
@@ -105,9 +105,9 @@ def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
         DamagedError: it cannot be read.
     """
     try:
-        rows: list[Any] = json.loads(inflate(content))
-        return tuple(_number(row[1]) for row in rows)
-    except (zlib.error, ValueError, TypeError, IndexError, RecursionError) as error:
+        _, rows = read_rows(content)
+        return tuple(None if row is None else _number(row[1]) for row in rows)
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise DamagedError(f"an analysis of match #{match} cannot be read: {error}") from error
 
 
@@ -127,9 +127,17 @@ def find_faults(connection: Connection) -> Iterator[str]:
 
 def _sealed(analysis: Analysis) -> bytes:
     """Return the judged actions packed, with a digest behind them that readers of the actions pass over."""
-    rows = [[ply.value, ply.loss, ply.best] for ply in analysis.plies]
-    packed = zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+    rows = [_row(ply) for ply in analysis.plies]
+    said: object = {"by": analysis.identity, "plies": rows} if analysis.identity else rows
+    packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode())
     return packed + _digest(analysis.match, analysis.name, analysis.made_at, packed)
+
+
+def _row(ply: JudgedPly) -> list[object] | None:
+    """Return a judged action as it is packed; one that is not judged yet is None."""
+    if not ply.is_judged:
+        return None
+    return [ply.value, ply.loss, ply.best, ply.scores, ply.line]
 
 
 def content_for(match: int, name: str, made_at: float, content: bytes) -> bytes:
@@ -150,15 +158,28 @@ def _digest(match: int, name: str, made_at: float, packed: bytes) -> bytes:
     return sha256(json.dumps([match, name, float(made_at)]).encode() + packed).digest()
 
 
-def _unpacked(match: int, content: bytes) -> tuple[JudgedPly, ...]:
+def _unpacked(match: int, content: bytes) -> tuple[str, tuple[JudgedPly, ...]]:
     try:
-        rows: list[Any] = json.loads(inflate(content))
-        return tuple(
-            JudgedPly(value=_number(value), loss=_number(loss), best=tuple(map(int, best)))
-            for value, loss, best in rows
-        )
-    except (zlib.error, ValueError, TypeError, RecursionError) as error:
+        identity, rows = read_rows(content)
+        return identity, tuple(map(_ply, rows))
+    except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
         raise DamagedError(f"an analysis of match #{match} cannot be read: {error}") from error
+
+
+def _ply(row: list[Any] | None) -> JudgedPly:
+    if row is None:
+        return JudgedPly()
+    value, loss, best, scores, line = row if len(row) == _PARTS else (*row, (), ())
+    return JudgedPly(
+        value=_number(value),
+        loss=_number(loss),
+        best=tuple(map(int, best)),
+        scores=tuple(
+            JudgedAction(int(action), _number(worth), None if distance is None else int(distance))
+            for action, worth, distance in scores
+        ),
+        line=tuple(map(int, line)),
+    )
 
 
 def _number(given: object) -> float | None:

@@ -15,6 +15,7 @@ from arena_db import (
     plan_faults,
     points,
     remarks,
+    replays,
     resumming,
     run_faults,
     seals,
@@ -60,6 +61,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             _tallies(connection),
             resumming.find_faults(connection),
             points.find_faults(connection),
+            replays.find_faults(connection),
             run_faults.find_faults(connection),
         ]
     return [fault for look in looks for fault in _cut(_survived(look))]

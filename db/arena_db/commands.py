@@ -13,7 +13,7 @@ from arena_db.engine import Settings, open_raw, writer_lock
 from arena_db.errors import RefusedError
 from arena_db.failures import explain
 from arena_db.models import commands
-from arena_db.records import Command
+from arena_db.records import CommandRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
@@ -52,7 +52,7 @@ def is_waiting(connection: Connection, tournament: int) -> bool:
     return connection.execute(select(commands.c.id).where(_waiting(tournament)).limit(1)).first() is not None
 
 
-def take(connection: Connection, tournament: int) -> list[Command]:
+def take(connection: Connection, tournament: int) -> list[CommandRecord]:
     """Return the commands that wait, oldest first, and mark them as taken."""
     taken = update(commands).where(_waiting(tournament)).values(taken_at=now()).returning(commands)
     return sorted(map(_command, connection.execute(taken)), key=lambda command: command.id)
@@ -69,7 +69,7 @@ def answer(connection: Connection, command: int, text: str) -> None:
         raise RefusedError(f"there is no command {command} that waits for an answer")
 
 
-def find(connection: Connection, command: int) -> Command | None:
+def find(connection: Connection, command: int) -> CommandRecord | None:
     """Return the command with this id."""
     row = connection.execute(select(commands).where(commands.c.id == command)).first()
     return None if row is None else _command(row)
@@ -79,8 +79,8 @@ def _waiting(tournament: int) -> ColumnElement[bool]:
     return (commands.c.tournament_id == tournament) & commands.c.taken_at.is_(None)
 
 
-def _command(row: Row[*tuple[Any, ...]]) -> Command:
-    return Command(
+def _command(row: Row[*tuple[Any, ...]]) -> CommandRecord:
+    return CommandRecord(
         id=row.id,
         tournament=row.tournament_id,
         kind=row.kind,

@@ -54,6 +54,15 @@ def claim(
     return int(epoch)
 
 
+def last_claim(connection: Connection, owner: Owner) -> int | None:
+    """Return the id of the tournament that a process claimed last, whether or not it still holds it."""
+    known = asdict(owner)
+    del known["uuid"]
+    same = [leases.c[name] == value for name, value in known.items()]
+    newest = select(leases.c.tournament_id).where(*same).order_by(leases.c.beat_at.desc()).limit(1)
+    return connection.scalar(newest)
+
+
 def is_left(connection: Connection, tournament: int, owner: Owner, *, take_over: bool = False) -> bool:
     """Return whether another held the lease, did not give it back, and a claim would get it."""
     return any(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import select, update
+from sqlalchemy import case, exists, or_, select, update
 
-from arena_db import planning, seals
+from arena_db import coordination, planning, replays, seals
 from arena_db.access import Access
+from arena_db.corrections import changes, voids
+from arena_db.counted import parts
 from arena_db.errors import RefusedError, TakenError
-from arena_db.models import entrants, tournaments
-from arena_db.voiding import add_change
+from arena_db.models import entrants, matches, planned, tournaments
+from arena_db.voiding import add_change, judge
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection
+    from collections.abc import Collection
+
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from arena_db.records import Entrant
 
@@ -24,7 +28,9 @@ class Entering(Access):
     Seats are only ever added. Whoever runs the event sees the change by `last_change`.
     """
 
-    def join(self, tournament: int, entrant: Entrant, *, reason: str, who: str) -> Entrant:
+    def join(
+        self, tournament: int, entrant: Entrant, *, reason: str, who: str, restores: bool = False
+    ) -> Entrant:
         """Enter a bot in an event, or again at its seat; return it with its seat.
 
         A complete plan is open again, so that the event can go on.
@@ -34,16 +40,20 @@ class Entering(Access):
             entrant: the bot; its seat does not matter.
             reason: why, or empty.
             who: user@host.
+            restores: whether matches that were dropped when it left are to be played now.
 
         Raises:
             TakenError: it takes part already, or another bot has its label.
             RefusedError: no such tournament, or a field breaks a rule of the tables.
         """
         with self._write() as connection, seals.amending(connection, tournament):
-            return _join(connection, tournament, entrant, reason, who)
+            return _join(connection, tournament, entrant, (reason, who), restores=restores)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
         """Withdraw a bot from an event; it keeps its seat, its matches and its rating.
+
+        Its planned matches are dropped; while somebody runs the event, the run does that, which alone knows
+        what is being played.
 
         Args:
             tournament: its id.
@@ -54,20 +64,69 @@ class Entering(Access):
         Raises:
             RefusedError: no such bot takes part.
         """
-        with self._write() as connection, seals.amending(connection, tournament):
-            plays = entrants.c.state == "playing"
-            label = connection.scalar(select(entrants.c.label).where(_at(tournament, seat), plays))
-            if label is None:
-                raise RefusedError(f"no bot takes part in tournament {tournament} at seat {seat}")
-            change = add_change(connection, tournament, "leave", subject=label, reason=reason, who=who)
-            left = update(entrants).where(_at(tournament, seat)).values(state="left", left_change=change)
-            connection.execute(left)
+        with self._write() as connection:
+            _go(connection, tournament, seat, "left", (reason, who))
+
+    def disqualify(self, tournament: int, seat: int, *, reason: str, who: str) -> int:
+        """Disqualify a bot: it plays no more, and its matches are void; return how many became void.
+
+        A match of it that is being played is void when it is stored (`void_out`). `unvoid` lets matches count
+        again.
+
+        Args:
+            tournament: its id.
+            seat: of the bot, which takes part or has left.
+            reason: why, for everybody who looks at it later.
+            who: user@host.
+
+        Raises:
+            RefusedError: no such bot takes part or has left; no reason.
+        """
+        with self._write() as connection:
+            _go(connection, tournament, seat, "out", (reason, who))
+            played = select(matches.c.id).where(_played_by(tournament, [seat]))
+            return judge(connection, connection.scalars(played).all(), reason, who, make_void=True)
+
+    def drop_gone(self, tournament: int, running: Collection[int] = ()) -> list[int]:
+        """Drop the planned matches of bots that take no part any more; return their numbers.
+
+        Args:
+            tournament: its id.
+            running: numbers of matches that are being played, which stay.
+
+        Raises:
+            LockedError: another process keeps the store locked for more than a second.
+        """
+        gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
+        with self._read() as connection:
+            if not _planned_for(connection, tournament, gone):
+                return []
+        with self._write_run(tournament, self._in_a_hurry()) as connection:
+            return _drop(connection, tournament, running)
+
+    def void_out(self, tournament: int) -> int:
+        """Declare void what disqualified bots played and nobody has judged yet; return how many matches.
+
+        These ended after the bot was disqualified. A match that counts again by `unvoid` was judged.
+        """
+        with self._read() as connection:
+            if not _unjudged(connection, tournament):
+                return 0
+        with self._write_run(tournament) as connection:
+            found = _unjudged(connection, tournament)
+            for change, numbers in found.items():
+                row = connection.execute(select(changes).where(changes.c.id == change)).one()
+                judge(connection, numbers, row.reason, row.who, make_void=True)
+        return sum(map(len, found.values()))
 
 
-def _join(connection: Connection, tournament: int, entrant: Entrant, reason: str, who: str) -> Entrant:
+def _join(
+    connection: Connection, tournament: int, entrant: Entrant, why: tuple[str, str], *, restores: bool
+) -> Entrant:
     if connection.scalar(select(tournaments.c.id).where(tournaments.c.id == tournament)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     listed = planning.list_entrants(connection, tournament)
+    reason, who = why
     change = add_change(connection, tournament, "join", subject=entrant.label, reason=reason, who=who)
     known = next((other for other in listed if other.bot.identity == entrant.bot.identity), None)
     if known is None:
@@ -77,11 +136,18 @@ def _join(connection: Connection, tournament: int, entrant: Entrant, reason: str
         planning.add_entrant(connection, tournament, entrant, seat=seat, joined_change=change)
     elif known.state == "left":
         seat = known.seat
-        back = update(entrants).where(_at(tournament, seat)).values(state="playing", left_change=None)
-        connection.execute(back)
+        back: dict[str, Any] = {"state": "playing", "left_change": None}
+        if restores:
+            back["joined_change"] = change
+        connection.execute(update(entrants).where(_at(tournament, seat)).values(back))
+        if restores:
+            _restore(connection, tournament, seat)
+    elif known.state == "out":
+        raise RefusedError(f"{known.label} is disqualified")
     else:
         raise TakenError(f"{known.label} takes part already")
     _open(connection, tournament)
+    replays.forget(connection, tournament)
     return next(one for one in planning.list_entrants(connection, tournament) if one.seat == seat)
 
 
@@ -95,3 +161,91 @@ def _open(connection: Connection, tournament: int) -> None:
 
 def _at(tournament: int, seat: int) -> ColumnElement[bool]:
     return (entrants.c.tournament_id == tournament) & (entrants.c.seat == seat)
+
+
+_PLAYS: Final = entrants.c.state == "playing"
+
+
+def _go(connection: Connection, tournament: int, seat: int, state: str, why: tuple[str, str]) -> None:
+    """Note that a bot takes no part any more; drop its planned matches unless somebody runs the event."""
+    reason, who = why
+    kind, may = ("leave", _PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
+    with seals.amending(connection, tournament):
+        label = connection.scalar(select(entrants.c.label).where(_at(tournament, seat), may))
+        if label is None:
+            raise RefusedError(f"no bot takes part in tournament {tournament} at seat {seat}")
+        change = add_change(connection, tournament, kind, subject=label, reason=reason, who=who)
+        left = {"state": state, "left_change": change}
+        connection.execute(update(entrants).where(_at(tournament, seat)).values(left))
+    replays.forget(connection, tournament)
+    lease = coordination.find(connection, tournament)
+    if lease is None or not lease.is_alive:
+        _drop(connection, tournament, ())
+
+
+def _drop(connection: Connection, tournament: int, running: Collection[int]) -> list[int]:
+    """Mark planned matches of bots that take no part as dropped, and count them; return their numbers."""
+    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
+    found = [number for number in _planned_for(connection, tournament, gone) if number not in set(running)]
+    for some in parts(found):
+        own = (planned.c.tournament_id == tournament) & planned.c.number.in_(some)
+        connection.execute(update(planned).where(own).values(state="dropped"))
+    if found:
+        dropped = tournaments.c.num_dropped + len(found)
+        total = case(
+            (tournaments.c.is_planned == 1, tournaments.c.num_planned - dropped),
+            else_=tournaments.c.num_total - len(found),
+        )
+        seals.change(connection, tournament, num_dropped=dropped, num_total=total)
+        _end(connection, tournament)
+    return found
+
+
+def _end(connection: Connection, tournament: int) -> None:
+    """Note that an event has ended which nobody runs, if nothing is left of it."""
+    lease = coordination.find(connection, tournament)
+    own = tournaments.c.id == tournament
+    row = connection.execute(select(tournaments).where(own)).one()
+    is_complete = row.is_planned and row.num_done + row.num_dropped == row.num_planned
+    if is_complete and row.state == "stopped" and (lease is None or not lease.is_alive):
+        connection.execute(update(tournaments).where(own).values(state="finished"))
+
+
+def _restore(connection: Connection, tournament: int, seat: int) -> None:
+    """Plan the dropped matches of a bot again, but those against bots that take no part."""
+    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
+    own = (planned.c.tournament_id == tournament) & (planned.c.state == "dropped") & _with_seats([seat])
+    own &= planned.c.first_seat.not_in(gone) & planned.c.second_seat.not_in(gone)
+    num = connection.execute(update(planned).where(own).values(state="planned")).rowcount
+    seals.change(connection, tournament, num_dropped=tournaments.c.num_dropped - num)
+
+
+def _planned_for(connection: Connection, tournament: int, seats: Select[int]) -> list[int]:
+    """Return the numbers of the matches of some seats that are still to be played."""
+    own = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
+    sides = or_(planned.c.first_seat.in_(seats), planned.c.second_seat.in_(seats))
+    return list(connection.scalars(select(planned.c.number).where(own, sides).order_by(planned.c.number)))
+
+
+def _unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
+    """Return the matches of disqualified bots that never were void, by the change that disqualified it."""
+    side = or_(matches.c.first_seat == entrants.c.seat, matches.c.second_seat == entrants.c.seat)
+    query = (
+        select(matches.c.id, entrants.c.left_change)
+        .join_from(matches, entrants, (entrants.c.tournament_id == matches.c.tournament_id) & side)
+        .where(matches.c.tournament_id == tournament, entrants.c.state == "out")
+        .where(~exists().where(voids.c.match_id == matches.c.id))
+    )
+    found: dict[int, list[int]] = {}
+    for match, change in connection.execute(query.order_by(matches.c.id)):
+        found.setdefault(change, []).append(match)
+    return found
+
+
+def _played_by(tournament: int, seats: list[int]) -> ColumnElement[bool]:
+    sides = (matches.c.first_seat, matches.c.second_seat)
+    return (matches.c.tournament_id == tournament) & or_(*(side.in_(seats) for side in sides))
+
+
+def _with_seats(seats: list[int]) -> ColumnElement[bool]:
+    return planned.c.first_seat.in_(seats) | planned.c.second_seat.in_(seats)

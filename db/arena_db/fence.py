@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Double, bindparam, select, update
+from sqlalchemy import bindparam, select, update
 
 from arena_db.clock import now
 from arena_db.dialects import driver_query
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 LEASE_S: Final = 60.0
-"""Seconds that a lease lasts from the last write of its owner."""
+"""Seconds that a lease lasts from the last time that its owner renewed it."""
 
 
 class Fence(NamedTuple):
@@ -30,20 +30,27 @@ class Fence(NamedTuple):
     """Of the claim."""
 
 
-def pass_fence(connection: Connection, fence: Fence, expires_s: float = LEASE_S) -> None:
-    """Renew the lease, as the first statement of a transaction that holds the write lock.
+def pass_fence(connection: Connection, fence: Fence) -> None:
+    """Return if no other claim was made, as the first statement of a transaction that holds the write lock.
 
     A flag in memory would not do: a process that is stopped between its look at the flag and its commit
-    writes when it wakes, hours later. Nobody can make another claim between this statement and the commit.
+    writes when it wakes, hours later. Nobody can make another claim between this statement and the commit. As
+    part of each save it only reads, and asks the driver itself: by SQLAlchemy it takes six times as long. The
+    lease is renewed by `beat`.
 
     Raises:
         LeaseLostError: another claim was made; the caller rolls back.
     """
-    statement, usual = _beat_text(connection.dialect.name)
-    given = {"lasts": expires_s, "of": fence.tournament, "by": fence.epoch}
-    values = tuple(given.get(name, value) for name, value in usual.items())
-    if not connection.exec_driver_sql(statement, values).rowcount:
+    statement, usual = _look_text(connection.dialect.name)
+    raw: Any = connection.connection.driver_connection
+    if not raw.execute(statement, _values(usual, fence)).fetchall():
         raise loss_of(connection, fence)
+
+
+def beat(connection: Connection, fence: Fence) -> None:
+    """Renew the lease of a claim, in a transaction that has passed the fence."""
+    own = (leases.c.tournament_id == fence.tournament) & (leases.c.epoch == fence.epoch)
+    connection.execute(update(leases).where(own).values(beat_at=now(), expires_at=now() + LEASE_S))
 
 
 def present_epoch(connection: Connection, tournament: int) -> tuple[int, bool]:
@@ -73,9 +80,13 @@ def owner_of(row: Row[*tuple[Any, ...]]) -> Owner:
     return Owner(**{field.name: getattr(row, field.name) for field in fields(Owner)})
 
 
+def _values(usual: dict[str, Any], fence: Fence) -> tuple[Any, ...]:
+    given = {"of": fence.tournament, "by": fence.epoch}
+    return tuple(given.get(name, value) for name, value in usual.items())
+
+
 @cache
-def _beat_text(dialect: str) -> tuple[str, dict[str, Any]]:
-    """Return the statement that renews a lease, and its values by name, three of which are to be given."""
+def _look_text(dialect: str) -> tuple[str, dict[str, Any]]:
+    """Return the query for the claim of a fence, and its values by name, two of which are to be given."""
     own = (leases.c.tournament_id == bindparam("of")) & (leases.c.epoch == bindparam("by"))
-    later = now() + bindparam("lasts", type_=Double)
-    return driver_query(update(leases).where(own).values(beat_at=now(), expires_at=later), dialect)
+    return driver_query(select(leases.c.epoch).where(own), dialect)

@@ -138,13 +138,15 @@ def _is_judged(where: MatchFilter) -> ColumnElement[bool]:
     """Return whether one judge says all that is wanted, or whether nobody graded the match if that is."""
     of_match = analyses.c.match_id == matches.c.id
     counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content, matches.c.num_opening)
+    # An interrupted grading tells nothing of the whole match; its mistakes are unknown.
+    is_complete = counted.is_not(None)
     said = [_SIGNS[sign](counted, number) for sign, number in where.mistakes]
     if where.judge is not None:
         said.append(_fits(analyses.c.name, where.judge))
-    is_said = exists().where(of_match, *said)
+    is_said = exists().where(of_match, is_complete, *said)
     if where.is_graded is not False:
         return is_said
-    nobody = ~exists().where(of_match)
+    nobody = ~exists().where(of_match, is_complete)
     return and_(nobody, is_said) if said else nobody
 
 

@@ -142,6 +142,26 @@ rating_points = Table(
     sqlite_with_rowid=False,
 )
 
+# Ratings of an event that was paired by its own results, corrected by replays of it when it ended. They
+# follow from matches and seed, but by many fits; they go when a match becomes void or a bot comes or leaves.
+replays = Table(
+    "replays",
+    metadata,
+    columns.tournament_key(),
+    # How many rated matches it rests on, and the last of them.
+    Column("num_matches", Integer, nullable=False),
+    Column("match_id", columns.big(), ForeignKey("matches.id"), nullable=False),
+    Column("slope", columns.seconds(), nullable=False),
+    Column("weight", columns.seconds(), nullable=False),
+    # Eight bytes a number, little-endian: a rating of each seat, and its error in each replay.
+    columns.blob("strength"),
+    columns.blob("away"),
+    columns.at_least("num_matches", 1),
+    CheckConstraint("slope > 0", name="slope_positive"),
+    CheckConstraint("weight > 0 AND weight <= 1", name="weight_share"),
+    sqlite_strict=True,
+)
+
 # SHA-256 over what never changes of a tournament; `arena_db.seals` says over which columns.
 seals = Table(
     "seals",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Self
 
-from arena_db import coordination, rescue
+from arena_db import coordination, planning, rescue
 from arena_db.access import Access
 from arena_db.checking import find_faults
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.failures import translated
-from arena_db.fence import LEASE_S, Fence, loss_of, present_epoch
+from arena_db.fence import LEASE_S, Fence, beat, loss_of, present_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from arena_db.owner import LeaseRecord, Owner
-    from arena_db.records import MatchRecord
+    from arena_db.records import MatchRecord, TournamentRecord
 
 
 class Leasing(Access):
@@ -69,8 +69,8 @@ class Leasing(Access):
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file was removed, moved or replaced.
         """
-        with self._write():
-            self._held()
+        with self._write() as connection:
+            beat(connection, self._held())
 
     def check_place(self) -> None:
         """Return if the files of the store are those that were opened; takes some microseconds.
@@ -89,6 +89,16 @@ class Leasing(Access):
         """Return who holds the lease of a tournament, alive or not; None where nobody does."""
         with self._read() as connection:
             return coordination.find(connection, tournament)
+
+    def last_claim(self, owner: Owner) -> TournamentRecord | None:
+        """Return the tournament that a process claimed last, whether or not it still holds it.
+
+        Args:
+            owner: the process; its `uuid` does not matter.
+        """
+        with self._read() as connection:
+            found = coordination.last_claim(connection, owner)
+            return None if found is None else planning.find_tournament(connection, found)
 
     def rescue(self, target: Path) -> int:
         """Write all matches of the tournament of a fenced store to a file, with those that were not saved.

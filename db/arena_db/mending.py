@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy.schema import CreateIndex
 
-from arena_db import plan_faults, points, resumming
+from arena_db import plan_faults, points, replays, resumming
 from arena_db.errors import DamagedError
 from arena_db.models import REVISION
 from arena_db.naming import metadata
@@ -30,6 +30,7 @@ def repair(connection: Connection) -> list[str]:
         *plan_faults.repair(connection),
         *resumming.rebuild(connection),
         *points.remove_wrong(connection),
+        *replays.remove_wrong(connection),
     ]
 
 

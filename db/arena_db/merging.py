@@ -15,11 +15,12 @@ from arena_db.clock import now
 from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
 from arena_db.errors import RefusedError
-from arena_db.kept import pools, rating_points
+from arena_db.kept import pools, rating_points, replays
 from arena_db.merged_matches import MatchMerge
 from arena_db.models import batches, bots, entrants, matches, planned, tournaments
 from arena_db.numbering import next_tournament
 from arena_db.planning import add_lease, free_name, pool_id, pool_record
+from arena_db.records import UNBEGUN
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def merge(
         RefusedError: a tournament, match or plan differs from what is here under the same uid and number.
     """
     found = select(tournaments).order_by(tournaments.c.created_at, tournaments.c.uid)
+    if not moves:
+        # One that never began has nothing to take, and its name may be given to another attempt.
+        found = found.where(tournaments.c.state.not_in(UNBEGUN))
     if only is not None:
         found = found.where(tournaments.c.id == only)
     return [
@@ -119,6 +123,7 @@ class _TournamentMerge:
             self._add_batches(known_changes)
         if is_new:
             self._add_points()
+            self._add_replay()
         self._count(None if known is None else known, may_grow=may_grow)
         seals.seal_anew(self._target, self._here)
         name = self._target.scalar(select(tournaments.c.name).where(tournaments.c.id == self._here))
@@ -300,6 +305,15 @@ class _TournamentMerge:
                 values_of(rating_points, row) | {"tournament_id": self._here, "match_id": here[row.match_id]}
             )
         self._insert(rating_points, rows)
+
+    def _add_replay(self) -> None:
+        """Add the replayed ratings, which rest on the same matches here."""
+        own = select(replays).where(replays.c.tournament_id == self._row.id)
+        for row in self._source.execute(own).all():
+            match = self._match_here(row.match_id)
+            self._insert(
+                replays, [values_of(replays, row) | {"tournament_id": self._here, "match_id": match}]
+            )
 
     def _count(self, known: _Row | None, *, may_grow: bool) -> None:
         """Count what is planned and done; take over how a copy went on in the other store."""

@@ -33,7 +33,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0012"
+REVISION: Final = "0013"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -69,7 +69,7 @@ TERMINATIONS: Final = (
 )
 TIERS: Final = ("T0", "T1", "T2", "T3", "T4")
 LIMITS: Final = ("kernel", "polled")
-EVENT_KINDS: Final = ("started", "move", "info", "finished", "fault", "state")
+EVENT_KINDS: Final = ("started", "move", "info", "finished", "fault", "state", "voided", "entrant")
 COMMAND_KINDS: Final = ("pause", "resume", "stop", "abort", "move", "undo", "hint", "resign", "new")
 
 bots = Table(

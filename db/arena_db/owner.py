@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,8 +72,12 @@ class LeaseRecord:
 @cache
 def current_owner() -> Owner:
     """Return this process; the same value every time."""
-    pid = os.getpid()
-    return Owner(uuid=uuid4().hex, host=_host(), boot_id=_boot_id(), pid=pid, pid_start=_start(pid) or 0)
+    return replace(process(os.getpid()), uuid=uuid4().hex)
+
+
+def process(pid: int) -> Owner:
+    """Return a process of this machine, as far as others can tell: its `uuid` is empty."""
+    return Owner(uuid="", host=_host(), boot_id=_boot_id(), pid=pid, pid_start=_start(pid) or 0)
 
 
 def is_alive(owner: Owner) -> bool | None:

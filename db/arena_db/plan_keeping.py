@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena_db import plan_rows, planning
+from arena_db import coordination, plan_rows, planning
 from arena_db.access import Access
+from arena_db.fence import LEASE_S
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from arena_db.owner import Owner
     from arena_db.records import (
         BatchRecord,
         Entrant,
@@ -44,6 +46,56 @@ class PlanKeeping(Access):
         """
         with self._write() as connection:
             return planning.add_tournament(connection, new, entrants, planned)
+
+    def reserve(self, new: NewTournament, owner: Owner) -> TournamentRecord:
+        """Store a tournament whose bots are still to be checked: it has a name and nobody is entered.
+
+        One of its name that was refused, or whose preparation was killed, gives way. The owner holds the
+        lease and calls `begin` or `refuse`.
+
+        Args:
+            new: the tournament.
+            owner: the process that prepares it.
+
+        Raises:
+            TakenError: another tournament has this name, or is being prepared under it.
+            RefusedError: a field breaks a rule of the tables.
+        """
+        with self._write() as connection:
+            record = planning.reserve(connection, new)
+            # In the same transaction, or a second start of that name could take it for one that was left.
+            coordination.claim(connection, record.id, owner, LEASE_S)
+            return record
+
+    def begin(
+        self,
+        tournament: int,
+        config: str,
+        entrants: Sequence[Entrant],
+        planned: Sequence[PlannedMatch] | NewBatch | OpenPlan,
+    ) -> TournamentRecord:
+        """Enter the bots of a tournament that was reserved, and store its plan; it is `running`.
+
+        Args:
+            tournament: its id.
+            config: as TOML; the bots may be others than those it was reserved with.
+            entrants: who takes part.
+            planned: as of `add_tournament`.
+
+        Raises:
+            RefusedError: it is not being prepared, a match names a seat without entrant.
+        """
+        with self._write_run(tournament) as connection:
+            return planning.begin(connection, tournament, config, entrants, planned)
+
+    def refuse(self, tournament: int, reason: str) -> None:
+        """Note why a tournament that was being prepared is not held; `decision` is the reason.
+
+        Raises:
+            RefusedError: it is not being prepared; the reason has over 4,096 characters.
+        """
+        with self._write_run(tournament) as connection:
+            planning.refuse(connection, tournament, reason)
 
     def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
         """Add matches to a plan that is complete with them; put a new configuration in place of the old one.
@@ -160,10 +212,20 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_tests(connection)
 
-    def batches(self, tournament: int) -> list[BatchRecord]:
-        """Return the batches a plan was made of, by number."""
+    def batches(self, tournament: int, *, since: int = 0) -> list[BatchRecord]:
+        """Return the batches a plan was made of, by number.
+
+        Args:
+            tournament: its id.
+            since: only batches that were planned when this change was known; its id.
+        """
         with self._read() as connection:
-            return plan_rows.list_batches(connection, tournament)
+            return plan_rows.list_batches(connection, tournament, since)
+
+    def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
+        """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+        with self._read() as connection:
+            return plan_rows.list_lengths(connection, tournament)
 
     def last_match(self, tournament: int) -> int:
         """Return the highest id of a match of a tournament; 0 where it has none."""

@@ -215,9 +215,10 @@ def list_tests(connection: Connection) -> dict[int, str]:
     return {row.id: row.config for row in connection.execute(query)}
 
 
-def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
-    """Return the batches of a plan, by number."""
-    query = select(batches).where(batches.c.tournament_id == tournament).order_by(batches.c.number)
+def list_batches(connection: Connection, tournament: int, since: int = 0) -> list[BatchRecord]:
+    """Return the batches of a plan that saw a change, by number."""
+    own = (batches.c.tournament_id == tournament) & (batches.c.basis_change >= since)
+    query = select(batches).where(own).order_by(batches.c.number)
     return [
         BatchRecord(
             number=row.number,
@@ -229,6 +230,14 @@ def list_batches(connection: Connection, tournament: int) -> list[BatchRecord]:
         )
         for row in connection.execute(query)
     ]
+
+
+def list_lengths(connection: Connection, tournament: int) -> list[tuple[int, int]]:
+    """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+    last = func.max(batches.c.last_number)
+    query = select(batches.c.basis_change, last).where(batches.c.tournament_id == tournament)
+    query = query.group_by(batches.c.basis_change).order_by(batches.c.basis_change)
+    return [(change, num) for change, num in connection.execute(query)]
 
 
 def last_match(connection: Connection, tournament: int) -> int:

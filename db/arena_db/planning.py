@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select, update
 
-from arena_db import plan_rows, seals
+from arena_db import coordination, plan_rows, seals
 from arena_db.clock import now
 from arena_db.corrections import origins
 from arena_db.errors import RefusedError, TakenError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
-_ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change")
+_ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change", "left_change")
 """Columns of an entrant."""
 
 
@@ -39,40 +39,102 @@ def add_tournament(
     plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
     """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
-    if new.name and find_tournament(connection, new.name) is not None:
-        raise TakenError(
-            f'there is a tournament "{new.name}"; give this one another --name, or resume that one'
-        )
+    record = reserve(connection, new)
+    return begin(connection, record.id, new.config, listed, plan)
+
+
+def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
+    """Insert a tournament that is being prepared: nobody is entered yet.
+
+    One of that name that never began, since it was refused or its preparation was killed, gives way: the row
+    stays, so that its viewers see the new attempt, and gets a uid of its own.
+
+    Raises:
+        TakenError: another tournament has this name.
+    """
     values = {name: value for name, value in asdict(new).items() if name != "pool"}
     values |= {
-        "id": next_tournament(connection),
         "pool_id": pool_id(connection, new.game, new.pool),
         "name": new.name or uuid4().hex,
-        "state": "running",
+        "state": "preparing",
         "created_at": now(),
         "num_planned": 0,
         "num_done": 0,
         "uid": uuid4().hex,
-        "num_total": plan.num_total if isinstance(plan, OpenPlan) else 0,
+        "num_total": None,
         "num_dropped": 0,
         "is_planned": 0,
         "decision": "",
     }
-    tournament = connection.execute(
-        insert(tournaments).values(values).returning(tournaments.c.id)
-    ).scalar_one()
+    known = find_tournament(connection, new.name) if new.name else None
+    if known is None:
+        tournament = next_tournament(connection)
+        connection.execute(insert(tournaments).values(values | {"id": tournament}))
+        add_lease(connection, tournament)
+    else:
+        _check_gives_way(connection, known)
+        tournament = known.id
+        connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(values))
     if not new.name:
         name = free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
-    add_lease(connection, tournament)
-    for entrant in listed:
-        add_entrant(connection, tournament, entrant, seat=entrant.seat)
     seals.seal_tournament(connection, tournament)
+    return _one_tournament(connection, tournament)
+
+
+def begin(
+    connection: Connection,
+    tournament: int,
+    config: str,
+    listed: Sequence[Entrant],
+    plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
+) -> TournamentRecord:
+    """Enter the bots of a tournament that was prepared, and add its plan; it is running.
+
+    Raises:
+        RefusedError: it is not being prepared.
+        DamagedError: it is not as it was stored.
+    """
+    record = _one_tournament(connection, tournament)
+    if record.state != "preparing":
+        raise RefusedError(f"{record.name} is {record.state}, and not being prepared")
+    num_total = plan.num_total if isinstance(plan, OpenPlan) else 0
+    seals.change(connection, tournament, config=config, num_total=num_total, state="running")
+    with seals.amending(connection, tournament):
+        for entrant in listed:
+            add_entrant(connection, tournament, entrant, seat=entrant.seat)
     if isinstance(plan, NewBatch):
         plan_rows.add_batch(connection, tournament, plan)
     elif not isinstance(plan, OpenPlan):
         plan_rows.append(connection, tournament, plan)
     return _one_tournament(connection, tournament)
+
+
+def refuse(connection: Connection, tournament: int, reason: str) -> None:
+    """Note why a tournament that was being prepared is not held.
+
+    Raises:
+        RefusedError: it is not being prepared.
+        DamagedError: it is not as it was stored.
+    """
+    record = _one_tournament(connection, tournament)
+    if record.state != "preparing":
+        raise RefusedError(f"{record.name} is {record.state}, and not being prepared")
+    seals.change(connection, tournament, state="refused", decision=reason)
+
+
+def _check_gives_way(connection: Connection, known: TournamentRecord) -> None:
+    """Return if a tournament of the name that is wanted never began, and nobody prepares it.
+
+    Raises:
+        TakenError: it began, somebody prepares it, or it was put away.
+    """
+    lease = coordination.find(connection, known.id)
+    is_held = lease is not None and lease.is_alive
+    if known.has_begun or is_held or known.archived_at is not None:
+        raise TakenError(
+            f'there is a tournament "{known.name}"; give this one another --name, or resume that one'
+        )
 
 
 def add_lease(connection: Connection, tournament: int) -> None:
@@ -106,7 +168,8 @@ def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRe
     query = query.where(tournaments.c.archived_at.is_(None))
     if unfinished:
         is_copy = tournaments.c.id.in_(select(origins.c.tournament_id))
-        query = query.where(tournaments.c.state != "finished", tournaments.c.type != "play", ~is_copy)
+        query = query.where(tournaments.c.state.not_in(("finished", "refused")), ~is_copy)
+        query = query.where(tournaments.c.type != "play")
     row = connection.execute(query).first()
     return None if row is None else _tournament_record(row)
 
@@ -148,6 +211,7 @@ def list_entrants(connection: Connection, tournament: int) -> list[Entrant]:
             state=row.state,
             anchor=row.anchor,
             joined=row.joined_change or 0,
+            left=row.left_change or 0,
         )
         for row in connection.execute(query)
     ]

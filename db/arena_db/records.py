@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from arena_db.pools import PoolRecord
@@ -18,6 +18,9 @@ from arena_db.plan_records import OpenPlan as OpenPlan  # noqa: PLC0414
 from arena_db.plan_records import PairedResult as PairedResult  # noqa: PLC0414
 from arena_db.plan_records import PlannedMatch as PlannedMatch  # noqa: PLC0414
 from arena_db.plan_records import SeededMatch as SeededMatch  # noqa: PLC0414
+
+UNBEGUN: Final = ("preparing", "refused")
+"""States of a tournament that nobody is entered in yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class Entrant:
     """Elo it is given in tables of this tournament; None where it is rated."""
     joined: int = 0
     """Id of the change by which it joined; 0 where it was there from the beginning."""
+    left: int = 0
+    """Id of the change by which it left or was disqualified; 0 while it plays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +111,15 @@ class TournamentRecord(NewTournament):
     is_planned: bool
     """Whether the plan is complete."""
     decision: str
-    """What the event was held to decide, once that is known; empty where it decides nothing."""
+    """What the event was held to decide, once that is known, or why it was refused; empty where it decides
+    nothing."""
     archived_at: float | None
     """When it was hidden, UTC seconds; None where it is shown."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its bots are entered; else it is being prepared, or was refused."""
+        return self.state not in UNBEGUN
 
     @property
     def is_complete(self) -> bool:
@@ -196,21 +207,40 @@ class Remark:
     """For people."""
 
 
+class JudgedAction(NamedTuple):
+    """What a judge says about one of the actions that were possible."""
+
+    action: int
+    value: float | None
+    """Expected result after it, for the side to move in [-1, 1]; None where that is not known."""
+    distance: int | None = None
+    """Plies to the end under best play, the action included; None where that is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPly:
-    """What a judge says about one action."""
+    """What a judge says about one action; without any value, best action or score it is not judged yet."""
 
-    value: float | None
+    value: float | None = None
     """Expected result before it, for the side to move in [-1, 1]; None where that is not known."""
-    loss: float | None
+    loss: float | None = None
     """By how much the action lowers it: 2 from a win to a loss; None where that is not known."""
     best: tuple[int, ...] = ()
     """The best actions, as far as known."""
+    scores: tuple[JudgedAction, ...] = ()
+    """All actions that were possible, ascending; empty in gradings of versions before they were kept."""
+    line: tuple[int, ...] = ()
+    """What the judge expects from the position before the action: at most 8 actions, its best one first."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the judge has looked at it."""
+        return self != JudgedPly()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """How a judge who did not play sees a match."""
+    """How a judge who did not play sees a match; a grading that was interrupted lacks some plies."""
 
     match: int
     """Number of the match in the store."""
@@ -220,6 +250,13 @@ class Analysis:
     """One per action."""
     made_at: float
     """UTC seconds."""
+    identity: str = ""
+    """Of the bot that judges; empty for the solver."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every ply is judged."""
+        return all(ply.is_judged for ply in self.plies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,7 +381,7 @@ class LiveEvent:
     ply: int = 0
     """How many actions the match has, that of a `move` included."""
     kind: str
-    """started, move, info, finished, fault or state."""
+    """started, move, info, finished, fault, state, voided or entrant."""
     payload: str = ""
     """JSON object, at most 4,096 characters."""
     t: float
@@ -375,7 +412,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class CommandRecord:
     """What somebody asks of whoever runs a tournament."""
 
     id: int

@@ -1,23 +1,31 @@
-"""Writes the results of a tournament to a file, when the file of its store is not where it was."""
+"""Writes the results of a tournament to a file when its store is lost, and takes them back into a store."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sqlalchemy import select
+
+from arena_db import saving
+from arena_db.corrections import origins
+from arena_db.errors import ForeignError, RefusedError
 from arena_db.files import written_durably
+from arena_db.models import matches, tournaments
 from arena_db.queries import list_tournament_matches
 from arena_db.remarks import find_packed
-from arena_db.spool_lines import encode, uid_of
+from arena_db.spool_lines import decode, encode, uid_of
+from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
     from arena_db.fence import Fence
     from arena_db.records import MatchRecord
+    from arena_db.spool_lines import SpoolLine
 
 _BEFORE_ALL: Final = (0, -1)
 
@@ -56,3 +64,100 @@ def _stored(connection: Connection, tournament: int) -> Iterator[MatchRecord]:
         for match in page:
             yield replace(match, remarks=said.get(match.id, b""))
         after = (page[-1].number, page[-1].attempt)
+
+
+class RescueMerge(NamedTuple):
+    """What became of the results of a rescue file."""
+
+    tournament: int
+    """Id of their tournament here."""
+    num_results: int
+    num_new: int
+    """Those that were missing here."""
+    num_unplanned: int
+    """Those of matches that are not planned here: the store is older than the one that was lost."""
+
+
+def is_rescue(path: Path) -> bool:
+    """Return whether a file is one of results and no store; of one that cannot be read it is not known."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False
+
+
+def read(path: Path) -> list[SpoolLine]:
+    """Return the results of a rescue file.
+
+    Raises:
+        ForeignError: a line is none, or they belong to several tournaments.
+        OSError: it cannot be read.
+    """
+    found: list[SpoolLine] = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            found.append(decode(line))
+        except (LookupError, ValueError, TypeError) as error:
+            raise ForeignError(
+                f"line {number} of {path} is no result of a match, so it is no rescue file or was damaged; "
+                "nothing was merged"
+            ) from error
+    if len({line.uid for line in found}) != 1 or not found[0].uid:
+        raise ForeignError(f"{path} does not say which tournament its results belong to; nothing was merged")
+    return found
+
+
+def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> RescueMerge:
+    """Store the results of a rescue file that are missing; those of one tournament, known by its uid.
+
+    Args:
+        connection: holds the write lock.
+        lines: what `read` returned.
+        path: the file, for messages.
+
+    Raises:
+        RefusedError: the tournament is not here, is a copy or is being run, or a match is here with another
+            content.
+    """
+    uid = lines[0].uid
+    row = connection.execute(select(tournaments).where(tournaments.c.uid == uid)).first()
+    if row is None:
+        raise RefusedError(
+            f"{path} holds results of a tournament that is not in this store (uid {uid}); merge it into the "
+            "store that was lost, or a backup of it; nothing was merged"
+        )
+    if connection.scalar(select(origins.c.source).where(origins.c.tournament_id == row.id)) is not None:
+        raise RefusedError(
+            f"{row.name} is a copy here, and results are stored only where it is played; merge {path} into "
+            "the store it came from"
+        )
+    refuse_running(connection, row.id)
+    records = [replace(line.record, tournament=row.id) for line in lines]
+    _compare(connection, row, records, path)
+    known = [record for record in records if record.number <= row.num_planned]
+    try:
+        num = saving.save(connection, known)
+    except RefusedError as error:
+        raise RefusedError(f"{path} does not fit {row.name}: {error}; nothing was merged") from error
+    return RescueMerge(row.id, len(records), num, len(records) - len(known))
+
+
+def _compare(
+    connection: Connection, row: Row[*tuple[Any, ...]], records: Sequence[MatchRecord], path: Path
+) -> None:
+    """Refuse results of matches that are stored here with another content."""
+    names = (matches.c.number, matches.c.attempt, matches.c.match_hash)
+    here = {
+        (number, attempt): match_hash.hex()
+        for number, attempt, match_hash in connection.execute(
+            select(*names).where(matches.c.tournament_id == row.id)
+        )
+    }
+    for record in records:
+        known = here.get((record.number, record.attempt))
+        if known is not None and known != record.match_hash:
+            raise RefusedError(
+                f"match {record.number} of {row.name} is stored here with other moves than {path} has, so it "
+                "was played again meanwhile; nothing was merged"
+            )

@@ -22,7 +22,7 @@ from sqlalchemy import delete, insert, select, update
 from arena_db.corrections import changes, origins, voids
 from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError, RefusedError
-from arena_db.kept import pools, rating_points, seals
+from arena_db.kept import pools, rating_points, replays, seals
 from arena_db.models import bots, entrants, tournaments
 from arena_db.plan_tables import batches, planned
 
@@ -45,6 +45,7 @@ _PLAN: Final = ("number", "encounter", "match_no", "first_seat", "second_seat", 
 _BATCH: Final = ("number", "first_number", "last_number", "basis_match", "basis_change", "note")
 _SEAT: Final = ("seat", "label", "time_limit", "state", "name", "anchor", "joined_change", "left_change")
 _POINT: Final = ("num_matches", "seat", "elo", "error", "rests_on_prior")
+_REPLAY: Final = ("num_matches", "slope", "weight", "strength", "away")
 _ROW: Final = struct.Struct("<5qI")
 """Of a planned match the first five columns, and the bytes of its opening."""
 
@@ -67,6 +68,8 @@ def seal_anew(connection: Connection, tournament: int) -> None:
     points = select(rating_points.c.num_matches).where(rating_points.c.tournament_id == tournament)
     for num_matches in connection.scalars(points.distinct()).all():
         seal_point(connection, tournament, num_matches)
+    if connection.scalar(select(replays.c.num_matches).where(replays.c.tournament_id == tournament)):
+        seal_replay(connection, tournament)
 
 
 @contextmanager
@@ -147,6 +150,25 @@ def forget_point(connection: Connection, tournament: int, num_matches: int) -> N
     connection.execute(delete(seals).where(*_part(tournament, "points"), seals.c.number == num_matches))
 
 
+def seal_replay(connection: Connection, tournament: int) -> None:
+    """Seal the replayed ratings of an event, which were just stored."""
+    _keep(connection, tournament, "replays", 0, _replay_hash(connection, tournament))
+
+
+def forget_replay(connection: Connection, tournament: int) -> None:
+    """Remove the seal of replayed ratings that are removed."""
+    connection.execute(delete(seals).where(*_part(tournament, "replays")))
+
+
+def wrong_replays(connection: Connection) -> Iterator[int]:
+    """Yield events whose replayed ratings differ from their seal, or lack it, or whose seal has none."""
+    kept = set(connection.scalars(select(replays.c.tournament_id)))
+    sealed = set(connection.scalars(select(seals.c.tournament_id).where(seals.c.part == "replays")))
+    for tournament in sorted(kept | sealed):
+        if _stored(connection, tournament, "replays") != _replay_hash(connection, tournament):
+            yield tournament
+
+
 def find_faults(
     connection: Connection, tournament: int | None = None, *, whole: bool = True
 ) -> Iterator[str]:
@@ -165,7 +187,7 @@ def find_faults(
         yield from _wrong_batches(connection, number)
     known = select(seals.c.tournament_id, seals.c.part).distinct().order_by(*seals.primary_key)
     for number, part in connection.execute(known):
-        if part not in {"fields", "entrants", "changes", "plan", "batches", "points"}:
+        if part not in {"fields", "entrants", "changes", "plan", "batches", "points", "replays"}:
             yield f"tournament {number} has a seal of an unknown part, {part}"
 
 
@@ -288,6 +310,11 @@ def _point_hash(connection: Connection, tournament: int, num_matches: int) -> by
     query = select(*_columns(table, _POINT)).order_by(table.seat)
     here = (table.tournament_id == tournament, table.num_matches == num_matches)
     return _rows_hash(connection.execute(query.where(*here)).all())
+
+
+def _replay_hash(connection: Connection, tournament: int) -> bytes:
+    own = [replays.c[name] for name in _REPLAY]
+    return _rows_hash(connection.execute(select(*own).where(replays.c.tournament_id == tournament)).all())
 
 
 def _rows_hash(rows: Sequence[Sequence[Any]]) -> bytes:

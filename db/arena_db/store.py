@@ -21,6 +21,7 @@ from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
+from arena_db.replays import ReplaysKeeping
 from arena_db.restoring import restore
 from arena_db.soundness import Soundness
 from arena_db.transfers import Transferring
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from arena_db.records import (
         Analysis,
         BotRecord,
-        Command,
+        CommandRecord,
         Entrant,
         EventPage,
         LiveEvent,
@@ -59,6 +60,7 @@ class Store(
     PlanKeeping,
     PlaysReading,
     PointsKeeping,
+    ReplaysKeeping,
     Soundness,
     Transferring,
 ):
@@ -157,7 +159,7 @@ class Store(
         with translated(self.path):
             return commands.ask(self._settings, tournament, kind, payload)
 
-    def take_commands(self, tournament: int) -> list[Command]:
+    def take_commands(self, tournament: int) -> list[CommandRecord]:
         """Return the commands left for a tournament, oldest first, each of them once; `answer` is next."""
         with self._read() as connection:
             is_waiting = commands.is_waiting(connection, tournament)
@@ -176,7 +178,7 @@ class Store(
         with self._write() as connection:
             commands.answer(connection, command, text)
 
-    def command(self, command: int) -> Command | None:
+    def command(self, command: int) -> CommandRecord | None:
         """Return the command with this id, with its answer where there is one."""
         with self._read() as connection:
             return commands.find(connection, command)

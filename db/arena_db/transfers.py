@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
-from arena_db import numbering
+from arena_db import numbering, rescue
 from arena_db.checking import find_faults
 from arena_db.clock import now
 from arena_db.corrections import origins, removals, voids
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
+
+    from arena_db.rescue import RescueMerge
 
 _COUNTED: Final = [
     getattr(matches.c, "tournament_id" if name == "tournament" else name)
@@ -61,6 +63,28 @@ class Removal(NamedTuple):
 
 class Transferring(SumsReading):
     """The part of a store that exchanges tournaments with other stores."""
+
+    def merge_rescue(self, path: Path) -> RescueMerge:
+        """Store the results of a rescue file that are missing here; return how many.
+
+        A run writes such a file when its store was moved away from it. Merging it twice changes nothing.
+
+        Raises:
+            ForeignError: a line of the file is no result.
+            RefusedError: the tournament is not here, is a copy or is being run; a match is here with another
+                content.
+            AccessError: the file cannot be read.
+        """
+        try:
+            lines = rescue.read(path)
+        except OSError as error:
+            raise AccessError(f"cannot read {path}: {error}") from error
+        with self._write() as connection:
+            found = rescue.merge(connection, lines, path)
+        if found.num_new:
+            self._has_saved = True
+            self.sum_up()
+        return found
 
     def merge(self, other: str | Path) -> list[MergedTournament]:
         """Copy the tournaments of another store, all in one transaction; return what was done to each.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, or_, select, update
 
-from arena_db import coordination, points, seals
+from arena_db import coordination, points, replays, seals
 from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
@@ -70,12 +70,12 @@ class Correcting(Access):
             RefusedError: no such match; no reason, or one of over 4,096 characters.
         """
         with self._write() as connection:
-            return _judge(connection, numbers, reason, who, make_void=True)
+            return judge(connection, numbers, reason, who, make_void=True)
 
     def unvoid(self, numbers: Collection[int], *, reason: str, who: str) -> int:
         """Count void matches again; return how many were void. As `void` in all else."""
         with self._write() as connection:
-            return _judge(connection, numbers, reason, who, make_void=False)
+            return judge(connection, numbers, reason, who, make_void=False)
 
     def archive(self, tournament: int, *, who: str, undo: bool = False) -> bool:
         """Hide a tournament from lists, or show it again; return whether that changed anything.
@@ -149,10 +149,12 @@ def add_change(  # noqa: PLR0913 - the columns of the table
     return connection.execute(added).scalar_one()
 
 
-def _judge(
-    connection: Connection, numbers: Collection[int], reason: str, who: str, *, make_void: bool
-) -> int:
-    """Make matches void, or let them count again, with all that follows from them."""
+def judge(connection: Connection, numbers: Collection[int], reason: str, who: str, *, make_void: bool) -> int:
+    """Make matches void, or let them count again, with all that follows from them; return how many changed.
+
+    Raises:
+        RefusedError: there is no such match, or no reason.
+    """
     if not reason.strip():
         raise RefusedError("there is no reason; say why, for everybody who looks at it later")
     found = find_judged(connection, sorted(set(numbers)))
@@ -187,7 +189,7 @@ def settle(connection: Connection, changed: Sequence[Row[*tuple[Any, ...]]], *, 
     """
     for tournament, own in _by_tournament(changed):
         _count(connection, tournament, own, -1 if make_void else 1)
-        _drop_points(connection, tournament, own)
+        _drop_ratings(connection, tournament, own)
     recompute(connection, map(_counted, filter(_counts, changed)))
 
 
@@ -277,11 +279,12 @@ def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, .
     connection.execute(delete(tallies).where(own, tallies.c.num_matches == 0))
 
 
-def _drop_points(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]]) -> None:
-    """Remove the ratings over time that were computed with these matches, or without them."""
+def _drop_ratings(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]]) -> None:
+    """Remove the kept ratings that were computed with these matches, or without them."""
     first = min((row.id for row in rows if _counts(row)), default=None)
     if first is not None:
         points.remove_since(connection, tournament, first)
+        replays.forget(connection, tournament)
 
 
 def _subject(numbers: list[int]) -> str:

@@ -123,13 +123,25 @@ def returns(game: Game) -> str:
 
 
 def cells(game: Game) -> str:
-    """Cells are a tuple of 0, 1 and 2, one per row and column."""
+    """Cells are a tuple of 0, 1 and 2, one per row and column; winning cells, if any, are the winner's."""
     rows, columns = game.shape
     for state in _states(game):
         require(len(state.cells) == rows * columns, f"{len(state.cells)} cells on {rows} x {columns}")
         require(set(state.cells) <= {0, 1, 2}, f"cells hold {set(state.cells)}")
         require(all(type(cell) is int for cell in state.cells), "cells are not all ints")
+        _require_winning(state)
     return f"{rows * columns} cells"
+
+
+def _require_winning(state: State) -> None:
+    """Require that winning cells, which a game need not tell, are stones of the winner."""
+    found = state.winning_cells
+    require(type(found) is tuple, f"winning_cells is a {type(found).__name__}")
+    require(all(type(cell) is int for cell in found), f"winning_cells {found} are not all ints")
+    require(list(found) == sorted(set(found)), f"winning_cells {found} do not ascend")
+    winner = 1 if state.returns[0] > 0 else 2
+    own = any(state.returns) and all(0 <= c < len(state.cells) and state.cells[c] == winner for c in found)
+    require(own or not found, f"winning_cells {found} are not stones of the winner after {state.history}")
 
 
 def observation(game: Game) -> str:

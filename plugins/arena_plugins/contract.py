@@ -51,6 +51,14 @@ class State(ABC):
         Plane 0 holds the mover's stones, plane 1 the opponent's; a game may add more.
         """
 
+    @property
+    def winning_cells(self) -> tuple[int, ...]:
+        """Cells that decided a won match, ascending, as in `cells`; viewers light them.
+
+        Optional: without this property, and in every state that is not won, there are none.
+        """
+        return ()
+
     @abstractmethod
     def child(self, action: int) -> State:
         """Give the state after `action`.

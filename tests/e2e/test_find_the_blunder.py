@@ -86,8 +86,7 @@ async def find(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
     await until(pilot, app, lambda: isinstance(app.screen, ReplayScreen) and "ply" in shown(app))
     await pilot.press("home", "b")
     await until(pilot, app, lambda: "gives a" in shown(app))
-    await pilot.press("v")
-    await until(pilot, app, lambda: "values by solver" in shown(app))
+    await until(pilot, app, lambda: "* solver" in shown(app))
 
 
 async def play_on(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import strange_bots
-from arena.coordinator.launch import Launched, start_tournament
+from arena.coordinator.client import Launched, follow, start
 from arena.live.reducer import reduce
 from arena.watching.feed import Model, advance
 from arena.watching.store_feed import StoreFeed
@@ -79,7 +79,7 @@ class Place(NamedTuple):
     def start(self, *words: str) -> Launched:
         """Start a tournament whose bots wait once the gate is shut."""
         bot = _BUSY.format(folder=self.folder)
-        return start_tournament([*(words or ("match",)), *_OPTIONS, *_MORE, "--", bot, "random"])
+        return start([*(words or ("match",)), *_OPTIONS, *_MORE, "--", bot, "random"])
 
     def plain(self, name: str) -> subprocess.Popen[bytes]:
         """Start a viewer that prints lines into a file."""
@@ -115,8 +115,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 def started(place: Place) -> Iterator[Launched]:
     """Give a match of 12 that has been planned, before `strange` has moved for the first time."""
     launched = place.start()
-    until("it is planned", lambda: launched.tournament() or launched.poll() is not None)
-    assert launched.tournament() == "match-1", launched.complaint()
+    assert follow(launched).name == "match-1"
     place.gate.unlink()
     yield launched
     place.gate.touch()
@@ -172,7 +171,7 @@ def test_a_coordinator_that_was_killed_is_missed_and_replaced(place: Place, star
         terminal.wait_for(b" stalled")
     assert started.poll() == -signal.SIGKILL
     place.gate.touch()
-    again = start_tournament(["resume"], db=str(place.db))
+    again = start(["resume"], db=str(place.db))
     until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
     assert _stalled(watcher.model.view) == set()
     until("it has ended", lambda: again.poll() is not None)
@@ -222,10 +221,10 @@ def test_a_stop_from_another_process(place: Place, started: Launched) -> None:
 
 
 def test_what_cannot_be_held_says_why(place: Place) -> None:
-    launched = start_tournament(["tournament", "mtcs", "random"], db=str(place.db))
+    launched = start(["tournament", "mtcs", "random"], db=str(place.db))
     until("it has ended", lambda: launched.poll() is not None)
     assert launched.poll() == 2
-    assert launched.tournament() == ""
+    assert launched.event() is None
     assert 'no bot "mtcs"' in launched.complaint()
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from arena.cli.exits import BotFailedError
-from arena.cli.session import check_bots
 from arena.coordinator.plan import make_plan
+from arena.coordinator.prepare import check_bots
 from arena.entrants import resolve
+from arena.errors import BotFailedError
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.trial import run_kit
 from arena.referee.timecontrol import TimeControl

@@ -1,6 +1,6 @@
 """Draws the pictures of the dashboard in docs/images, an SVG a screen, from the running program.
 
-    .venv/bin/python tests/support/dashboard_pictures.py
+    .venv/bin/python tests/support/dashboard_pictures.py [NAME...]
 
 It plays a small tournament in a folder of its own, opens the dashboard on it, and goes through its screens.
 """
@@ -43,7 +43,7 @@ SCREENS: Final = (
     ("live", ("1",)),
     ("standings", ("2",)),
     ("matches", ("3", "o", "down")),
-    ("replay", ("3", "enter", "end", "left", "left")),
+    ("replay", ("3", "enter", "g", "home", "b", "left")),
     ("openings", ("3", "enter", "home", "right", "o")),
     ("matrix", ("4", "right")),
     ("versus", ("4", "right", "enter")),
@@ -55,7 +55,7 @@ SCREENS: Final = (
     ("export", ("8",)),
     ("play", ("1", "p")),
 )
-"""Name of the picture, and the keys that lead to it."""
+"""Name of the picture, and the keys that lead to it; the replay is judged and shows its first mistake."""
 
 
 def main() -> None:
@@ -82,7 +82,10 @@ async def _draw(store: Path) -> None:
     app = watch_app(str(store), address, glyphs="unicode", reduce_motion=True)
     async with app.run_test(size=SIZE) as pilot:
         await _settle(app, pilot)
+        wanted = sys.argv[1:] or [name for name, _ in SCREENS]
         for name, keys in SCREENS:
+            if name not in wanted:
+                continue
             for key in keys:
                 await pilot.press(key)
                 await _settle(app, pilot)

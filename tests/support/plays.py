@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.play.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
 from arena.play.hold import store_play
 from arena.play.sitting import Sitting, Table, planned_match
-from arena.play.start import Link
-from arena.play.wishes import Wish
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier
+from arena_db.owner import current_owner
 from arena_db.store import Store
 from arena_plugins import PlayResult
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from arena.coordinator.commands import Command
     from arena_db.records import LiveEvent, StoredMatch, TournamentRecord
     from arena_plugins import Game, Limit, State
 
@@ -71,13 +73,15 @@ class Played:
         first = PERSON_SEAT if settings.side == "first" else BOT_SEAT
         self._match = planned_match(1, first, settings.opening)
         self.record: TournamentRecord = store_play(self._store, self._plan, Tier.T0, self._match)
+        held = self._store.claim(self.record.id, current_owner())
+        assert held is not None
 
         def make(game: Game, seed: int) -> FirstLegal:
             del game, seed
             return FirstLegal(gate)
 
         bot = InProcessSeat(make, name="random", version="")
-        self._table = Table(self._store, self.record, self._plan, Tier.T0, bot)
+        self._table = Table(held, self.record, self._plan, Tier.T0, bot)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         # What is asked before the run begins is refused.
@@ -90,7 +94,7 @@ class Played:
 
     def ask(self, kind: str, number: int = 1, ply: int = 0, action: int | None = None) -> str:
         """Leave a command and give its answer."""
-        payload = Wish(number=number, ply=ply, action=action).to_text()
+        payload = json.dumps({"number": number, "ply": ply, "action": action})
         with Store.open(self.path, read_only=True) as store:
             command = store.ask(self.record.id, kind, payload)
             return wait_for(lambda: (found := store.command(command)) and found.answered_at and found.answer)
@@ -165,16 +169,16 @@ class LocalLink(Link):
         return bool(self.played) and self.played[-1].is_alive
 
     @override
-    def begin(self, wait: Callable[[float], object]) -> TournamentRecord:
-        del wait
+    def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
+        del is_wanted
         self.played.append(Played(self.path, self.settings, self.gate))
         self.record = self.played[-1].record
         return self.record
 
     @override
-    def ask(self, kind: str, payload: str, wait: Callable[[float], object]) -> str:
+    def ask(self, command: Command, is_wanted: Callable[[], bool] = lambda: True) -> str:
         assert self.hold.wait(DEADLINE_S)
-        return super().ask(kind, payload, wait)
+        return super().ask(command, is_wanted)
 
     def close(self) -> None:
         """End all of it."""

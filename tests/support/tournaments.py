@@ -8,10 +8,11 @@ from arena.coordinator.config import TournamentConfig
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.herald import Herald
 from arena.coordinator.hold import hold
+from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
-from arena.coordinator.plan import make_jobs, make_plan, restore_plan, store_plan
+from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
 from arena.coordinator.run import MAX_BATCH, Rules, Run
 from arena.coordinator.stop import StopSignals

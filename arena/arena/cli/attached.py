@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
-
 import click
 from click.core import ParameterSource
 
@@ -12,15 +9,11 @@ from arena.cli.exits import Exit
 from arena.cli.output import say
 from arena.cli.screen import check_toolkit, has_screen, run_app
 from arena.cli.sequential import report_of
-from arena.coordinator.launch import start_tournament
-from arena.errors import ArenaError, ConfigError
+from arena.coordinator.client import NotStartedError, follow, start
+from arena.errors import ConfigError
 from arena.home import open_store
 from arena.results.addresses import Address
 
-if TYPE_CHECKING:
-    from arena.coordinator.launch import Launched
-
-_LOOK_S = 0.05
 _ENDS = frozenset({Exit.COMPLETE, Exit.NOT_SHOWN, Exit.UNDECIDED})
 """Exit statuses of runs that came to their end."""
 _HERE = frozenset({"tui", "db", "form", "quiet"})
@@ -43,15 +36,17 @@ def hold_and_watch(db: str | None) -> int:
     if not has_screen():
         raise ConfigError("--tui needs a terminal; leave it out to see a line for each event")
     check_toolkit()
-    started = start_tournament(command_words(click.get_current_context()), db=db)
-    name = _wait_for_name(started)
-    if not name:
-        say(started.complaint() or f"the run ended; {started.log} may tell more", err=True)
-        return started.poll() or Exit.RUN_ERROR
-    with open_store(db, read_only=True, create=False) as store:
-        record = store.tournament(name)
-    if record is None:
-        raise ArenaError(f"{name} is not in the store")
+    started = start(command_words(click.get_current_context()), db=db)
+    say("checking the bots ...", err=True)
+    try:
+        record = follow(started)
+    except NotStartedError as error:
+        say(f"arena: {error}", err=True)
+        return error.status or Exit.RUN_ERROR
+    except KeyboardInterrupt:
+        started.end()
+        raise click.Abort from None
+    name = record.name
     from arena.tui.start import watch_app
 
     run_app(watch_app(db, Address(record)))
@@ -86,18 +81,3 @@ def command_words(context: click.Context) -> list[str]:
             words += [parameter.opts[0], str(value)]
     # A bot's name never looks like an option then.
     return [*words, "--", *bots]
-
-
-def _wait_for_name(started: Launched) -> str:
-    """Wait until the plan is stored, and give the tournament's name; empty if the process ended first."""
-    say("checking the bots ...", err=True)
-    try:
-        while True:
-            status = started.poll()
-            name = started.tournament()
-            if name or status is not None:
-                return name
-            time.sleep(_LOOK_S)
-    except KeyboardInterrupt:
-        started.end()
-        raise click.Abort from None

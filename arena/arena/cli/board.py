@@ -16,19 +16,23 @@ _STYLES = ("", "bold red", "bold yellow")
 
 
 def draw_board(game: Game, state: State, before: State | None = None) -> Text:
-    """Draw a position: X moves first, O second; what changed since `before` stands in brackets."""
+    """Draw a position: X moves first, O second; what changed since `before` stands in brackets.
+
+    The other stones of a line that won stand between stars.
+    """
     rows, columns = game.shape
     column_names, row_names = edges(game)
     width = max(map(len, (*column_names, "")))
     margin = max(map(len, (*row_names, "")))
-    board = Text()
+    board, won = Text(), frozenset(state.winning_cells)
     for row in range(rows):
         board.append(f"{row_names[row]:>{margin}} " if row_names else "")
         for column in range(columns):
             cell = row * columns + column
             stone = state.cells[cell]
             is_new = before is not None and before.cells[cell] != stone
-            mark = f"[{_MARKS[stone]}]" if is_new else f" {_MARKS[stone]} "
+            around = "[]" if is_new else "**" if cell in won else "  "
+            mark = f"{around[0]}{_MARKS[stone]}{around[1]}"
             board.append(f"{mark:>{max(width + 1, 3)}}", style=_STYLES[stone])
         board.append("\n")
     if column_names:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichGroup
 
-from arena.cli.exits import BotFailedError
 from arena.cli.histories import history
 from arena.cli.installs import install, keep, remove
 from arena.cli.options import db_option, format_option
 from arena.cli.pages import show_bot
+from arena.errors import BotFailedError
 from arena_plugins.entries import NUM_DIGITS
 
 if TYPE_CHECKING:

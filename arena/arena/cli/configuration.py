@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.coordinator.config import config_from, read_toml
-from arena.errors import ConfigError
-from arena.executor.pools import num_workers
 from arena.home import user_config
-from arena.sandbox.resources import num_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,22 +41,6 @@ def configuration(
         options["games"] = int(str(options["games"]))
     _lay_over(values, options)
     return config_from(values, "options")
-
-
-def concurrency(config: TournamentConfig) -> int:
-    """Give the number of matches at once, refusing more than the machine has cores for.
-
-    Raises:
-        ConfigError: more than there are cores, without `--force-concurrency`.
-    """
-    cores = num_cores()
-    number = num_workers(config.concurrency, cores)
-    if number > cores and not config.force_concurrency:
-        raise ConfigError(
-            f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
-            "time; add --force-concurrency to do it all the same"
-        )
-    return number
 
 
 def _lay_over(values: dict[str, object], layer: Mapping[str, object]) -> None:

@@ -64,6 +64,7 @@ def _declare(  # noqa: PLR0913 - one parameter an option
     undo: bool,
 ) -> None:
     from arena.cli.output import say
+    from arena.coordinator.replaying import keep_replays
     from arena.home import open_store
     from arena.results.corrections import declare_void
 
@@ -75,6 +76,8 @@ def _declare(  # noqa: PLR0913 - one parameter an option
             chosen = _addressed(store, addresses)
         num = declare_void(store, chosen.tournaments, chosen.numbers, reason, undo=undo)
         rest = len(chosen.numbers) - num
+        for number in chosen.tournaments if num else ():
+            keep_replays(store, number)
     counts = "count again" if undo else "are void: no table counts them; arena unvoid takes it back"
     if num == 1:
         counts = "counts again" if undo else "is void: no table counts it; arena unvoid takes it back"

@@ -54,13 +54,18 @@ def check(*, quick: bool, db: str | None) -> Exit:
 @db.command(cls=RichCommand)
 @db_option
 def repair(*, db: str | None) -> Exit:
-    """Rebuild indexes, marks, counts and sums from plans and matches, which stay as they are; then check."""
+    """Rebuild indexes, marks, counts and sums from plans and matches, which stay as they are; then check.
+
+    Events that were paired by their own results are replayed where that is missing.
+    """
     from arena.cli.output import say
+    from arena.coordinator.replaying import keep_all_replays
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
         changed: list[str] = []
         store.repair(changed.append)
+        changed += [f"the ratings of {name} are replayed" for name in keep_all_replays(store)]
         for text in changed:
             say(text)
         say(
@@ -126,19 +131,47 @@ def restore(source: Path, *, db: str | None) -> None:
 @click.argument("other", type=click.Path(path_type=Path))
 @db_option
 def merge(other: Path, *, db: str | None) -> None:
-    """Copy the tournaments of the store OTHER, which stays as it is.
+    """Copy the tournaments of the store OTHER, or the results of the rescue file OTHER, which stays as it is.
 
     Merging twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER.
-    Two stores in which one tournament went on are refused.
+    Two stores in which one tournament went on are refused. A run whose store was moved away writes its
+    results to a rescue file: merged into that store or a backup of it, those that are missing are stored.
     """
     from arena.cli.output import say
+    from arena.coordinator.replaying import keep_all_replays
     from arena.home import open_store
+    from arena_db.rescue import is_rescue
 
+    if other.is_file() and is_rescue(other):
+        with open_store(db, create=False) as store:
+            _merge_rescue(store, other)
+        return
     with open_store(db) as store:
         merged = store.merge(other)
+        keep_all_replays(store)
         for each in merged:
             name = each.name if each.name == each.former_name else f"{each.name} (there {each.former_name})"
             if each.num_rows:
                 say(f"{name}: {each.num_matches} new match{'' if each.num_matches == 1 else 'es'}")
         if not any(each.num_rows for each in merged):
             say(f"all of {other} is in {store.path} already")
+
+
+def _merge_rescue(store: Store, file: Path) -> None:
+    """Take the results of a lost run back, and say what is to be done next."""
+    from arena.cli.output import say
+
+    found = store.merge_rescue(file)
+    record = store.tournament(found.tournament)
+    if record is None:
+        return
+    new = f"{found.num_new} new match{'' if found.num_new == 1 else 'es'} of {found.num_results}"
+    say(f"{record.name}: {new}" if found.num_new else f"all of {file} is in {store.path} already")
+    if found.num_unplanned:
+        say(
+            f"{found.num_unplanned} results are of matches that are not planned in {store.path}, which is "
+            f"older than the store that was lost: {record.name} plays them again; a newer backup keeps them",
+            err=True,
+        )
+    if record.state != "finished":
+        say(f"arena resume {record.name} goes on")

@@ -63,10 +63,9 @@ def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> Non
 
 
 def _trace(spec: str, game: str, form: str) -> None:
-    from arena.cli.exits import BotFailedError
     from arena.cli.output import emit, say
     from arena.entrants import resolve
-    from arena.errors import ConfigError
+    from arena.errors import BotFailedError, ConfigError
     from arena.executor.preflight import describe_fault, preflight
     from arena.referee.timecontrol import TimeControl
     from arena.sandbox.grade import default_tier

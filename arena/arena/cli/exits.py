@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from rich_click import RichGroup
 
-from arena.errors import ArenaError, ConfigError, NotFoundError, PluginError, StoreError
+from arena.errors import ArenaError, BotFailedError, ConfigError, NotFoundError, PluginError, StoreError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ class Exit(IntEnum):
     STORE = 6
     NOT_SHOWN = 10
     UNDECIDED = 11
-
-
-class BotFailedError(ArenaError):
-    """A bot failed its check or its first position."""
 
 
 def exit_code(error: ArenaError) -> Exit:

@@ -1,89 +1,232 @@
-"""Lets the exact solver judge stored matches, and keeps what it says beside them."""
+"""`arena grade`: lets a judge look at stored matches, and keeps what it says beside them."""
 
 from __future__ import annotations
 
+import os
 import sys
-import time
-from typing import TYPE_CHECKING
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from rich_click import RichCommand
 
-from arena.analysis import analyse_match, has_solver
-from arena.cli.output import say
-from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
-from arena.home import open_store
-from arena.results.addresses import address_of, find_address, find_played
-from arena_db.records import Analysis, JudgedPly
-from arena_plugins import load_game
+from arena.cli.options import db_option, format_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena_db.records import StoredMatch
+    from arena.analysis import Analysis as Judged
+    from arena.analysis import Ply
+    from arena.grading.judges import MatchJudge
+    from arena.results.addresses import Address
+    from arena_db.records import Analysis, StoredMatch
     from arena_db.store import Store
 
-SOLVER = "solver"
-"""The name of what it says among the analyses of a match."""
+_NICENESS = 10
+"""As that of workers: judging must not take time from matches."""
+_KEYS = ("address", "judge", "complete", "mistakes", "analysis")
 
 
-def grade_matches(what: str, db: str | None) -> None:
+@click.command(cls=RichCommand)
+@click.argument("address")
+@click.option(
+    "--by",
+    metavar="JUDGE",
+    help="solver, or a bot by its spec, which is asked about every position.  [default: solver]",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Positions searched for a ply at most.  [default: until it is solved; a bot 1 second]",
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
+    default="auto",
+    show_default=True,
+    help="How a bot that judges is kept apart.",
+)
+@click.option(
+    "--require-tier", type=click.Choice(["T0", "T1", "T2", "T3"]), help="Refuse to judge below this tier."
+)
+@click.option("--read-only", is_flag=True, help="Print what the judge says and store nothing.")
+@format_option
+@db_option
+def grade(  # noqa: PLR0913 - one parameter an option
+    address: str,
+    *,
+    by: str | None,
+    nodes: int | None,
+    isolation: str,
+    require_tier: str | None,
+    read_only: bool,
+    form: str,
+    db: str | None,
+) -> None:
+    """Judge a match, ADDRESS spring/89, or all of a tournament that were not judged yet, ply by ply.
+
+    Each ply is stored once it is judged: interrupted and run again, the command goes on with the rest.
+    Priority is low, so that matches that are being played lose no time.
+    """
+    lower_priority()
+    wish = GradeWish(by, nodes, isolation, require_tier, read_only)
+    grade_address(address, db, wish, form)
+
+
+class GradeWish(NamedTuple):
+    """How something is to be judged."""
+
+    by: str | None = None
+    nodes: int | None = None
+    isolation: str = "auto"
+    require_tier: str | None = None
+    read_only: bool = False
+
+
+def lower_priority() -> None:
+    """Let everything else on this machine go first, for the rest of this process."""
+    with suppress(OSError, AttributeError):
+        if os.getpriority(os.PRIO_PROCESS, 0) < _NICENESS:
+            os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+
+
+def grade_address(what: str, db: str | None, wish: GradeWish, form: str | None) -> None:
     """Judge a match, or all those of a tournament that were not judged yet.
 
-    Each is stored as soon as it is judged, so what was done stays when this is interrupted.
+    Args:
+        what: an address.
+        db: path of the store; None for the usual place.
+        wish: how.
+        form: table, json, ndjson or csv; None prints but the progress.
 
     Raises:
         NotFoundError: there is no such match or tournament.
-        ArenaError: there is no exact solver for the game.
+        ConfigError: there is no exact solver for the game, and no bot was named.
+        ArenaError: the judge cannot judge it.
     """
-    with open_store(db, create=False) as store:
-        address = find_address(store, what)
-        _check(address.tournament.game)
-        if address.number is None:
-            matches, total = _ungraded(store, address.tournament.id), address.tournament.num_done
-        else:
-            matches, total = iter([find_played(store, what)[0]]), 1
-        num = 0
-        for match in matches:
-            analysis = _judge(match)
-            if analysis is None:
-                say(f"match {address_of(match)} contradicts the rules and is not judged", err=True)
+    from arena.cli.output import emit
+    from arena.executor.workspace import workspace
+    from arena.grading.judges import make_judge
+    from arena.home import open_store
+    from arena.results.addresses import find_address
+    from arena_plugins import load_game
+
+    with open_store(db, read_only=wish.read_only, create=False) as store, workspace():
+        found = find_address(store, what)
+        game = load_game(found.tournament.game)
+        judge = make_judge(
+            wish.by, game, nodes=wish.nodes, isolation=wish.isolation, require_tier=wish.require_tier
+        )
+        with closing(judge):
+            run = _GradeRun(store, judge, found, form, keep=not wish.read_only)
+            if form is None or (form == "table" and found.number is None):
+                for _ in run.rows():
+                    pass
+            elif form == "table":
+                run.print_text()
+            else:
+                emit("grade", run.rows(), form, {}, _KEYS)
+            run.sum_up()
+
+
+class _GradeRun:
+    """Judges matches one after another and tells how far it is."""
+
+    def __init__(
+        self, store: Store, judge: MatchJudge, found: Address, form: str | None, *, keep: bool
+    ) -> None:
+        self._store = store
+        self._judge = judge
+        self._found = found
+        self._form = form
+        self._keep = keep
+        self._num = 0
+        self._total = 1
+        self._label = ""
+        self._has_progress = sys.stderr.isatty()
+
+    def rows(self) -> Iterator[dict[str, object]]:
+        """Judge the matches and yield an object for each."""
+        from arena.cli.showing import analysis_object
+
+        for match, analysis in self._judged():
+            judged = self._restored(match, analysis)
+            yield {
+                "address": self._label,
+                "judge": analysis.name,
+                "complete": analysis.is_complete,
+                "mistakes": sum(ply.is_blunder for ply in judged.plies[judged.num_opening :]),
+                "analysis": analysis_object(judged),
+            }
+
+    def print_text(self) -> None:
+        """Judge the match and print what the judge says of it."""
+        from arena.cli.output import say
+        from arena.cli.showing import print_mistakes
+
+        for match, analysis in self._judged():
+            self._clear()
+            say(f"{self._label} judged by {analysis.name}: {len(analysis.plies)} plies")
+            print_mistakes(match, self._restored(match, analysis))
+
+    def sum_up(self) -> None:
+        """Say how many matches of a tournament were judged."""
+        self._clear()
+        if self._found.number is None:
+            click.echo(f"judged {self._num} matches", err=True)
+
+    @staticmethod
+    def _restored(match: StoredMatch, analysis: Analysis) -> Judged:
+        from arena.results.grades import restored
+        from arena_plugins import load_game
+
+        return restored(load_game(match.game), match.actions, match.num_opening, analysis)
+
+    def _judged(self) -> Iterator[tuple[StoredMatch, Analysis]]:
+        from arena.cli.output import say
+        from arena.errors import IllegalMoveError, InvalidMoveError
+        from arena.grading.grade import grade_match
+        from arena.results.addresses import address_of
+
+        for match in self._matches():
+            self._label = address_of(match)
+            try:
+                analysis = grade_match(self._store, match, self._judge, keep=self._keep, tell=self._tell)
+            except (IllegalMoveError, InvalidMoveError):
+                self._clear()
+                say(f"match {self._label} contradicts the rules and is not judged", err=True)
                 continue
-            store.add_analysis(analysis)
-            num += 1
-            if total > 1 and sys.stderr.isatty():
-                click.echo(f"\rjudged {num} of {total} matches", err=True, nl=False)
-    if total > 1:
-        start = "\r" if sys.stderr.isatty() else ""
-        click.echo(f"{start}judged {num} matches", err=True)
+            self._num += 1
+            yield match, analysis
 
+    def _matches(self) -> Iterator[StoredMatch]:
+        from arena.results.addresses import find_played
 
-def _check(game: str) -> None:
-    if not has_solver(load_game(game)):
-        raise ArenaError(f"--grade: there is no exact solver for {game}")
+        if self._found.number is not None:
+            yield find_played(self._store, str(self._found))[0]
+            return
+        record = self._found.tournament
+        self._total = record.num_done
+        for match in self._store.tournament_matches(record.id):
+            done = self._store.analyses([match.id], name=self._judge.name).get(match.id, ())
+            if match.actions and not (done and done[0].is_complete):
+                yield match
 
+    def _tell(self, analysis: Analysis, ply: Ply) -> None:
+        from arena.cli.output import emit_object
+        from arena.cli.showing import ply_object
 
-def _ungraded(store: Store, tournament: int) -> Iterator[StoredMatch]:
-    for match in store.tournament_matches(tournament):
-        if match.actions and not store.analyses([match.id], name=SOLVER):
-            yield match
+        done = sum(said.is_judged for said in analysis.plies)
+        if self._form == "ndjson":
+            told = {"address": self._label, "judge": analysis.name, "identity": analysis.identity}
+            emit_object("ply", {**told, "done": done, "total": len(analysis.plies), **ply_object(ply)})
+            sys.stdout.flush()
+        if self._has_progress:
+            of = f", match {self._num + 1} of {self._total}" if self._total > 1 else ""
+            text = f"judging {self._label} by {analysis.name}: {done} of {len(analysis.plies)} plies{of}"
+            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
 
-
-def _judge(match: StoredMatch) -> Analysis | None:
-    """Judge a match; None where it is none of its game."""
-    try:
-        found = analyse_match(load_game(match.game), match.actions, num_opening=match.num_opening)
-    except (IllegalMoveError, InvalidMoveError):
-        return None
-    return Analysis(
-        match=match.id,
-        name=SOLVER,
-        plies=tuple(
-            JudgedPly(
-                value=None if ply.value_before is None else float(ply.value_before),
-                loss=None if ply.loss is None else float(ply.loss),
-                best=ply.best,
-            )
-            for ply in found.plies
-        ),
-        made_at=time.time(),
-    )
+    def _clear(self) -> None:
+        if self._has_progress:
+            click.echo("\r\x1b[K", err=True, nl=False)

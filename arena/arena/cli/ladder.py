@@ -61,7 +61,8 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
     Others join and leave at any time: arena ladder join, arena ladder leave
     """
     from arena.cli.configuration import configuration
-    from arena.cli.session import Again, hold_again, hold_new
+    from arena.cli.session import hold_again, hold_new
+    from arena.coordinator.prepare import Again
 
     if bots:
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
@@ -90,20 +91,12 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
 
     Its content is kept as it is now. Changed code is another bot and needs a name of its own.
     """
-    from arena.cli.output import say
-    from arena.cli.session import check_bots
-    from arena.coordinator import joining
+    from arena.cli.entrants import enter
+    from arena.coordinator.joining import find_open_ladder
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        record = joining.find_open_ladder(store, name)
-        plan = joining.plan_join(store, record, bot)
-        check_bots(plan)
-        entered = joining.join(store, record, plan, reason=reason)
-        lease = store.lease(record.id)
-        is_played = lease is not None and lease.is_alive
-    when = "its first match is next" if is_played else f"arena ladder run {name} lets it play"
-    say(f"{entered.label} joined {name}; {when}")
+        enter(store, find_open_ladder(store, name), bot, reason)
 
 
 @ladder.command(cls=RichCommand)
@@ -113,14 +106,12 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @db_option
 def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Withdraw BOT from the ladder NAME; it keeps its matches and its rating, and can join again."""
-    from arena.cli.output import say
-    from arena.coordinator import joining
+    from arena.cli.entrants import let_go
+    from arena.coordinator.joining import find_open_ladder
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        record = joining.find_open_ladder(store, name)
-        for entrant in joining.leave(store, record, bot, reason=reason):
-            say(f"{entrant.label} left {name}; matches that are planned already are played")
+        let_go(store, find_open_ladder(store, name), bot, reason)
 
 
 @ladder.command(cls=RichCommand)

@@ -138,7 +138,7 @@ class _Pages:
 @click.option(
     "--grade",
     is_flag=True,
-    help="Let the exact solver judge its matches, and store that for replay and export.",
+    help="Let the exact solver judge its matches first, as arena grade does.",
 )
 @format_option
 @db_option
@@ -148,9 +148,9 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
     A match that has no result yet is shown as far as it is known.
     """
     if grade:
-        from arena.cli.grading import grade_matches
+        from arena.cli.grading import GradeWish, grade_address
 
-        grade_matches(address, db)
+        grade_address(address, db, GradeWish(), None)
     from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
     from arena.cli.unplayed import is_played_again, show_unplayed

@@ -10,6 +10,7 @@ import msgspec
 from arena.cli.output import utc
 from arena.coordinator.config import refusals
 from arena.naming import match_address
+from arena.results.tournaments import refusal_of
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def tournament_object(
         "pool": record.pool.name,
         "seed": record.seed,
         "state": record.state,
+        "refusal": refusal_of(record) or None,
         "num_planned": record.num_total,
         "num_done": record.num_done,
         "created_at": utc(record.created_at),

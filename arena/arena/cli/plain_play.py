@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from arena.cli.exits import Exit
+from arena.coordinator.commands import BOARD_COMMANDS, MakeMove
 from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.plain import line_of, started_line
@@ -17,15 +19,15 @@ from arena.live.spoken import board_lines, clock_line, column_line, last_line, l
 from arena.live.views import LiveView
 from arena.play.config import is_rated
 from arena.play.person import PERSON
-from arena.play.wishes import Wish
 from arena.watching.play_feed import PlayFeed
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.coordinator.client import Link
+    from arena.coordinator.commands import BoardCommand
     from arena.live.views import MatchView
-    from arena.play.start import Link
     from arena.watching.feed import Batch
     from arena_db.records import TournamentRecord
 
@@ -61,10 +63,7 @@ class PlainPlay:
             "clock": lambda _: clock_line(self._match, time.time()),
             "legal": lambda _: legal_line(self._match),
             "help": lambda _: HELP,
-            "hint": lambda _: self._order("hint"),
-            "undo": lambda _: self._order("undo"),
-            "resign": lambda _: self._order("resign"),
-            "new": lambda _: self._order("new"),
+            **{kind: partial(self._ask_for, kind) for kind in BOARD_COMMANDS},
         }
 
     def run(self) -> Exit:
@@ -149,16 +148,18 @@ class PlainPlay:
             action = find_game(match.game).parse_move(state, text)
         except ArenaError as error:
             return f"{error} (help tells what can be said)"
-        return self._order("move", action)
+        return self._order(MakeMove(number=match.number, ply=match.ply, action=action))
 
-    def _order(self, kind: str, action: int | None = None) -> str:
+    def _ask_for(self, kind: str, _: str) -> str:
+        return self._order(BOARD_COMMANDS[kind](number=self._match.number, ply=self._match.ply))
+
+    def _order(self, command: BoardCommand) -> str:
         match = self._match
-        wish = Wish(number=match.number, ply=match.ply, action=action)
         try:
-            answer = self._link.ask(kind, wish.to_text(), time.sleep)
+            answer = self._link.ask(command)
         except ArenaError as error:
             return str(error)
-        if kind == "move" and answer == "played":
+        if answer == "played":
             self._shown = (match.number, match.ply + 1)
             return ""
         if answer in ("taken back", "a new match, sides swapped"):

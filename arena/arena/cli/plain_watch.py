@@ -108,7 +108,7 @@ def follow_plain(
     looks_left = _LAST_LOOKS
     view, health = LiveView(), Health()
     poller, trouble = Poller(feed), ""
-    is_first = True
+    is_first, is_stalled = True, False
     while True:
         batch, error, pause_s = poller.poll()
         trouble = _print_trouble(error, trouble)
@@ -129,6 +129,9 @@ def follow_plain(
         if is_over and (has_standings or looks_left == 0):
             return
         looks_left -= is_over
+        was_stalled, is_stalled = is_stalled, view.progress.at(time.time()).is_stalled
+        if is_stalled and not was_stalled:
+            _say(f"{view.progress.name or 'tournament'} stalled: no result for longer than usual")
         wait(pause_s)
 
 

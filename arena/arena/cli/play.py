@@ -117,8 +117,8 @@ def play(  # noqa: PLR0913 - one parameter an option
     if (bot is None) == (attach is None):
         raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
     from arena.cli.playing import coordinate, play_by_lines
-    from arena.play.config import make_play, play_config
-    from arena.play.start import words_again, words_of
+    from arena.coordinator.client import Link
+    from arena.play.config import make_play, play_config, words_of
 
     config = (
         None if bot is None else play_config({**given, "bot": bot, "side": "first" if is_first else "second"})
@@ -126,7 +126,7 @@ def play(  # noqa: PLR0913 - one parameter an option
     if headless:
         return coordinate(db, config, attach)
     # What is wrong with the options is said here, before anything is started.
-    words = words_again(attach or "") if config is None else words_of(make_play(config))
+    words = Link.again(attach or "") if config is None else words_of(make_play(config))
     if plain or not has_screen():
         return play_by_lines(db, words)
     check_toolkit()

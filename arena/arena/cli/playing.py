@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
-from arena.cli.exits import BotFailedError, Exit
+from arena.cli.exits import Exit
 from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
+from arena.coordinator.client import Link, NotStartedError
 from arena.home import open_store
-from arena.play.hold import BotNotReadyError, open_play, reopen_play
-from arena.play.start import Link, PlayEndedError
+from arena.play.hold import open_play, reopen_play
 from arena.results.addresses import check_new_name, find_event
 
 if TYPE_CHECKING:
@@ -30,14 +29,11 @@ def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) ->
         ArenaError: it cannot be played.
     """
     with open_store(db) as store:
-        try:
-            if config is None:
-                reopen_play(store, find_event(store, attach, unfinished=False), _tell)
-            else:
-                check_new_name(store, config.name)
-                open_play(store, config, _tell)
-        except BotNotReadyError as error:
-            raise BotFailedError(str(error)) from error
+        if config is None:
+            reopen_play(store, find_event(store, attach, unfinished=False), _tell)
+        else:
+            check_new_name(store, config.name)
+            open_play(store, config, _tell)
     return Exit.COMPLETE
 
 
@@ -45,8 +41,8 @@ def play_by_lines(db: str | None, words: Sequence[str]) -> int:
     """Start a coordinator and play by lines; give the exit status."""
     link = Link(db, words)
     try:
-        record = link.begin(time.sleep)
-    except PlayEndedError as error:
+        record = link.begin()
+    except NotStartedError as error:
         say(f"arena: {error}", err=True)
         return error.status if error.status > 0 else Exit.RUN_ERROR
     for sentence in link.news:

@@ -66,7 +66,8 @@ def resume(  # noqa: PLR0913 - one parameter an option
     take_over: bool,
 ) -> Exit:
     """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
-    from arena.cli.session import Again, hold_again
+    from arena.cli.session import hold_again
+    from arena.coordinator.prepare import Again
 
     again = Again(rounds, concurrency, force_concurrency, max_time, take_over)
     return hold_again(tournament, sitting, again)
@@ -79,18 +80,20 @@ def resume(  # noqa: PLR0913 - one parameter an option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     """Stop a tournament that another process runs (default: the last unfinished one)."""
     from arena.cli.output import say
-    from arena.coordinator.holder import nobody_runs, request
+    from arena.coordinator.client import ask
+    from arena.coordinator.commands import AbortRun, StopRun
+    from arena.coordinator.holder import nobody_runs
     from arena.home import open_store
     from arena.results.addresses import find_event
 
-    # The answer comes from another process, which this one must not keep from writing.
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
-        if record.state != "running":
+        if record.state not in ("running", "preparing"):
             say(f"{record.name} is {record.state}; nothing runs", err=True)
             return
         if store.lease(record.id) is None:
             say(nobody_runs(record), err=True)
             return
-        answer = request(store, record, "abort" if now else "stop")
-        say(f"asked {record.name} to stop: {answer}; to go on later: arena resume {record.name}")
+    answer = ask(db, record.id, AbortRun() if now else StopRun())
+    again = "play --attach" if record.type == "play" else "resume"
+    say(f"asked {record.name} to stop: {answer}; to go on later: arena {again} {record.name}")

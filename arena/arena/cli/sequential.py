@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 from arena.cli.exits import Exit
 from arena.cli.output import emit_object, say
 from arena.results.tested import is_test
-from arena.shelf.kept import keep_bot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from arena.cli.options import Sitting
     from arena.coordinator.config import TournamentConfig
-    from arena.entrants import Competitor
     from arena.results.sequential import SprtBook, SprtReport
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -31,13 +27,6 @@ def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
         emit_object("expectation", {**values, "text": told})
     elif not sitting.quiet:
         say(told)
-
-
-def keep_tested(competitors: Sequence[Competitor]) -> None:
-    """Keep the bots of a test as they are now, the tested one last; bots in this process have no copy."""
-    for competitor in reversed(competitors):
-        if competitor.place:
-            keep_bot(competitor.record)
 
 
 def book_of(store: Store, tournament: TournamentRecord) -> SprtBook | None:

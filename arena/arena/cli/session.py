@@ -2,90 +2,46 @@
 
 from __future__ import annotations
 
-import shlex
-from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from arena.cli.configuration import concurrency
-from arena.cli.exits import BotFailedError, Exit
+from arena.cli.exits import Exit
 from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
-from arena.cli.sequential import book_of, exit_of, keep_tested, print_expectation
+from arena.cli.sequential import book_of, exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
-from arena.coordinator.changes import changes
-from arena.coordinator.enlarge import enlarge
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
-from arena.coordinator.holder import check_free
-from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
+from arena.coordinator.plan import make_plan
+from arena.coordinator.prepare import concurrency, prepare_again, prepare_new, unbegun_config
 from arena.coordinator.seeding import seat_by_rating
-from arena.entrants import LeftOut
-from arena.errors import ConfigError, OptionError, PluginError
-from arena.executor.preflight import describe_fault, is_refused_option, refusal
-from arena.executor.preflights import Candidate, run_preflights
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
-from arena.results.addresses import check_new_name, find_event
+from arena.results.addresses import find_event
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
 from arena.results.tables import widest_error
-from arena.results.tournaments import refuse_copy
 from arena.results.views import standings
 from arena_db.records import MatchFilter
-from arena_plugins import Termination, game_spec
+from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from arena.cli.options import Sitting
     from arena.cli.reporter import Reporter
-    from arena.coordinator.changes import BotChange
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.plan import Plan
-    from arena.entrants import Competitor
-    from arena.referee.seats import Fault
+    from arena.coordinator.prepare import Again, Prepared
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
-
-
-class Again(NamedTuple):
-    """What a resumed run does otherwise than planned."""
-
-    rounds: int | None
-    concurrency: int | None
-    force_concurrency: bool
-    max_time: float | None
-    take_over: bool = False
-    """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
-
-    @classmethod
-    def of_options(cls, given: Mapping[str, Any]) -> Again:
-        """Return what concurrency, force_concurrency and max_time of a command ask for."""
-        return cls(None, given["concurrency"], bool(given["force_concurrency"]), given["max_time"])
-
-    def of(self, config: TournamentConfig) -> TournamentConfig:
-        """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
-        config = msgspec.structs.replace(
-            config,
-            max_time=self.max_time,
-            concurrency=config.concurrency if self.concurrency is None else self.concurrency,
-            force_concurrency=self.force_concurrency or config.force_concurrency,
-        )
-        config.check()
-        return config
 
 
 def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Exit:
     """Plan, check the bots, store the plan, play; give the exit status.
 
     Raises:
-        ArenaError: it cannot be held; then nothing is stored.
+        ArenaError: it cannot be held.
     """
     _check_place(sitting)
     plan = make_plan(config)
@@ -103,18 +59,7 @@ def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Ex
         return Exit.COMPLETE
     num_workers = concurrency(plan.config)
     with open_store(sitting.db, fast=sitting.fast) as store:
-        check_new_name(store, plan.config.name)
-        try:
-            plan = leave_out(plan, check_bots(plan, num_workers))
-        except ConfigError as error:
-            raise BotFailedError(str(error)) from error
-        if plan.config.seeding == "leaderboard":
-            plan = seat_by_rating(plan, store)
-        changed = changes(store, plan.competitors)
-        record = store_plan(store, plan)
-        if plan.config.sprt is not None:
-            keep_tested(plan.competitors)
-        return _play(store, record, plan, num_workers, sitting, changed)
+        return _play(store, prepare_new(store, plan, num_workers, print_failure), sitting)
 
 
 def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
@@ -126,26 +71,18 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
     _check_place(sitting)
     with open_store(sitting.db, fast=sitting.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
-        refuse_copy(store, record)
-        # Before the bots are tried, which takes a while; the lease is taken after that.
-        check_free(store, record, take_over=again.take_over)
-        store.check_run(record.id)
-        plan = restore_plan(store, record)
-        num_workers = concurrency(again.of(plan.config))
-        if again.rounds is None and record.is_complete:
-            if record.type == "ladder":
-                way_out = f"; arena ladder join {record.name} BOT opens it again"
-            else:
-                way_out = "" if plan.config.sprt else "; --rounds N adds rounds to it"
-            say(f"{record.name} is finished{way_out}", err=True)
-        else:
-            # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
-            plan = plan._replace(left_out=tuple(check_bots(plan, num_workers)))
-        if again.rounds is not None:
-            plan = enlarge(store, record, plan, again.rounds)
-            record = find_event(store, record.name, unfinished=False)
-        plan = plan._replace(config=again.of(plan.config))
-        return _play(store, record, plan, num_workers, sitting, take_over=again.take_over)
+        if record.has_begun or record.type == "play":
+            prepared = prepare_again(store, record, again, print_failure)
+            if again.rounds is None and record.is_complete:
+                if record.type == "ladder":
+                    way_out = f"; arena ladder join {record.name} BOT opens it again"
+                else:
+                    way_out = "" if prepared.plan.config.sprt else "; --rounds N adds rounds to it"
+                say(f"{record.name} is finished{way_out}", err=True)
+            return _play(store, prepared, sitting, take_over=again.take_over)
+        config = unbegun_config(store, record, again)
+    say(f"{record.name} had not begun; it is prepared once more", err=True)
+    return hold_new(config, sitting, dry_run=False)
 
 
 def _check_place(sitting: Sitting) -> None:
@@ -158,88 +95,9 @@ def _check_place(sitting: Sitting) -> None:
         check_replaceable(sitting.pgnout)
 
 
-def check_bots(plan: Plan, num_workers: int = 1) -> list[LeftOut]:
-    """Start every bot once, though it plays under several labels, and ask it about its first opening.
-
-    Args:
-        plan: who plays what.
-        num_workers: how many are tried at once.
-
-    Returns:
-        The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
-
-    Raises:
-        OptionError: a bot refuses an option.
-        BotFailedError: a bot does not start, or does not answer.
-    """
-    entries: dict[object, Candidate] = {}
-    keys: list[object] = []
-    for seat, competitor in enumerate(plan.competitors):
-        keys.append((competitor.record.identity, competitor.spec, competitor.limit))
-        if keys[-1] not in entries:
-            entries[keys[-1]] = _entry(plan, seat)
-    found: dict[object, str] = {}
-    with closing(run_preflights(list(entries.values()), num_workers)) as results:
-        for (key, entry), result in zip(entries.items(), results, strict=True):
-            found[key] = _refusal(entry.competitor, result, skips=plan.config.on_preflight == "skip")
-    return [
-        LeftOut(seat, competitor.label, found[key])
-        for seat, (competitor, key) in enumerate(zip(plan.competitors, keys, strict=True))
-        if found[key]
-    ]
-
-
-def _entry(plan: Plan, seat: int) -> Candidate:
-    return Candidate(
-        competitor=plan.competitors[seat],
-        game=str(game_spec(plan.game)),
-        limit=plan.limit,
-        tier=plan.tier,
-        init_s=plan.config.init_time,
-        opening=plan.openings[seat],
-    )
-
-
-def _refusal(competitor: Competitor, result: Fault | Exception | None, *, skips: bool) -> str:
-    """Return why a bot cannot take part; empty if it can.
-
-    Raises:
-        OptionError: it refuses an option, and that stops the tournament.
-        BotFailedError: it does not start or does not answer, and that stops the tournament.
-    """
-    if result is None:
-        return ""
-    if isinstance(result, Exception):
-        if not isinstance(result, PluginError) or (isinstance(result, OptionError) and not skips):
-            raise result
-        why = str(result)
-    else:
-        why = describe_fault(result)
-        if is_refused_option(result):
-            why = refusal(result)
-            if not skips:
-                raise OptionError(why)
-        else:
-            print_failure(competitor.label, str(result.detail.get("stderr") or ""))
-    if skips:
-        return why
-    raise BotFailedError(
-        f"{competitor.label} failed before the tournament: {why}; no match was played "
-        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
-    )
-
-
-def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
-    store: Store,
-    tournament: TournamentRecord,
-    plan: Plan,
-    num_workers: int,
-    sitting: Sitting,
-    changed: Sequence[BotChange] = (),
-    *,
-    take_over: bool = False,
-) -> Exit:
+def _play(store: Store, prepared: Prepared, sitting: Sitting, *, take_over: bool = False) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
+    tournament, plan = prepared.record, prepared.plan
     labels = [competitor.label for competitor in plan.competitors]
     scores = Scores(labels)
     scores.restore(store, tournament)
@@ -257,7 +115,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
     )
     reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
     reporter.begin()
-    for change in changed:
+    for change in prepared.changed:
         reporter.changed(change)
     for bot in plan.left_out:
         reporter.warn(f"{bot.bot} is refused: {bot.why}")
@@ -273,7 +131,7 @@ def _play(  # noqa: PLR0913, PLR0917 - all that a run is made of
         store,
         tournament,
         plan,
-        num_workers=num_workers,
+        num_workers=prepared.num_workers,
         tell=reporter.tell,
         say=reporter.remark,
         goal=None if test is None else lambda: test.report().line(),

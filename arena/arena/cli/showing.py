@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from arena.analysis import analyse_match, has_solver
 from arena.cli.board import draw_board
 from arena.cli.objects import RESULT, holder_object, stored_match_object, tournament_object
 from arena.cli.output import console, emit_one, print_table, say, utc
@@ -17,12 +16,13 @@ from arena.cli.standings import event_objects, print_event, print_refused, print
 from arena.coordinator.config import refusals
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.holder import heard_of
-from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
 from arena.live.tournaments import STATES
 from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
-from arena.results.tournaments import state_of
+from arena.results.grades import analysis_of, grades_of, line_of, preferred, restored
+from arena.results.tournaments import refusal_of, state_of
 from arena.results.views import standings
 from arena_plugins import load_game
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.analysis import Analysis, Ply
+    from arena.live.replay import PlyGrade
     from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game, State
 
 _COLUMNS = {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Value"}
-_SAID = {"depth": "Depth", "nodes": "Nodes", "pv": "Line", "text": "Text"}
+_SAID = {"depth": "Depth", "nodes": "Nodes", "pv": "Line", "text": "Text", "grade": "Grade"}
 """Columns that are shown where any bot said such a thing."""
 _MAX_LINE = 8
 """Moves of a line that are shown; JSON has all."""
@@ -53,7 +54,7 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
     remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     if form != "table":
         said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
-        judged = analysis_object(_analysis(match))
+        judged = analysis_object(analysis_of(store, match))
         emit_one("match", stored_match_object(match) | {"remarks": said, "analysis": judged}, form)
         return
     game = load_game(match.game)
@@ -75,10 +76,10 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
     if ply is not None:
         say(f"after ply {ply} of {len(match.actions)}:")
     _print_board(game, states[at], states[at - 1] if at else None)
-    _print_plies(game, states, match, remarks)
-    analysis = _analysis(match)
+    _print_plies(game, states, match, remarks, _stored_grades(store, match))
+    analysis = analysis_of(store, match)
     if analysis is not None:
-        _print_analysis(game, states, match, analysis)
+        print_sides(match, analysis)
     if match.fault:
         click.echo("Evidence of the fault:")
         evidence: dict[str, object] = msgspec.json.decode(match.fault)
@@ -93,7 +94,11 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
 
 
 def _print_plies(
-    game: Game, states: list[State], match: StoredMatch, remarks: Sequence[Remark | None]
+    game: Game,
+    states: list[State],
+    match: StoredMatch,
+    remarks: Sequence[Remark | None],
+    grades: Sequence[PlyGrade | None],
 ) -> None:
     """Print a line for each ply; the opening's took no time, and no bot said anything of them."""
     rows: list[dict[str, object]] = [
@@ -107,8 +112,9 @@ def _print_plies(
             "nodes": remark and remark.nodes,
             "pv": remark and remark.pv and _line(game, states[ply], remark.pv),
             "text": remark and remark.text,
+            "grade": (grade and _mark_text(grade)) or None,
         }
-        for ply, (action, remark) in enumerate(zip(match.actions, remarks, strict=True))
+        for ply, (action, remark, grade) in enumerate(zip(match.actions, remarks, grades, strict=True))
     ]
     said = {key: header for key, header in _SAID.items() if any(row[key] is not None for row in rows)}
     print_table(rows, _COLUMNS | said)
@@ -116,22 +122,21 @@ def _print_plies(
 
 def _line(game: Game, state: State, actions: Sequence[int]) -> str:
     """Write the line of a search as moves, as far as the rules allow them."""
-    moves: list[str] = []
-    for action in actions[:_MAX_LINE]:
-        if state.is_terminal or action not in state.legal_actions:
-            return " ".join([*moves, f"({action} is not legal)"])
-        moves.append(game.move(state, action))
-        state = state.child(action)
+    moves = line_of(game, state, actions[:_MAX_LINE])
+    if len(moves) < len(actions[:_MAX_LINE]):
+        return " ".join([*moves, f"({actions[len(moves)]} is not legal)"])
     return " ".join([*moves, "..."] if len(actions) > _MAX_LINE else moves)
 
 
-def replay_match(match: StoredMatch, ply: int | None = None) -> None:
-    """Print every position of a match, or the one after `ply` plies."""
+def replay_match(store: Store, match: StoredMatch, ply: int | None = None) -> None:
+    """Print every position of a match, or the one after `ply` plies, with what a judge says of it."""
     game = load_game(match.game)
+    grades = _stored_grades(store, match)
     states = _states(game, match)
     say(_headline(match))
     if not ply:
         _print_board(game, states[0], None)
+        _print_advice(game, states[0], grades[0] if grades else None)
     for at, action in enumerate(match.actions):
         if ply is not None and at + 1 != ply:
             continue
@@ -140,8 +145,11 @@ def replay_match(match: StoredMatch, ply: int | None = None) -> None:
         claim = _claim(match.values[at])
         expects = "" if claim is None else f", expects {claim}"
         click.echo()
-        say(f"ply {at + 1}: {side} {game.move(states[at], action)}, {given}{expects}")
+        gave = _mark_text(grades[at])
+        gave = f"; {gave}" if gave else ""
+        say(f"ply {at + 1}: {side} {game.move(states[at], action)}, {given}{expects}{gave}")
         _print_board(game, states[at + 1], states[at])
+        _print_advice(game, states[at + 1], grades[at + 1] if at + 1 < len(grades) else None)
     click.echo()
     say(f"{RESULT[match.outcome]} {ending_of(match)}")
 
@@ -168,6 +176,8 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         f"{count_text(record.num_done, record.num_total)} matches, seed {record.seed}, "
         f"begun {utc(record.created_at, 'seconds')}"
     )
+    if refused := refusal_of(record):
+        say(f"refused: {refused}; arena resume {record.name} tries again")
     origin = store.origin(record.id)
     if origin is not None:
         say(f"a copy to read, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")
@@ -188,7 +198,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
 
 
 def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
-    """Give what an exact solver says about a match; None where there is none for the game."""
+    """Return what a judge says about a match; None where nobody judged it."""
     if analysis is None:
         return None
     sides = [
@@ -199,37 +209,74 @@ def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
         }
         for side in analysis.sides
     ]
-    plies = [{**ply._asdict(), "best": list(ply.best), "loss": ply.loss} for ply in analysis.plies]
-    return {"first": sides[0], "second": sides[1], "plies": plies}
+    plies = list(map(ply_object, analysis.plies))
+    return {"judge": analysis.judge, "first": sides[0], "second": sides[1], "plies": plies}
 
 
-def _analysis(match: StoredMatch) -> Analysis | None:
-    """Judge a match; None where its game has no solver or is not installed, or the match is damaged."""
-    try:
-        game = load_game(match.game)
-        if has_solver(game):
-            return analyse_match(game, match.actions, num_opening=match.num_opening)
-    except (PluginError, IllegalMoveError, InvalidMoveError):
-        pass
-    return None
+def ply_object(ply: Ply) -> dict[str, object]:
+    """Return what a judge says of an action; a score is action, value and distance."""
+    scores = [[action, *score] for action, score in ply.scores.items()]
+    return {
+        **ply._asdict(),
+        "best": list(ply.best),
+        "loss": ply.loss,
+        "scores": scores,
+        "line": list(ply.line),
+    }
 
 
-def _print_analysis(game: Game, states: list[State], match: StoredMatch, analysis: Analysis) -> None:
-    """Print how well each side played, by the exact solver."""
+def _stored_grades(store: Store, match: StoredMatch) -> tuple[PlyGrade | None, ...]:
+    """Return what is stored of a judge, one per action; None where it has not come to it."""
+    stored = preferred(store.analyses([match.id]).get(match.id, ()))
+    if stored is None:
+        return (None,) * len(match.actions)
+    game = load_game(match.game)
+    return grades_of(game, match.actions, restored(game, match.actions, match.num_opening, stored))
+
+
+def _mark_text(grade: PlyGrade | None) -> str:
+    return "" if grade is None else f"{grade.mark} {grade.text}".strip()
+
+
+def _print_advice(game: Game, state: State, grade: PlyGrade | None) -> None:
+    """Print what a judge says of a position: its best moves and line, and the score of every move."""
+    if grade is None:
+        return
+    say(grade.advice)
+    scores = (f"{game.move(state, action)} {text}" for action, text in grade.scores.items())
+    say(f"scores: {', '.join(scores)}")
+
+
+def print_mistakes(match: StoredMatch, analysis: Analysis) -> None:
+    """Print each mistake of a judged match with what would have been better, and how each side played."""
+    game = load_game(match.game)
+    states = _states(game, match)
+    for ply, grade in zip(analysis.plies, grades_of(game, match.actions, analysis), strict=True):
+        if grade is not None and grade.mark:
+            move = game.move(states[ply.ply], ply.action)
+            say(f"ply {ply.ply + 1}: {'XO'[ply.player]} {move} {_mark_text(grade)}; {grade.advice}")
+    print_sides(match, analysis)
+
+
+def print_sides(match: StoredMatch, analysis: Analysis) -> None:
+    """Print how well each side played, by a judge."""
+    game = load_game(match.game)
+    states = _states(game, match)
     for label, side in zip((match.first_label, match.second_label), analysis.sides, strict=True):
         share = "-" if side.accuracy is None else f"{side.accuracy:.1%}"
         known = [f"{side.optimal} of {side.judged} moves give nothing away"] if side.judged else []
         unknown = [f"{side.unknown} not solved"] if side.unknown else []
         say(f"{label}: accuracy {share} ({', '.join(known + unknown) or 'no moves'})")
         if side.first_blunder is not None:
-            say(f"  first blunder: {_blunder(game, states, side.first_blunder)}")
+            grade = grades_of(game, match.actions, analysis)[side.first_blunder.ply]
+            say(f"  first blunder: {_blunder(game, states, side.first_blunder, grade)}")
 
 
-def _blunder(game: Game, states: list[State], blunder: Ply) -> str:
+def _blunder(game: Game, states: list[State], blunder: Ply, grade: PlyGrade | None) -> str:
     state = states[blunder.ply]
     better = ", ".join(game.move(state, action) for action in blunder.best)
-    lost = "win" if blunder.value_before == 1 else "draw"
-    return f"ply {blunder.ply + 1}, {game.move(state, blunder.action)} gives a {lost} away; best: {better}"
+    gave = grade.text if grade is not None else ""
+    return f"ply {blunder.ply + 1}, {game.move(state, blunder.action)} {gave}; best: {better}"
 
 
 def _how_it_was_run(match: StoredMatch) -> str:

@@ -12,7 +12,7 @@ from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
 from arena.results.brackets import bracket_lines
 from arena.results.counts import say_evidence
-from arena.results.tested import notes_on_tests
+from arena.results.table_notes import notes_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,9 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
         if number:
             click.echo("\nNot connected with the table above by any match:")
         print_table([_for_people(row) for row in table.rows], columns, _SPARE)
-    _print_notes(tables)
+    # One that has not begun has none.
+    if tables:
+        _print_notes(tables)
 
 
 def print_refused(refused: Sequence[Refusal]) -> None:
@@ -115,6 +117,7 @@ def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
             "first_advantage": table.first_advantage,
             "first_advantage_error": table.first_advantage_error,
             "num_unrated": table.num_unrated,
+            "replayed": table.replayed,
         }
         for number, table in enumerate(tables, 1)
         for row in table.rows
@@ -192,7 +195,7 @@ def _print_notes(tables: Sequence[Table]) -> None:
     repeated = sum(table.num_repeated for table in tables)
     if repeated:
         click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")
-    for note in notes_on_tests(tables):
+    for note in notes_on(tables):
         say(note)
     misfits = tables[0].misfits
     for misfit in misfits[:_NUM_MISFITS]:

@@ -30,7 +30,7 @@ _COLUMNS = {
 }
 _KEYS = (
     *("name", "pairing", "game", "pool", "state", "num_done", "num_planned", "created_at", "held_by"),
-    *("archived_at", "num_bots"),
+    *("archived_at", "num_bots", "refusal"),
 )
 _PAGE = 100
 
@@ -128,7 +128,7 @@ def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
 def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
     """Return a tournament as an object of a list."""
     from arena.cli.output import utc
-    from arena.results.tournaments import holder_of, state_of
+    from arena.results.tournaments import holder_of, refusal_of, state_of
 
     return {
         "name": record.name,
@@ -140,6 +140,7 @@ def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
         "num_planned": record.num_total,
         "created_at": utc(record.created_at),
         "held_by": holder_of(store.lease(record.id)),
+        "refusal": refusal_of(record) or None,
         "archived_at": None if record.archived_at is None else utc(record.archived_at),
         "num_bots": len(store.entrants(record.id)),
     }

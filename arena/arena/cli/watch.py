@@ -78,7 +78,7 @@ def replay(  # noqa: PLR0913 - one parameter an option
         if plain or not has_screen():
             from arena.cli.showing import replay_match
 
-            replay_match(match, found.ply)
+            replay_match(store, match, found.ply)
             return
     look = Look(is_ascii, theme, reduce_motion)
     check_toolkit()

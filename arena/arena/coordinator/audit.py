@@ -14,19 +14,22 @@ import msgspec
 from arena.content.store import read_entered
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import schedule_of
+from arena.coordinator.replan import replan
 from arena.coordinator.rules import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
 from arena.match import match_seed
+from arena.schedules.fixed import has_changed, plan_for
 from arena_db.codec import unpack_actions
 from arena_db.filters import BYTE
 from arena_plugins import game_spec, load_game
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from arena.coordinator.config import TournamentConfig
-    from arena_db.records import BotRecord, PlannedMatch, SeededMatch, TournamentRecord
+    from arena.pairing.schedule import FixedPlan
+    from arena_db.records import BotRecord, Entrant, PlannedMatch, SeededMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game
 
@@ -113,32 +116,52 @@ def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
             )
 
 
+class _Comparison(NamedTuple):
+    """What a plan is compared with."""
+
+    wanted: Callable[[PlannedMatch], PlannedMatch | None] | None
+    """Returns what is to be planned in the place of a match; None where nobody knows."""
+    rest: Iterator[PlannedMatch]
+    """What `wanted` has not returned yet."""
+    findings: list[AuditFinding]
+
+
+def _compared(store: Store, record: TournamentRecord, game: Game | None) -> _Comparison:
+    """Return what follows from the configuration of a tournament, and what contradicts that at once."""
+    findings: list[AuditFinding] = []
+    # What was prepared and never begun has no plan.
+    if game is None or record.type == "play" or record.pool.label == _TRAINING or not record.has_begun:
+        return _Comparison(None, iter(()), findings)
+    try:
+        config = parse_toml(record.config, f"the configuration of {record.name}")
+        findings += _settings(record, config)
+        source = schedule_of(config, game, len(config.bots), record.plan_version)
+        wanted, rest = _wanted(source.fixed, store.entrants(record.id))
+        findings += [AuditFinding(*found) for found in replan(store, record, source)]
+        return _Comparison(wanted, rest, findings)
+    except (ArenaError, ValueError) as error:
+        # A file of openings may be gone; the seals say whether the configuration is as it was.
+        text = f"the plan of {record.name} was not compared with its configuration: {error}"
+        return _Comparison(None, iter(()), [*findings, AuditFinding(text, is_fault=False)])
+
+
 def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[AuditFinding]:
     """Compare a plan with its configuration where it follows from that, and its openings with the rules."""
-    expected: Iterator[PlannedMatch] | None = None
-    if game is not None and record.type != "play" and record.pool.label != _TRAINING:
-        try:
-            config = parse_toml(record.config, f"the configuration of {record.name}")
-            yield from _settings(record, config)
-            fixed = schedule_of(config, game, len(store.entrants(record.id)), record.plan_version).fixed
-            expected = None if fixed is None else fixed.matches()
-        except (ArenaError, ValueError) as error:
-            # A file of openings may be gone; the seals say whether the configuration is as it was.
-            text = f"the plan of {record.name} was not compared with its configuration: {error}"
-            yield AuditFinding(text, is_fault=False)
+    wanted, expected, findings = _compared(store, record, game)
+    yield from findings
     openings: dict[int, tuple[int, ...]] = {}
     known: set[tuple[int, ...]] = set()
     last = 0
     while page := store.planned(record.id, after=last, limit=_PLANNED):
         last = page[-1].number
         for match in page:
-            if expected is not None:
-                wanted = next(expected, None)
-                if wanted is None or _place(wanted) != _place(match):
+            if wanted is not None:
+                found = wanted(match)
+                if found is None or _place(found) != _place(match):
                     yield AuditFinding(
                         f"match {match.number} of {record.name} is not planned by its configuration"
                     )
-                    expected = None
+                    wanted, expected = None, iter(())
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
                     yield AuditFinding(
                         f"match {match.number} of {record.name} has not the opening of its pair"
@@ -146,8 +169,23 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
             if game is not None and match.opening not in known:
                 known.add(match.opening)
                 yield from _opening(record, match, game)
-    if record.is_planned and expected is not None and next(expected, None) is not None:
+    if record.is_planned and next(expected, None) is not None:
         yield AuditFinding(f"the plan of {record.name} ends before the last match of its configuration")
+
+
+def _wanted(
+    fixed: FixedPlan | None, entrants: Sequence[Entrant]
+) -> tuple[Callable[[PlannedMatch], PlannedMatch | None] | None, Iterator[PlannedMatch]]:
+    """Return what is to be planned in the place of a match, and the rest of the plan, where that is known.
+
+    What is planned after bots came or went depends on when they did: then only each match is compared.
+    """
+    if fixed is None:
+        return None, iter(())
+    if has_changed(entrants):
+        return plan_for(fixed, len(entrants)).as_planned, iter(())
+    expected = fixed.matches()
+    return lambda _: next(expected, None), expected
 
 
 def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[AuditFinding]:

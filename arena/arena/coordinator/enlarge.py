@@ -32,7 +32,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         raise ConfigError(
             f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
         )
-    source = schedule_of(config, plan.game, len(plan.competitors), tournament.plan_version)
+    source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
     if source.fixed is None or source.is_adaptive:
         raise ConfigError(f"{tournament.name} has no rounds that could be added; hold a new tournament")
     check_fixed(store, tournament, source)

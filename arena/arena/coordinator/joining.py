@@ -1,18 +1,20 @@
-"""Bots that join a ladder while it is held, and leave it; the store tells whoever runs it."""
+"""Bots that join an event, leave it or are disqualified; a run of it hears of that from the store."""
 
 from __future__ import annotations
 
 import shlex
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.coordinator.config import parse_toml
 from arena.coordinator.plan import Plan, choose_tier, tournament_limit
+from arena.coordinator.replaying import keep_replays
 from arena.entrants import resolve, short
 from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
-from arena.results.corrections import author
+from arena.results.corrections import author, rate_after_change, tell_entrant
 from arena.results.history import rate_now
+from arena.results.tested import is_test
 from arena.results.tournaments import refuse_copy, state_of
 from arena.sandbox.limits.exact import check_limits
 from arena_db.records import Entrant
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena_db.records import BotRecord, TournamentRecord
     from arena_db.store import Store
+
+
+_FIXED: Final = frozenset({"round-robin", "gauntlet"})
+"""Types of events whose plan follows from who takes part."""
+_BY_PLACE: Final = 1
+"""The version of plans whose encounters are numbered by their place in a round, not by seats."""
 
 
 class LadderStatus(NamedTuple):
@@ -85,7 +93,7 @@ def find_ladder(store: Store, name: str) -> TournamentRecord:
     record = find_tournament(store, name, unfinished=False)
     if record.type != "ladder":
         raise ConfigError(
-            f"{record.name} is a {record.type}, which nobody joins or leaves; arena ladder run holds a ladder"
+            f"{record.name} is a {record.type} and no ladder; arena entrants changes who takes part in it"
         )
     return record
 
@@ -95,35 +103,66 @@ def find_open_ladder(store: Store, name: str) -> TournamentRecord:
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is no ladder, or came from another store by a merge.
+        ConfigError: it is no ladder, has not begun, or came from another store by a merge.
     """
     record = find_ladder(store, name)
     refuse_copy(store, record)
+    if not record.has_begun:
+        raise ConfigError(
+            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT begins it"
+        )
     return record
 
 
-def plan_join(store: Store, ladder: TournamentRecord, text: str) -> Plan:
-    """Return a bot that is to join a ladder, as a plan of it alone; its content is kept from here on.
+def find_open_event(store: Store, name: str) -> TournamentRecord:
+    """Return the event of this name, whose bots may be changed.
+
+    Raises:
+        NotFoundError: there is no such tournament.
+        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another
+            store by a merge.
+    """
+    record = find_tournament(store, name, unfinished=False)
+    if record.type == "play":
+        raise ConfigError(
+            f"{record.name} was played by a person; arena void takes single matches out of the tables"
+        )
+    if is_test(record):
+        raise ConfigError(
+            f"{record.name} is a test of its two bots, which stay; arena stop {record.name} ends it, and "
+            "arena void takes matches out"
+        )
+    refuse_copy(store, record)
+    if not record.has_begun:
+        way_out = f"arena resume {name} begins it"
+        raise ConfigError(f"{name} is {record.state} and has not begun; {way_out}")
+    return record
+
+
+def plan_join(store: Store, event: TournamentRecord, text: str) -> Plan:
+    """Return a bot that is to join an event, as a plan of it alone; its content is kept from here on.
 
     Args:
-        store: where the ladder is.
-        ladder: its record.
+        store: where the event is.
+        event: its record.
         text: the spec of the bot.
 
     Raises:
-        ConfigError: it takes part already, or another bot has its name there.
+        ConfigError: nobody joins this event, the bot takes part already or may not come back, or another bot
+            has its name there.
         PluginError: there is no such bot.
-        ArenaError: the tier or the limits that the ladder requires are not available.
+        ArenaError: the tier or the limits that the event requires are not available.
     """
-    config = parse_toml(ladder.config, f"the stored configuration of {ladder.name}")
+    _refuse_closed(event)
+    config = parse_toml(event.config, f"the stored configuration of {event.name}")
     (bot,) = resolve([text], margin_ms=config.timemargin, in_place=config.isolation == "none")
-    _refuse_known(store, ladder, bot, text)
+    _refuse_known(store, event, bot, text)
     tier = choose_tier(config.isolation, config.require_tier, [bot])
     check_limits(config.require_limits, tier)
-    return Plan(config, load_game(ladder.game), [bot], tournament_limit(config), tier, openings=((),))
+    return Plan(config, load_game(event.game), [bot], tournament_limit(config), tier, openings=((),))
 
 
-def join(store: Store, ladder: TournamentRecord, plan: Plan, *, reason: str) -> Entrant:
+def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> Entrant:
     """Enter the bot of a plan that `plan_join` returned; return it with its seat.
 
     Raises:
@@ -132,29 +171,78 @@ def join(store: Store, ladder: TournamentRecord, plan: Plan, *, reason: str) -> 
     (bot,) = plan.competitors
     limit = "" if bot.limit is None else str(bot.limit)
     entrant = Entrant(seat=0, label=bot.label, bot=bot.record, limit=limit)
-    return store.join(ladder.id, entrant, reason=reason, who=author())
+    # A ladder pairs a bot that is back anew; of a fixed plan it plays what it missed.
+    entered = store.join(event.id, entrant, reason=reason, who=author(), restores=event.type in _FIXED)
+    tell_entrant(store, event.id, entered.label, "join", reason)
+    return entered
 
 
-def leave(store: Store, ladder: TournamentRecord, name: str, *, reason: str) -> list[Entrant]:
-    """Withdraw the bots of a name from a ladder, and return them; they keep their matches.
+def leave(store: Store, event: TournamentRecord, name: str, *, reason: str) -> list[Entrant]:
+    """Withdraw the bots of a name from an event, and return them; they keep their matches.
 
     Raises:
-        NotFoundError: no bot of the ladder is called so.
+        NotFoundError: no bot of the event is called so.
         ConfigError: those that are have left before.
     """
-    found = [entrant for entrant in find_entrants(store, ladder, name) if entrant.state == "playing"]
+    found = [entrant for entrant in find_entrants(store, event, name) if entrant.state == "playing"]
     if not found:
-        raise ConfigError(f"{name} has left {ladder.name} before")
+        raise ConfigError(f"{name} has left {event.name} before")
     for entrant in found:
-        store.leave(ladder.id, entrant.seat, reason=reason, who=author())
+        store.leave(event.id, entrant.seat, reason=reason, who=author())
+        tell_entrant(store, event.id, entrant.label, "leave", reason)
+    _ended(store, event)
     return found
+
+
+def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str) -> list[tuple[Entrant, int]]:
+    """Disqualify the bots of a name; return each with the number of its matches that became void.
+
+    Raises:
+        NotFoundError: no bot of the event is called so.
+        ConfigError: those that are were disqualified before, or there is no reason.
+    """
+    if not reason.strip():
+        raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
+    found = [entrant for entrant in find_entrants(store, event, name) if entrant.state != "out"]
+    if not found:
+        raise ConfigError(f"{name} was disqualified from {event.name} before")
+    done: list[tuple[Entrant, int]] = []
+    for entrant in found:
+        num = store.disqualify(event.id, entrant.seat, reason=reason, who=author())
+        tell_entrant(store, event.id, entrant.label, "disqualify", reason)
+        done.append((entrant, num))
+    _ended(store, event)
+    return done
+
+
+def _ended(store: Store, event: TournamentRecord) -> None:
+    """Bring the ratings of an event up to date, unless a run does that."""
+    rate_after_change(store, event.id)
+    keep_replays(store, event.id)
+
+
+def _refuse_closed(event: TournamentRecord) -> None:
+    """Refuse a bot for an event that nobody joins.
+
+    Raises:
+        ConfigError: says which events bots join.
+    """
+    others = "bots join a ladder, a round robin, a gauntlet or a Swiss tournament"
+    if event.type == "knockout":
+        raise ConfigError(f"{event.name} is a knockout, which nobody joins after the draw; {others}")
+    if event.type == "match":
+        raise ConfigError(f"{event.name} is a match of two bots, which no third one joins; {others}")
+    if event.type in _FIXED and event.plan_version == _BY_PLACE:
+        raise ConfigError(
+            f"the plan of {event.name} was made by an older version of arena, which no bot can be added to; "
+            "hold a new tournament"
+        )
 
 
 def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text: str) -> None:
     for other in store.entrants(ladder.id):
         if other.bot.identity == bot.record.identity:
-            if other.state == "playing":
-                raise ConfigError(f"{other.label} takes part in {ladder.name} already")
+            _refuse_return(store, ladder, other)
             return
         if other.label == bot.label:
             spec = Spec.parse(text)
@@ -162,8 +250,34 @@ def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text:
             raise ConfigError(
                 f"{bot.label} is the name of another bot in {ladder.name}, which keeps its matches: "
                 f"{_describe(other.bot)}, and this is {_describe(bot.record)}; give it another name: "
-                f"arena ladder join {ladder.name} {shlex.quote(str(named))}"
+                f"arena entrants add {ladder.name} {shlex.quote(str(named))}"
             )
+
+
+def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> None:
+    """Refuse a bot that takes part already, or may not come back.
+
+    Raises:
+        ConfigError: says why.
+    """
+    if known.state == "playing":
+        raise ConfigError(f"{known.label} takes part in {event.name} already")
+    if known.state == "out":
+        raise ConfigError(
+            f"{known.label} was disqualified from {event.name}; arena unvoid --tournament {event.name} --bot "
+            f"{known.label} counts its matches again, but it plays no more"
+        )
+    if event.type == "swiss":
+        raise ConfigError(
+            f"{known.label} has left {event.name}; who leaves a Swiss tournament does not come back, since "
+            "its opponents were given the points"
+        )
+    lease = store.lease(event.id)
+    if event.type in _FIXED and lease is not None and lease.is_alive:
+        raise ConfigError(
+            f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "
+            "come back"
+        )
 
 
 def _describe(bot: BotRecord) -> str:

@@ -12,8 +12,12 @@ import msgspec
 from arena.coordinator.events import Ended, MatchFinished, MatchStarted, Notice
 from arena.coordinator.points import PointKeeper
 from arena.coordinator.quarantine import Quarantine
+from arena.coordinator.replaying import keep_replays
+from arena.errors import ArenaError
 from arena.executor.record import walkover_record
 from arena.naming import match_address
+from arena.results.tournaments import REPLAYED_TYPES
+from arena_db.errors import LockedError
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
@@ -133,6 +137,9 @@ class Ledger:
         """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
         self._store.save([])  # first of all what waits beside the store
         self._store.sum_up()
+        # Of who was disqualified meanwhile, a match may have ended since.
+        self._store.void_out(self._tournament.id)
+        self._keep_replays()
         self._points.keep()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
@@ -149,6 +156,17 @@ class Ledger:
         ended = Ended(state, why, record.num_done, record.num_total)
         self.tell(ended)
         return ended
+
+    def _keep_replays(self) -> None:
+        """Replay an event that ends now; where that fails, it ends without replayed ratings."""
+        if self._tournament.type not in REPLAYED_TYPES:
+            return
+        try:
+            keep_replays(self._store, self._tournament.id)
+        except ArenaError as error:
+            self.tell(Notice(f"the ratings are not replayed: {error}"))
+        except LockedError:
+            self.tell(Notice("the ratings are not replayed, as the store is locked; arena db repair does it"))
 
     def address(self, record: MatchRecord) -> str:
         """Return what a match is called."""

@@ -5,6 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.commands import (
+    AbortRun,
+    Command,
+    PauseRun,
+    ResumeRun,
+    StopRun,
+    kind_of,
+    read_command,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,13 +25,13 @@ if TYPE_CHECKING:
 
 _COMMAND_S = 0.5
 """Seconds between two looks for commands."""
-_ANSWERS = {
-    "stop": "no new match begins; running ones end and are stored",
-    "abort": "running matches end at once; resuming plays them again",
-    "pause": "no new match begins until it goes on; running ones end and are stored",
-    "resume": "matches begin again",
+_ANSWERS: dict[type[Command], str] = {
+    StopRun: "no new match begins; running ones end and are stored",
+    AbortRun: "running matches end at once; resuming plays them again",
+    PauseRun: "no new match begins until it goes on; running ones end and are stored",
+    ResumeRun: "matches begin again",
 }
-"""What is said to whoever asked, by kind of command."""
+"""The answer to each command that a run takes."""
 
 
 class Order(NamedTuple):
@@ -76,7 +86,7 @@ class Orders:
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file of the store was removed, moved or replaced.
         """
-        wishes = {self._signals.wish, *self._commands()}
+        wishes = {self._signals.wish, *map(kind_of, self._commands())}
         if "abort" in wishes:
             return Order("running matches were ended", now=True)
         if "stop" in wishes:
@@ -86,19 +96,23 @@ class Orders:
             return Order(f"--max-time {self._max_time:g} is over")
         return None
 
-    def _commands(self) -> list[str]:
-        """Give the kinds of the commands that came since the last look, all of them answered."""
+    def _commands(self) -> list[Command]:
+        """Return the commands that came since the last look, all of them answered."""
         now = time.monotonic()
         if now < self._next_look:
             return []
         self._next_look = now + _COMMAND_S
         self._lease.check()
-        taken = self._store.take_commands(self._tournament.id)
-        for command in taken:
-            self._store.answer(command.id, _ANSWERS.get(command.kind, f"this run takes no {command.kind}"))
-            if command.kind in ("pause", "resume"):
-                self.is_paused = command.kind == "pause"
-        return [command.kind for command in taken]
+        taken: list[Command] = []
+        for row in self._store.take_commands(self._tournament.id):
+            command = read_command(row)
+            answer = None if command is None else _ANSWERS.get(type(command))
+            self._store.answer(row.id, answer or f"this run takes no {row.kind}")
+            if isinstance(command, PauseRun | ResumeRun):
+                self.is_paused = isinstance(command, PauseRun)
+            if command is not None:
+                taken.append(command)
+        return taken
 
     def _explain(self) -> None:
         if not self._has_said:

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from arena.analysis import ADJUDICATION_NODES, has_solver
+from arena.analysis import has_solver
 from arena.coordinator.config import Refusal, TournamentConfig, parse_toml
 from arena.coordinator.kinds import NEWEST_PLAN, first_batch, planned_beforehand, schedule_of
 from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError
-from arena.executor.job import Job
-from arena.match import match_seed
-from arena.naming import match_address
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
-from arena.schedules.protocol import RATED_ENCOUNTER
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text
@@ -30,8 +26,6 @@ if TYPE_CHECKING:
     from arena.coordinator.kinds import PlanSource
     from arena_db.store import Store
 
-MAX_LOGGED = 50
-"""Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
 _PAGE = 256
 """Rows of a stored plan that are read at once."""
 _MAX_TOLD = 1_000
@@ -245,45 +239,56 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
     return tier
 
 
-def store_plan(store: Store, plan: Plan) -> TournamentRecord:
+def new_tournament(plan: Plan) -> NewTournament:
+    """Return the row of a plan, as it is before anybody is entered."""
+    refused = tuple(
+        Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
+    )
+    return NewTournament(
+        name=plan.config.name,
+        type=plan.config.type,
+        game=game_spec(plan.game),
+        num_actions=plan.game.num_actions,
+        pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
+        seed=plan.config.srand or 0,
+        config=msgspec.structs.replace(plan.config, refused=refused).to_toml(),
+        event=plan.config.event,
+        site=plan.config.site,
+        plan_version=NEWEST_PLAN,
+    )
+
+
+def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = None) -> TournamentRecord:
     """Write a tournament with the first batch of its plan as one transaction.
 
     From here on the store is the only truth about it. The schedule plans the rest when it is needed.
+
+    Args:
+        store: where it goes.
+        plan: the tournament.
+        reserved: its row, where that is stored already; then `store` is that of its lease.
 
     Raises:
         ConfigError: the plan is that of a stored tournament.
     """
     if plan.source is None:
         raise ConfigError(f"{plan.config.name} is stored already")
-    refused = tuple(
-        Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
-    )
     anchors = _anchors(plan.config, plan.competitors)
-    return store.add_tournament(
-        NewTournament(
-            name=plan.config.name,
-            type=plan.config.type,
-            game=game_spec(plan.game),
-            num_actions=plan.game.num_actions,
-            pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
-            seed=plan.config.srand or 0,
-            config=msgspec.structs.replace(plan.config, refused=refused).to_toml(),
-            event=plan.config.event,
-            site=plan.config.site,
-            plan_version=NEWEST_PLAN,
-        ),
-        [
-            Entrant(
-                seat=seat,
-                label=competitor.label,
-                bot=competitor.record,
-                limit="" if competitor.limit is None else str(competitor.limit),
-                anchor=anchors.get(seat),
-            )
-            for seat, competitor in enumerate(plan.competitors)
-        ],
-        first_batch(plan.source, [competitor.label for competitor in plan.competitors]),
-    )
+    entrants = [
+        Entrant(
+            seat=seat,
+            label=competitor.label,
+            bot=competitor.record,
+            limit="" if competitor.limit is None else str(competitor.limit),
+            anchor=anchors.get(seat),
+        )
+        for seat, competitor in enumerate(plan.competitors)
+    ]
+    new = new_tournament(plan)
+    batch = first_batch(plan.source, [competitor.label for competitor in plan.competitors])
+    if reserved is None:
+        return store.add_tournament(new, entrants, batch)
+    return store.begin(reserved.id, new.config, entrants, batch)
 
 
 def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
@@ -370,31 +375,3 @@ def restore_competitor(
             f"{was.bot.version}, now {now.record.version}, with {before} {short(now.content)}; {way_out}"
         )
     return msgspec.structs.replace(competitor, label=was.label)
-
-
-def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
-    """Turn planned matches into jobs for workers; all that is known of the whole plan is in `tournament`."""
-    is_short = tournament.num_total is not None and tournament.num_total <= MAX_LOGGED
-    return [
-        Job(
-            tournament=tournament.id,
-            number=match.number,
-            attempt=match.attempt,
-            match=match_address(tournament.name, match.number),
-            game=tournament.game,
-            first=plan.competitors[match.first],
-            second=plan.competitors[match.second],
-            opening=match.opening,
-            seed_first=match_seed(tournament.seed, match.encounter, match.match_no, 0),
-            seed_second=match_seed(tournament.seed, match.encounter, match.match_no, 1),
-            limit=plan.limit,
-            init_s=plan.config.init_time,
-            tier=plan.tier,
-            require_limits=plan.config.require_limits,
-            log=plan.config.log,
-            bot_output=plan.config.bot_output or ("all" if is_short else "faults"),
-            rated=plan.config.is_rated_by_itself or match.encounter == RATED_ENCOUNTER,
-            adjudicate=ADJUDICATION_NODES if plan.config.adjudicate == "solver" else 0,
-        )
-        for match in matches
-    ]

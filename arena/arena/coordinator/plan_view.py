@@ -147,6 +147,7 @@ class EventView:
         self._results = StoredResults(store, tournament.id)
         self._change: int | None = None
         self._counts: SeatCounts | None = None
+        self._seats: tuple[Participant, ...] = ()
         self.entrants: Sequence[Entrant] = ()
         """Who has a seat, as of the last look."""
         self.plan: Final = StoredPlan(store, tournament.id, tournament.num_planned)
@@ -172,8 +173,9 @@ class EventView:
         if basis.change != self._change:
             self._change, self._counts = basis.change, None
             self.entrants = self._store.entrants(self._tournament)
+            self._seats = seats_of(self._store, self._tournament, self.entrants)
         return View(
-            seats=seats_of(self.entrants),
+            seats=self._seats,
             plan=self.plan,
             results=self._results,
             basis=basis,
@@ -204,9 +206,28 @@ class EventView:
         return found
 
 
-def seats_of(entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
-    """Return who has a seat of an event, by seat."""
+def seats_of(store: Store, tournament: int, entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
+    """Return who has a seat of an event, by seat.
+
+    Args:
+        store: where it is.
+        tournament: its id.
+        entrants: who takes part, or did.
+    """
+    has_changes = any(entrant.joined or entrant.left for entrant in entrants)
+    lengths = store.plan_lengths(tournament) if has_changes else []
+
+    def planned_before(change: int) -> int:
+        return max((num for newest, num in lengths if newest < change), default=0)
+
     return tuple(
-        Participant(entrant.label, entrant.state, entrant.anchor, joined=entrant.joined)
+        Participant(
+            entrant.label,
+            entrant.state,
+            entrant.anchor,
+            joined_at=planned_before(entrant.joined),
+            left_at=planned_before(entrant.left) if entrant.left else None,
+            joined=entrant.joined,
+        )
         for entrant in entrants
     )

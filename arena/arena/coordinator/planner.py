@@ -6,10 +6,12 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
+from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import make_jobs, restore_competitor
+from arena.coordinator.plan import restore_competitor
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
+from arena.schedules.fixed import has_changed, plan_for
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, Wait
 from arena_db.errors import LockedError
 from arena_db.records import NewBatch
@@ -76,9 +78,12 @@ class Planner:
         self._handed_out = 0
         self._has_stored = True
         self._waits_at: Basis | None = None
-        self._change = self._view.last_change()
+        self._change: int = self._view.last_change()
         self._next_look = 0.0
+        self._gone: list[int] = []
+        self._has_news = False
         self._num_workers, self._batch_size = num_workers, batch_size
+        self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed with matches in flight.
             store.close_plan(tournament.id, tournament.decision, drops=True)
@@ -104,10 +109,11 @@ class Planner:
             ArenaError: the schedule waits though nothing is being played, or planned what cannot be played.
             ConfigError: the openings of the event are no longer those it began with.
         """
+        self._look(running, is_idle=not num_queued and not running)
         if self.is_exhausted:
             return []
         low, num = self._window(num_queued, len(running))
-        self.is_urgent = not self._has_stored and self._has_changed()
+        self.is_urgent = self.is_open and self._has_news and not self._has_stored
         if num >= low and not self.is_urgent:
             return []
         wanted = max(low, 2 * low - num)
@@ -136,12 +142,34 @@ class Planner:
             return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
         return max(_FEWEST, 2 * self._num_workers * self._batch_size), num_queued
 
-    def _has_changed(self) -> bool:
-        """Return whether bots have joined or left since the last look, which is some time ago."""
-        if not self.is_open or time.monotonic() < self._next_look:
-            return False
+    def take_gone(self) -> list[int]:
+        """Return the numbers of matches that were dropped since the last call, as their bots have left."""
+        gone, self._gone = self._gone, []
+        return gone
+
+    def _look(self, running: Collection[int], *, is_idle: bool) -> None:
+        """Look now and then whether bots have joined or left, and before the end in any case."""
+        if self.is_decided or (time.monotonic() < self._next_look and not is_idle):
+            return
         self._next_look = time.monotonic() + _LOOK_S
-        return self._view.last_change() != self._change
+        change = self._view.last_change()
+        if change == self._change:
+            return
+        try:
+            self._drop_gone(running)
+        except LockedError:
+            return
+        self._change, self._has_news = change, True
+
+    def _drop_gone(self, running: Collection[int]) -> None:
+        """Drop what is planned for bots that take no part any more, but for matches that are being played."""
+        dropped = self._store.drop_gone(self._tournament.id, running)
+        self._gone += dropped
+        self._num_dropped += len(dropped)
+        record = self._store.tournament(self._tournament.id)
+        if record is not None:
+            # Whoever joined has opened the plan again.
+            self.is_done, self.total = record.is_planned, record.num_total
 
     def _seat(self) -> None:
         """Add the bots that joined as competitors.
@@ -163,13 +191,16 @@ class Planner:
 
     def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
         source = self._known_source()
+        # No view is newer than what the last look has found.
+        self._look(running, is_idle=True)
         basis = self._view.basis()
         if self._waits_at == basis:
             self._look_for_results(is_idle=not num_queued and not running)
             return []
         view = self._view.look(basis, self.decision, adds_up=source.is_open)
         self._seat()
-        self._change = basis.change
+        # What came after this view is found by the next look.
+        self._has_news = False
         found = source.schedule.next(view, wanted)
         if isinstance(found, Wait):
             self._waits_at = basis
@@ -226,8 +257,8 @@ class Planner:
             ConfigError: the openings of the event are no longer those it began with.
         """
         if self._source is None:
-            config, game, num_bots = self._plan.config, self._plan.game, len(self._plan.competitors)
-            self._source = schedule_of(config, game, num_bots, self._tournament.plan_version)
+            config, game = self._plan.config, self._plan.game
+            self._source = schedule_of(config, game, len(config.bots), self._tournament.plan_version)
             num_planned = self._tournament.num_planned
             check_fixed(self._store, self._tournament, self._source, after=max(0, num_planned - _CHECKED))
         return self._source
@@ -261,9 +292,15 @@ def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, 
     """
     if source.fixed is None:
         return
+    entrants = store.entrants(tournament.id)
+    # What is planned after bots came or went depends on when they did.
+    whole = plan_for(source.fixed, len(entrants)) if has_changed(entrants) else None
     while page := store.planned(tournament.id, after=after, limit=_PAGE):
-        now = source.fixed.matches(after, after + len(page))
-        if [dataclasses.replace(match, attempt=0) for match in page] != list(now):
+        if whole is None:
+            now = list(source.fixed.matches(after, after + len(page)))
+        else:
+            now = [whole.as_planned(match) for match in page]
+        if [dataclasses.replace(match, attempt=0) for match in page] != now:
             raise ConfigError(
                 f"the openings of {tournament.name} are no longer those it began with; bring them back, or "
                 "hold a new tournament"

@@ -46,11 +46,10 @@ def _rescue(store: Store, tournament: TournamentRecord) -> str:
         num = store.rescue(target)
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the results could not be written to {target}: {error}"
-    waiting = f"{store.path}-spool"
     return (
         f"play has ended, and all {num} results of {tournament.name} are in {target}; put the store back, "
-        f"then mkdir -p {waiting} && mv {target} {waiting}/{target.stem}.jsonl, and arena resume "
-        f"{tournament.name} stores those that are missing and goes on"
+        f"or a backup of it, then arena db merge {target} stores those that are missing, and arena resume "
+        f"{tournament.name} goes on"
     )
 
 

@@ -17,7 +17,7 @@ from arena.executor.record import void_record
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from arena.coordinator.events import Ended
     from arena.coordinator.herald import Herald
@@ -136,6 +136,7 @@ class Run:
         before = self._planner.decision
         running = [job.number for jobs in self._flying.values() for job in jobs]
         jobs = self._planner.more(len(self._queue), running)
+        self._forget(self._planner.take_gone())
         if jobs:
             self._ledger.expect(jobs, self._planner.total)
             self._herald.expect(jobs, self._planner.total)
@@ -148,6 +149,15 @@ class Run:
                 books.forget([job.number for job in self._queue], self._planner.total)
             self._queue.clear()
             self._ledger.tell(DecisionFell(self._planner.decision))
+
+    def _forget(self, gone: Collection[int]) -> None:
+        """Play no more matches of bots that have left."""
+        if not gone:
+            return
+        numbers = [job.number for job in self._queue if job.number in set(gone)]
+        self._queue = deque(job for job in self._queue if job.number not in set(numbers))
+        for books in (self._ledger, self._herald):
+            books.forget(numbers, self._planner.total)
 
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.coordinator.plan import make_jobs, restore_plan
+from arena.coordinator.jobs import make_jobs
+from arena.coordinator.plan import restore_plan
 from arena.coordinator.rules import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.worker import Control, play_job

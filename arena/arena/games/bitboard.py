@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _STONES = bytes.maketrans(bytes([0x90, 0x91, 0x92]), bytes([0, 1, 2]))
 """What digits of 0x30 and 0x31, the first once and the second twice, add up to."""
@@ -78,16 +82,26 @@ class Bitboard:
 
     def has_line(self, stones: int) -> bool:
         """Tell whether `stones` hold k in a row; with `exact`, k that are not part of a longer row."""
+        return any(run for _, run in self._starts(stones))
+
+    def lines(self, stones: int) -> tuple[int, ...]:
+        """Return the cells of all lines that win, ascending; row 0 is on top."""
+        won = 0
+        for step, run in self._starts(stones):
+            for place in range(self.k):
+                won |= run << place * step
+        return tuple(cell for cell, bit in enumerate(self.bits) if won >> bit & 1)
+
+    def _starts(self, stones: int) -> Iterator[tuple[int, int]]:
+        """Yield for each direction its step and the first stone of every row of k."""
         for step, shifts in self._tests:
             run = stones
             for shift in shifts:
                 run &= run >> shift
-            # `run` holds the first stone of every row of k; an exact one has no stone before it, none after.
+            # An exact row has no stone before it and none after.
             if run and self.exact:
                 run &= ~(stones << step | stones >> self.k * step)
-            if run:
-                return True
-        return False
+            yield step, run
 
     def cells(self, first: int, second: int) -> tuple[int, ...]:
         """Give the board flat, row 0 on top: 0 empty, 1 a stone of `first`, 2 of `second`.

@@ -158,6 +158,11 @@ class KInARowState(State):
 
     @property
     @override
+    def winning_cells(self) -> tuple[int, ...]:
+        return self.game.board.lines(self.opp) if any(self.returns) else ()
+
+    @property
+    @override
     def observation(self) -> NDArray[np.float32]:
         """The board for the side to move: `[4, rows, columns]`, values 0 or 1.
 

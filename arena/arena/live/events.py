@@ -16,7 +16,7 @@ from arena.errors import ProtocolError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Kind = Literal["started", "move", "info", "finished", "fault", "state"]
+Kind = Literal["started", "move", "info", "finished", "fault", "state", "voided", "entrant"]
 
 MAX_PAYLOAD = 4096
 """Characters of a payload as JSON; the store takes no more."""
@@ -124,9 +124,49 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why it stops or stopped, in words."""
     goal: str = ""
     """How far it is on the way to what it is held for, in words: of a sequential test its state."""
+    is_most: bool = False
+    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
 
 
-Payload: TypeAlias = Started | Move | Info | Finished | Fault | RunState
+class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody has declared matches void, or lets them count again; a viewer reads them anew."""
+
+    num: int
+    """How many matches."""
+    match: int | None = None
+    """Number of the match, where it is one."""
+    reason: str = ""
+    undone: bool = False
+    """Whether they count again."""
+
+    @property
+    def words(self) -> str:
+        """What happened, in a sentence: `3 matches are void: the bots were mixed up`."""
+        if self.undone:
+            what = "counts again" if self.num == 1 else "count again"
+        else:
+            what = "is void" if self.num == 1 else "are void"
+        who = "1 match" if self.num == 1 else f"{self.num} matches"
+        who = who if self.match is None else f"match {self.match}"
+        return f"{who} {what}" + (f": {self.reason}" if self.reason else "")
+
+
+class EntrantChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bot has joined the event, left it or was disqualified."""
+
+    bot: str
+    """Its name in the tournament."""
+    change: Literal["join", "leave", "disqualify"]
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """What happened, in a sentence: `mcts left: it crashes`."""
+        what = {"join": "joined", "leave": "left", "disqualify": "is disqualified"}[self.change]
+        return f"{self.bot} {what}" + (f": {self.reason}" if self.reason else "")
+
+
+Payload: TypeAlias = Started | Move | Info | Finished | Fault | RunState | Voided | EntrantChange
 BODIES: Mapping[Kind, type[Payload]] = {
     "started": Started,
     "move": Move,
@@ -134,6 +174,8 @@ BODIES: Mapping[Kind, type[Payload]] = {
     "finished": Finished,
     "fault": Fault,
     "state": RunState,
+    "voided": Voided,
+    "entrant": EntrantChange,
 }
 """The payload of each kind."""
 _Said: TypeAlias = Move | Info

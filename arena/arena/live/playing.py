@@ -147,7 +147,14 @@ def _play(match: MatchView, action: int, drawn: MoveView) -> MatchView:
         cell=filled[0] if len(filled) == 1 else None,
     )
     to_move = -1 if after.is_terminal else after.current_player
-    return replace(match, actions=actions, cells=cells, moves=(*match.moves, drawn), to_move=to_move)
+    return replace(
+        match,
+        actions=actions,
+        cells=cells,
+        winning=after.winning_cells,
+        moves=(*match.moves, drawn),
+        to_move=to_move,
+    )
 
 
 def _with_seat(match: MatchView, player: int, seat: Seat) -> MatchView:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from arena.errors import ArenaError, ProtocolError
 from arena.live import playing
-from arena.live.events import Fault, Finished, Move, RunState, Started
+from arena.live.events import EntrantChange, Fault, Finished, Info, Move, RunState, Started, Voided
 from arena.live.labels import show_name
 from arena.live.views import (
     MAX_FINISHED,
@@ -68,13 +68,15 @@ def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
 
 
 def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
-    if event.match is None and not isinstance(body, RunState | Fault):
+    if event.match is None and isinstance(body, Started | Move | Info | Finished):
         raise ProtocolError(f"event {event.seq} of kind {event.kind} names no match")
     match = None if event.match is None else view.matches.get(event.match)
     if match is not None and match.attempt != event.attempt:
         match = None
     if isinstance(body, RunState):
         view = _run_state(view, event, body)
+    elif isinstance(body, Voided | EntrantChange):
+        view = _note(view, Notice(t=event.t, text=clean_text(body.words, MAX_TEXT)))
     elif isinstance(body, Fault):
         view = _note(view, _fault_notice(view, event, body))
         if body.stalls and match is not None:
@@ -183,6 +185,7 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
         reason=clean_text(body.reason, MAX_TEXT),
         goal=clean_text(body.goal, MAX_TEXT) or before.goal,
         planned=body.planned,
+        is_most=body.is_most,
         done=body.done,
         workers=body.workers,
         given_rate=body.rate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -10,18 +11,34 @@ from msgspec.structs import replace
 
 from arena.live.events import Finished, Move, Started, Thoughts, make_event
 from arena.live.reducer import reduce
-from arena.live.views import LiveView, MatchView, ProgressView
+from arena.live.views import LiveView, Mark, MatchView, ProgressView
 
 if TYPE_CHECKING:
     from arena.live.events import Event, Payload
-    from arena.live.views import Mark
 
 _T = TypeVar("_T")
 
 SWING = 20.0
-"""Points by which the opponent's own eval moves against the mover at a ply marked `~`."""
-DIFFERENCE = 30.0
-"""The bots differ where the evals of two plies that follow each other lie further apart than this."""
+"""Points by which both bots' own evals move against the mover at a ply marked `~`."""
+_ENDS: Mapping[str, float] = {"first": 100.0, "draw": 50.0, "second": 0.0}
+"""What results are in percent for the first player."""
+
+
+class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge says about one ply and the position before it, as viewers show it."""
+
+    eval: float | None = None
+    """Of the position before, in percent for the first player."""
+    mark: Mark = ""
+    """`??`, `?` or nothing."""
+    text: str = ""
+    """What the action gave away; empty for nothing."""
+    scores: Mapping[int, str] = {}
+    """What each action of the position before is worth: `+7`, `=`, `-12`, `72%`, `?`."""
+    best: tuple[int, ...] = ()
+    """The best of these actions."""
+    advice: str = ""
+    """The best moves and the expected line in words."""
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,10 +62,10 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     times_ms: tuple[int | None, ...] = ()
     thoughts: tuple[Thoughts | None, ...] = ()
     """What the mover said."""
-    grades: tuple[str, ...] = ()
-    """Stored grades; one that is not empty gives the ply the mark `?`. None at all: nobody has judged it."""
+    grades: tuple[PlyGrade | None, ...] = ()
+    """What a judge says, by ply; None where it has not come to that ply. Empty: nobody judged the match."""
     judge: str = ""
-    """Whose values the thoughts hold; empty for those of the bots themselves."""
+    """Whose grades these are; empty without any."""
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str = ""
@@ -104,7 +121,7 @@ class Replay:
         )
         end = self._event(self.num_plies + 2, over, t, self.num_plies)
         views[-1] = reduce(view, end).matches[number]
-        marks = _marks(views[-1], recorded.grades)
+        marks = _marks(views[-1], recorded)
         return tuple(_marked(match, marks) for match in views)
 
     @cached_property
@@ -118,14 +135,27 @@ class Replay:
         return tuple(move.eval for move in self.views[-1].moves)
 
     @cached_property
-    def differing(self) -> tuple[int, ...]:
-        """The plies, from 1, at which the bots differ: this eval and the next lie far apart."""
-        pairs = zip(self.evals, self.evals[1:], strict=False)
-        return tuple(
-            ply
-            for ply, (one, two) in enumerate(pairs, start=1)
-            if one is not None and two is not None and abs(one - two) > DIFFERENCE
-        )
+    def judged(self) -> tuple[float | None, ...]:
+        """What the judge says of the position before each ply, percent for the first player."""
+        grades = (_get(self.recorded.grades, ply) for ply in range(self.num_plies))
+        return tuple(None if grade is None else grade.eval for grade in grades)
+
+    def grade(self, ply: int) -> PlyGrade | None:
+        """Return what the judge says of the position after `ply` plies and of the action there."""
+        return _get(self.recorded.grades, ply) if ply >= 0 else None
+
+    def eval_at(self, ply: int) -> float | None:
+        """Return how the position after `ply` plies stands, percent for the first player.
+
+        The result counts at the end of a match that was decided on the board; before, the judge's value, else
+        what the last mover said; None where nobody said anything.
+        """
+        if ply >= self.num_plies and (end := _end(self.recorded)) is not None:
+            return end
+        grade = self.grade(ply)
+        if grade is not None and grade.eval is not None:
+            return grade.eval
+        return None if self.recorded.grades else _get(self.evals, ply - 1) if ply > 0 else None
 
     def next_mark(self, ply: int, step: int) -> int:
         """Give the nearest marked ply after (`step` 1) or before (`step` -1) `ply`; else `ply` itself."""
@@ -190,27 +220,42 @@ def _move(action: int, elapsed: int | None, clocks: tuple[int, int] | None, said
     )
 
 
-def _marks(match: MatchView, grades: tuple[str, ...]) -> list[Mark]:
+def _marks(match: MatchView, recorded: Recorded) -> list[Mark]:
     evals = [move.eval for move in match.moves]
     marks: list[Mark] = []
     for index, move in enumerate(match.moves):
-        if index == len(match.moves) - 1:
+        grade = _get(recorded.grades, index)
+        if grade is not None and grade.mark:
+            marks.append(grade.mark)
+        elif index == len(match.moves) - 1:
             marks.append("#")
-        elif grades:
-            marks.append("?" if _get(grades, index) else "")
+        elif recorded.grades:
+            marks.append("")
         else:
-            marks.append("~" if _swings(evals, index, move.player) else "")
+            marks.append("~" if _swings([*evals, _end(recorded)], index, move.player) else "")
     return marks
 
 
+def _end(recorded: Recorded) -> float | None:
+    """Return the result in percent for the first player, if the match was decided on the board."""
+    return _ENDS.get(recorded.outcome) if recorded.termination == "rules" else None
+
+
 def _swings(evals: list[float | None], index: int, player: int) -> bool:
-    """Say whether the opponent's own eval, before and after a ply, moved against the mover."""
-    if not 0 < index < len(evals) - 1:
-        return False
-    before, after = evals[index - 1], evals[index + 1]
-    if before is None or after is None:
-        return False
-    return (before - after if player == 0 else after - before) >= SWING
+    """Return whether both bots' own evals, before and after a ply, moved against the mover.
+
+    What the opponent alone thinks may be the opponent's error. The last item of `evals` is the result.
+    """
+    seen = [(index - 1, index + 1), (index, index + 2)]
+    for before, after in seen:
+        was, now = _get_from(evals, before), _get_from(evals, after)
+        if was is None or now is None or (was - now if player == 0 else now - was) < SWING:
+            return False
+    return True
+
+
+def _get_from(values: list[float | None], index: int) -> float | None:
+    return values[index] if 0 <= index < len(values) else None
 
 
 def _marked(match: MatchView, marks: list[Mark]) -> MatchView:

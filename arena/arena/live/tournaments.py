@@ -10,17 +10,20 @@ import msgspec
 from arena.errors import ConfigError
 from arena.live.plain import duration_text
 
-State = Literal["running", "paused", "silent", "left", "stopped", "finished"]
+State = Literal["preparing", "running", "paused", "silent", "left", "stopped", "finished", "refused"]
 STATES: dict[State, str] = {
+    "preparing": "preparing",
     "running": "running",
     "paused": "paused",
     "silent": "silent",
     "left": "no coordinator",
     "stopped": "stopped",
     "finished": "finished",
+    "refused": "refused",
 }
-"""How states are shown; `left` is one that nobody plays although nobody ended it, `silent` one whose process
-has not been heard of for 30 s, though it may live."""
+"""How states are shown. While an event is `preparing` its bots are checked; one that fails that is `refused`.
+`left` is one that nobody plays although nobody ended it, `silent` one whose process has not been heard of for
+30 s, though it may live."""
 TYPES = ("round-robin", "gauntlet", "match")
 ISOLATIONS = ("auto", "none", "T1", "T2", "T3")
 
@@ -42,6 +45,8 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     bots: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     """Bots that were left out, each with the cause."""
+    reason: str = ""
+    """Why it was refused; empty where it was not."""
 
     @property
     def state_text(self) -> str:
@@ -51,7 +56,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def can_resume(self) -> bool:
         """Whether it can be gone on with."""
-        return self.state in ("left", "stopped", "silent")
+        return self.state in ("left", "stopped", "silent", "refused")
 
     @property
     def is_orphan(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from arena.live.events import Thoughts
+from arena.live.pace import Progress
 from arena.naming import match_address
 
 MAX_FINISHED = 200
@@ -15,8 +16,9 @@ MAX_NOTICES = 100
 MAX_RECENT = 50
 """Finished matches from whose times the rate is reckoned."""
 
-Mark = Literal["", "#", "?", "~"]
-"""Of a ply in Replay: the end, a result given away, a swing in the opponent's eyes."""
+Mark = Literal["", "#", "?", "??", "~"]
+"""Of a ply in Replay: the end; by a judge's grade a result given away, or a win turned into a loss; without
+grades a swing in the eyes of both bots."""
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,8 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """0 where the game is not installed here: there is no board then."""
     cells: tuple[int, ...] = ()
     """Row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    winning: tuple[int, ...] = ()
+    """The cells that decided the match, where the rules tell them; empty until then."""
     seats: tuple[Seat, Seat]
     actions: tuple[int, ...] = ()
     """From the initial position, opening included."""
@@ -221,13 +225,15 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     game: str = ""
     tc: str = ""
-    state: Literal["", "running", "paused", "stopping", "ended"] = ""
+    state: Literal["", "preparing", "running", "paused", "stopping", "ended"] = ""
     """Empty before the first word of it."""
     reason: str = ""
     goal: str = ""
     """How far it is on the way to what it is held for; empty where that is no question."""
     planned: int | None = 0
     """Matches that are to be played in all; None where nobody can know yet."""
+    is_most: bool = False
+    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
     done: int = 0
     workers: int = 0
     given_rate: float | None = None
@@ -235,11 +241,6 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     """When the last matches finished, UTC seconds, oldest first."""
     heard_t: float = 0.0
     """When something was last heard of it, UTC seconds."""
-
-    @property
-    def share(self) -> float:
-        """What part is done, 0 to 1; 0 where nobody knows of how many."""
-        return min(1.0, self.done / self.planned) if self.planned else 0.0
 
     @property
     def rate(self) -> float | None:
@@ -251,12 +252,17 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
         span = self.recent[-1] - self.recent[0] if self.recent else 0.0
         return 60 * (len(self.recent) - 1) / span if span > 0 else None
 
-    @property
-    def eta_s(self) -> float | None:
-        """Seconds until all are done at this rate; None where nobody knows."""
-        if self.state == "paused" or not self.rate or self.planned is None:
-            return None
-        return 60 * max(0, self.planned - self.done) / self.rate
+    def at(self, now: float | None = None) -> Progress:
+        """Return where it stands at a moment, UTC seconds; without one nothing is called stalled."""
+        is_played = self.state in ("running", "stopping") and now is not None and self.recent
+        return Progress(
+            done=self.done,
+            total=self.planned,
+            rate=None if self.state == "paused" else self.rate,
+            goal=self.goal,
+            is_most=self.is_most,
+            silent_s=max(0.0, (now or 0.0) - self.recent[-1]) if is_played else None,
+        )
 
 
 class LiveView(msgspec.Struct, frozen=True, kw_only=True):

@@ -92,17 +92,47 @@ class FixedPlan:
             round_no, encounter = divmod(turn, self.num_encounters)
             yield self._match(place + 1, encounter, round_no * self.games + game)
 
+    def round_of(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the encounters of a round in their order: number, lower seat, higher seat."""
+        for place in range(self.num_encounters):
+            low, high = self._seats(place)
+            yield self._number(place, low, high), low, high
+
+    def _number(self, place: int, low: int, high: int) -> int:
+        return place if self.version == 1 else stable_encounter(low, high)
+
     def _match(self, number: int, encounter: int, match_no: int) -> PlannedMatch:
         low, high = self._seats(encounter)
+        return self.match_of(number, self._number(encounter, low, high), (low, high), match_no)
+
+    def match_of(self, number: int, encounter: int, seats: tuple[int, int], match_no: int) -> PlannedMatch:
+        """Return a match of an encounter, with its side and its opening.
+
+        Args:
+            number: what the match is called.
+            encounter: its number.
+            seats: who meets, the lower seat first.
+            match_no: place within the encounter, from 0.
+        """
+        low, high = seats
         is_turned = self.reverse != (self.swap and match_no % 2 == 1)
         return PlannedMatch(
             number=number,
-            encounter=encounter if self.version == 1 else stable_encounter(low, high),
+            encounter=encounter,
             match_no=match_no,
             first=high if is_turned else low,
             second=low if is_turned else high,
             opening=self.openings[match_no // 2 % len(self.openings)],
         )
+
+    def as_planned(self, match: PlannedMatch) -> PlannedMatch | None:
+        """Return a match as this plan has it, whatever its number; None where it has no such encounter."""
+        seats = min(match.first, match.second), max(match.first, match.second)
+        if self.version == 1:
+            is_known = match.encounter < self.num_encounters and self._seats(match.encounter) == seats
+        else:
+            is_known = match.encounter == stable_encounter(*seats) and seats[1] < self.num_bots
+        return self.match_of(match.number, match.encounter, seats, match.match_no) if is_known else None
 
     def _seats(self, encounter: int) -> tuple[int, int]:
         """Return the seats that meet, lower one first; `encounter` is its place in a round, from 0.

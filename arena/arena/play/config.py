@@ -191,3 +191,28 @@ def _check_opening(game: Game, actions: tuple[int, ...]) -> None:
         state = state.child(action)
     if state.is_terminal:
         raise ConfigError("--opening leaves nothing to play")
+
+
+def words_of(plan: PlayPlan) -> list[str]:
+    """Return the command of the coordinator that plays a plan, as it stands behind `arena`."""
+    config = plan.config
+    words = ["play", "--headless", "--game", config.game, f"--{config.side}"]
+    state, moves = plan.game.initial_state(), list[str]()
+    for action in config.opening:
+        moves.append(plan.game.move(state, action))
+        state = state.child(action)
+    given = {
+        "--clock": config.clock,
+        "--st": config.st,
+        "--nodes": config.nodes,
+        "--hint": config.hint,
+        "--opening": " ".join(moves),
+        "--isolation": config.isolation,
+        "--require-tier": config.require_tier,
+        "--require-limits": config.require_limits,
+        "--name": config.name,
+    }
+    for option, value in given.items():
+        if value not in ("", None):
+            words += [option, str(value)]
+    return [*words, *(["--rated"] if config.rated else []), "--", config.bot]

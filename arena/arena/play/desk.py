@@ -8,15 +8,26 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from arena.play.wishes import read_wish
+from arena.coordinator.commands import (
+    AbortRun,
+    AskHint,
+    MakeMove,
+    NextMatch,
+    PauseRun,
+    ResignMatch,
+    ResumeRun,
+    StopRun,
+    TakeBack,
+    read_command,
+)
 from arena_db.errors import DatabaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from arena.play.wishes import Wish
-    from arena_db.records import Command
+    from arena.coordinator.commands import BoardCommand
+    from arena_db.records import CommandRecord
     from arena_db.store import Store
     from arena_plugins import State
 
@@ -24,6 +35,8 @@ _LOOK_S = 0.03
 """Seconds between two looks for commands: a click is seen at once."""
 _BEAT_S = 10.0
 """Seconds between two signs of life."""
+NOBODY_S = 900.0
+"""Seconds without a first command after which nobody is expected: screens can be killed."""
 
 Next = Literal["undo", "new", "stop"]
 """What comes after a match."""
@@ -77,6 +90,9 @@ class Desk:
         self._is_over = True
         self._must_end = False
         self._is_stopped = self._ends_at_once = False
+        self._has_heard = False
+        """Whether the person ever asked for anything."""
+        self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="desk", daemon=True)
 
@@ -84,6 +100,7 @@ class Desk:
         """Begin to listen; what was asked before is out of date."""
         for command in self._store.take_commands(self._tournament):
             self._store.answer(command.id, "asked before this run began")
+        self._began = time.monotonic()
         self._thread.start()
         return self
 
@@ -127,7 +144,12 @@ class Desk:
     @property
     def must_end(self) -> bool:
         """Whether the match is to end at once, without a result."""
-        return self._must_end or self._ends_at_once or self._must_stop()
+        return self._must_end or self._ends_at_once or self.is_deserted or self._must_stop()
+
+    @property
+    def is_deserted(self) -> bool:
+        """Whether the person never came, so that nobody waits for this match."""
+        return not self._has_heard and time.monotonic() - self._began >= NOBODY_S
 
     def next_order(self, seconds: float) -> Order | None:
         """Wait so long for what the person's seat is to do."""
@@ -138,7 +160,7 @@ class Desk:
     def next_step(self, seconds: float) -> Next:
         """Wait so long for what comes after the match; nothing at all is a stop."""
         end = time.monotonic() + seconds
-        while not self._is_stopped and not self._must_stop() and time.monotonic() < end:
+        while not (self._is_stopped or self.is_deserted or self._must_stop()) and time.monotonic() < end:
             with suppress(Empty):
                 return self._next.get(timeout=0.1)
         return "stop"
@@ -166,53 +188,57 @@ class Desk:
             if text is not None:
                 self._store.answer(command.id, text)
 
-    def hear(self, command: Command) -> str | None:
-        """Obey a command; give the answer, or None where it comes later."""
+    def hear(self, row: CommandRecord) -> str | None:
+        """Obey a command; return the answer, or None where it comes later."""
+        command = read_command(row)
         with self._lock:
-            if command.kind in ("stop", "abort"):
-                return self._stop(at_once=command.kind == "abort")
-            wish = read_wish(command.payload)
-            if wish is None:
-                return f"this {command.kind} cannot be read"
-            if wish.number != self._number:
-                return f"match {wish.number} is not the one that is played"
-            return self._obey(command, wish)
+            if isinstance(command, StopRun | AbortRun):
+                return self._stop(at_once=isinstance(command, AbortRun))
+            if isinstance(command, PauseRun | ResumeRun):
+                return f"a person at the board cannot ask for {row.kind}"
+            if command is None:
+                return f"this {row.kind} cannot be read"
+            self._has_heard = True
+            if command.number != self._number:
+                return f"match {command.number} is not the one that is played"
+            return self._obey(row.id, command)
 
-    def _obey(self, command: Command, wish: Wish) -> str | None:
-        steps: dict[str, Callable[[], str]] = {"undo": self._undo, "new": self._new}
-        if command.kind in steps:
-            return steps[command.kind]()
-        refusal = self._refusal(command.kind, wish)
+    def _obey(self, number: int, command: BoardCommand) -> str | None:
+        """Obey a command of the person, whose row has this number."""
+        if isinstance(command, TakeBack):
+            return self._undo()
+        if isinstance(command, NextMatch):
+            return self._new()
+        refusal = self._refusal(command)
         if refusal:
             return refusal
-        if command.kind == "move":
-            return self._move(wish)
-        if command.kind == "hint":
-            self._orders.put(Order("hint", time.monotonic(), command=command.id))
+        if isinstance(command, MakeMove):
+            return self._move(command)
+        if isinstance(command, AskHint):
+            self._orders.put(Order("hint", time.monotonic(), command=number))
             return None
         self._is_asked = False
         self._orders.put(Order("resign", time.monotonic()))
         return "you resign"
 
-    def _refusal(self, kind: str, wish: Wish) -> str:
-        """Say why something is not done; empty where it is."""
-        is_about_ply = kind != "resign"
+    def _refusal(self, command: MakeMove | AskHint | ResignMatch) -> str:
+        """Return why something is not done; empty where it is."""
+        is_about_ply = not isinstance(command, ResignMatch)
         ply = 0 if self._state is None else len(self._state.history)
         reasons = (
             (self._is_over, "the match is over"),
-            (kind not in ("move", "hint", "resign"), f"a person at the board cannot ask for {kind}"),
-            (kind == "hint" and not self._may_take_back, "no hints: this match is rated"),
-            (is_about_ply and wish.ply != ply, f"ply {wish.ply + 1} is past"),
+            (isinstance(command, AskHint) and not self._may_take_back, "no hints: this match is rated"),
+            (is_about_ply and command.ply != ply, f"ply {command.ply + 1} is past"),
             (is_about_ply and not self._is_asked, "not your turn"),
         )
         return next((text for is_true, text in reasons if is_true), "")
 
-    def _move(self, wish: Wish) -> str:
-        if self._state is None or wish.action not in self._state.legal_actions:
-            return f"action {wish.action} cannot be played here"
+    def _move(self, command: MakeMove) -> str:
+        if self._state is None or command.action not in self._state.legal_actions:
+            return f"action {command.action} cannot be played here"
         # A second click comes too late, whether the first one has been played by then or not.
         self._is_asked = False
-        self._orders.put(Order("move", time.monotonic(), action=wish.action or 0))
+        self._orders.put(Order("move", time.monotonic(), action=command.action))
         return "played"
 
     def _undo(self) -> str:
@@ -230,7 +256,8 @@ class Desk:
         return "a new match, sides swapped"
 
     def _stop(self, *, at_once: bool) -> str:
-        # It holds, whatever match begins meanwhile.
+        # It holds, whatever match begins meanwhile. Nobody would end a match that nobody has come to.
+        at_once = at_once or not self._has_heard
         self._is_stopped = True
         self._ends_at_once = self._ends_at_once or at_once
         return "this match ends now" if at_once else "no further match begins"

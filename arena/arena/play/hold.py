@@ -6,12 +6,16 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from arena.coordinator.changes import changes
+from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
 from arena.coordinator.plan import choose_tier, restore_competitor
+from arena.coordinator.prepare import reserving
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.stop import StopSignals
-from arena.errors import ArenaError, ConfigError, OptionError
+from arena.errors import BotFailedError, ConfigError, OptionError
 from arena.executor.preflight import (
     ask_once,
     describe_fault,
@@ -46,10 +50,6 @@ _TRIAL_MS = 500
 _TRIAL_MARGIN_MS = 60_000
 
 
-class BotNotReadyError(ArenaError):
-    """The bot that was to be played does not start."""
-
-
 def open_play(
     store: Store, config: PlayConfig, tell: Callable[[TournamentRecord, Sequence[BotChange]], None]
 ) -> None:
@@ -62,7 +62,7 @@ def open_play(
 
     Raises:
         ConfigError: it cannot be played as it is written.
-        BotNotReadyError: the bot does not start; then nothing is stored.
+        BotFailedError: the bot does not start; then the play is refused.
         OptionError: the bot refuses an option.
         ArenaError: the tier it requires is not to be had.
         LeaseLostError: another process has taken it over.
@@ -70,14 +70,18 @@ def open_play(
         DatabaseError: the store cannot be written.
     """
     plan = make_play(config)
-    with _ready(plan) as (tier, bot):
-        first = PERSON_SEAT if plan.config.side == "first" else BOT_SEAT
-        match = planned_match(1, first, plan.config.opening)
-        changed = changes(store, [plan.bot])
-        tournament = store_play(store, plan, tier, match)
-        with Lease(store, tournament, current_owner()) as lease:
-            table = Table(lease.store, tournament, plan, tier, bot)
-            _sit(table, lease, match, None, lambda record: tell(record, changed))
+    tier = _choose_tier(plan)
+    first = PERSON_SEAT if plan.config.side == "first" else BOT_SEAT
+    match = planned_match(1, first, plan.config.opening)
+    with ExitStack() as stack:
+        with reserving(store, _new_play(plan, tier)) as reserved:
+            bot = stack.enter_context(_ready(plan, tier))
+            reserved.look()
+            # Whoever waits until it has begun then reads what was said of the bot.
+            tell(reserved.record, changes(store, [plan.bot]))
+            tournament = store_play(reserved.store, plan, tier, match, reserved.record)
+        lease = stack.enter_context(Lease(store, tournament, current_owner()))
+        _sit(Table(lease.store, tournament, plan, tier, bot), lease, match, None)
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -85,7 +89,7 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
 
     Raises:
         ConfigError: it is none, another process runs it, or its bot has changed.
-        BotNotReadyError: the bot does not start.
+        BotFailedError: the bot does not start.
         ArenaError: the tier it requires is not to be had.
         DatabaseError: the store cannot be written.
     """
@@ -93,6 +97,11 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
     store.check_run(tournament.id)
     config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
+    if not tournament.has_begun:
+        check_free(store, tournament, take_over=False)
+        config = msgspec.structs.replace(config, name=tournament.name)
+        open_play(store, config, lambda record, _: tell(record))
+        return
     was = store.entrants(tournament.id)[BOT_SEAT]
     bot = restore_competitor(
         config.bot, was, tournament.name, margin_ms=MARGIN_MS, in_place=config.isolation == "none"
@@ -100,7 +109,8 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     plan = make_play(config, bot)
     unplayed = store.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
-    with _ready(plan) as (tier, bot), Lease(store, tournament, current_owner()) as lease:
+    tier = _choose_tier(plan)
+    with _ready(plan, tier) as bot, Lease(store, tournament, current_owner()) as lease:
         held = lease.store
         held.set_state(tournament.id, "running")
         if unplayed:
@@ -110,64 +120,84 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             held.extend_plan(tournament.id, [match], tournament.config)
-        _sit(Table(held, tournament, plan, tier, bot), lease, match, told, tell)
+        tell(tournament)
+        _sit(Table(held, tournament, plan, tier, bot), lease, match, told)
 
 
-def _sit(
-    table: Table,
-    lease: Lease,
-    match: PlannedMatch,
-    told: tuple[int, ...] | None,
-    tell: Callable[[TournamentRecord], None],
-) -> None:
+def _sit(table: Table, lease: Lease, match: PlannedMatch, told: tuple[int, ...] | None) -> None:
     """Play from a match on; one of which `told` is known was being played when its coordinator ended."""
-    tournament = table.tournament
     with ExitStack() as stack:
-        stack.enter_context(rescuing(table.store, tournament))
+        stack.enter_context(rescuing(table.store, table.tournament))
         signals = stack.enter_context(StopSignals())
         sitting = stack.enter_context(Sitting(table, lambda: bool(signals.wish) or lease.is_lost))
-        tell(tournament)
         sitting.run(match if told is None else sitting.abandon(match, told))
         # A match that was ended since the lease was lost is no result.
         lease.check()
 
 
-def store_play(store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch) -> TournamentRecord:
-    """Store a play with its first match; others follow one by one."""
-    entrants = ((PERSON_SEAT, plan.person), (BOT_SEAT, plan.bot))
-    return store.add_tournament(
-        NewTournament(
-            name=plan.config.name,
-            type="play",
-            game=game_spec(plan.game),
-            num_actions=plan.game.num_actions,
-            pool=plan.bot_control.pool(is_hosted=tier is not Tier.T0),
-            seed=plan.config.srand,
-            config=plan.config.to_toml(),
-            event="",
-            site="",
-        ),
-        [
-            Entrant(
-                seat=seat,
-                label=competitor.label,
-                bot=competitor.record,
-                limit="" if competitor.limit is None else str(competitor.limit),
-            )
-            for seat, competitor in entrants
-        ],
-        [match],
+def store_play(
+    store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch, reserved: TournamentRecord | None = None
+) -> TournamentRecord:
+    """Store a play with its first match; others follow one by one.
+
+    Args:
+        store: where it goes.
+        plan: what is played.
+        tier: of the bot.
+        match: the first one.
+        reserved: its row, where that is stored already; then `store` is that of its lease.
+    """
+    entrants = [
+        Entrant(
+            seat=seat,
+            label=competitor.label,
+            bot=competitor.record,
+            limit="" if competitor.limit is None else str(competitor.limit),
+        )
+        for seat, competitor in ((PERSON_SEAT, plan.person), (BOT_SEAT, plan.bot))
+    ]
+    new = _new_play(plan, tier)
+    if reserved is None:
+        return store.add_tournament(new, entrants, [match])
+    return store.begin(reserved.id, new.config, entrants, [match])
+
+
+def _new_play(plan: PlayPlan, tier: Tier) -> NewTournament:
+    return NewTournament(
+        name=plan.config.name,
+        type="play",
+        game=game_spec(plan.game),
+        num_actions=plan.game.num_actions,
+        pool=plan.bot_control.pool(is_hosted=tier is not Tier.T0),
+        seed=plan.config.srand,
+        config=plan.config.to_toml(),
+        event="",
+        site="",
     )
 
 
-@contextmanager
-def _ready(plan: PlayPlan) -> Generator[tuple[Tier, Seat]]:
-    """Give the bot, started, with its tier, within a `with` block."""
-    config = plan.config
+def _choose_tier(plan: PlayPlan) -> Tier:
+    """Return the tier that the bots of a play are run in.
+
+    Raises:
+        ArenaError: what it requires is not to be had.
+    """
     bots = [plan.bot] if plan.hinter is None else [plan.bot, plan.hinter]
-    required = config.require_tier or (None if config.rated else "T0")
-    tier = choose_tier(config.isolation, required, bots)
-    check_limits(config.require_limits, tier)
+    required = plan.config.require_tier or (None if plan.config.rated else "T0")
+    tier = choose_tier(plan.config.isolation, required, bots)
+    check_limits(plan.config.require_limits, tier)
+    return tier
+
+
+@contextmanager
+def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
+    """Start the bot for a `with` block.
+
+    Raises:
+        BotFailedError: it does not start.
+        OptionError: it refuses an option.
+    """
+    config = plan.config
     control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
         seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
@@ -179,8 +209,8 @@ def _ready(plan: PlayPlan) -> Generator[tuple[Tier, Seat]]:
             if is_refused_option(fault):
                 raise OptionError(str(fault.detail["cause"]).partition(": ")[2])
             why = describe_fault(with_advice(fault, plan.bot, tier))
-            raise BotNotReadyError(f"{plan.bot.label} does not start: {why}")
-        yield tier, seat
+            raise BotFailedError(f"{plan.bot.label} does not start: {why}")
+        yield seat
 
 
 def _trial(control: TimeControl) -> TimeControl:

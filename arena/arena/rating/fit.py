@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def fit(
-    encounters: Encounters, bots: Sequence[str] | int, *, anchors: Sequence[tuple[int, float]] = ()
+    encounters: Encounters,
+    bots: Sequence[str] | int,
+    *,
+    anchors: Sequence[tuple[int, float]] = (),
+    weighted: Encounters | None = None,
 ) -> Ratings:
     """Rate bots by all their matches at once.
 
@@ -32,6 +36,8 @@ def fit(
         bots: their names, or how many there are.
         anchors: indices of bots and the Elo they are given. A table hangs on the first one it has: others of
             the table change nothing, as they need not agree with its matches.
+        weighted: the same encounters with what each counts for, where some count for less than all of their
+            matches; counts of the ratings stay those of all matches.
 
     Raises:
         ConfigError: matches or an anchor that name no bot.
@@ -46,7 +52,7 @@ def fit(
         raise ConfigError(f"a match names a bot outside 0 … {num - 1}")
     table = graph.components(zip(encounters.low.tolist(), encounters.high.tolist(), strict=True), num)
     group = np.zeros(len(encounters), dtype=np.int64)
-    solution = solve(encounters, group, (1, num), _parts(table))
+    solution = solve(encounters if weighted is None else weighted, group, (1, num), _parts(table))
     matches = encounters.num_matches
     own = sum_by(encounters.low, matches, num) + sum_by(encounters.high, matches, num)
     ratings = Ratings(

@@ -232,6 +232,8 @@ def find_event(store: Store, key: str | None, *, unfinished: bool) -> Tournament
 def check_new_name(store: Store, name: str) -> None:
     """Refuse a name that another tournament has, or that could be taken for something else.
 
+    One that never began, since it was refused or its preparation was killed, gives its name away.
+
     Raises:
         ConfigError: says why.
     """
@@ -242,9 +244,18 @@ def check_new_name(store: Store, name: str) -> None:
             f'--name "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64, neither a bare '
             f'number nor "{LAST}"'
         )
-    if store.tournament(name) is not None:
+    known = store.tournament(name)
+    if known is None:
+        return
+    if known.has_begun or known.archived_at is not None:
         raise ConfigError(
             f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
+            "begins a new one"
+        )
+    lease = store.lease(known.id)
+    if lease is not None and lease.is_alive:
+        raise ConfigError(
+            f"{name} is being prepared by {lease.owner.called}; arena watch {name} shows it, another --name "
             "begins a new one"
         )
 

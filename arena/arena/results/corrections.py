@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from contextlib import suppress
 from getpass import getuser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from arena.errors import ArenaError
+from arena.live.events import EntrantChange, Voided, kind_of, pack
 from arena_db.errors import LockedError, RefusedError
+from arena_db.records import LiveEvent
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from arena_db.records import StoredMatch
     from arena_db.store import Store
+
+_MOST_TOLD: Final = 1_000
+"""Characters of a reason that viewers are told."""
 
 
 def author() -> str:
@@ -54,11 +60,36 @@ def declare_void(
     num = judge(numbers, reason=reason, who=author())
     if num:
         for tournament in tournaments:
-            _rate(store, tournament)
+            _tell_void(store, tournament, numbers, reason, undo=undo)
+            rate_after_change(store, tournament)
     return num
 
 
-def _rate(store: Store, tournament: int) -> None:
+def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: str, *, undo: bool) -> None:
+    """Tell viewers which matches of a tournament are void now, or count again."""
+    found = [match for match in map(store.match, sorted(numbers)) if match is not None]
+    own = [match.number for match in found if match.tournament == tournament]
+    single = own[0] if len(own) == 1 else None
+    _tell(store, tournament, Voided(num=len(own), match=single, reason=reason[:_MOST_TOLD], undone=undo))
+
+
+def tell_entrant(
+    store: Store, tournament: int, bot: str, change: Literal["join", "leave", "disqualify"], reason: str
+) -> None:
+    """Tell viewers that a bot has joined a tournament, left it or was disqualified."""
+    _tell(store, tournament, EntrantChange(bot=bot, change=change, reason=reason[:_MOST_TOLD]))
+
+
+def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
+    """Tell viewers of a change of a tournament; where the store is locked nobody hears of what it has."""
+    event = LiveEvent(
+        tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time()
+    )
+    with suppress(LockedError):
+        store.append_events([event])
+
+
+def rate_after_change(store: Store, tournament: int) -> None:
     """Keep the ratings of now, unless whoever runs the tournament does."""
     # It loads NumPy, which most commands need not wait for.
     from arena.results.history import rate_now

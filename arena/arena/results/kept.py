@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,46 @@ def encounters_of(kept: Sequence[EncounterSums], index: Mapping[int | str, int])
     low, high = np.minimum(low, high), np.maximum(low, high)
     order = np.lexsort((high, low))
     return _encounters(low[order], high[order], sums[order])
+
+
+def lightened(whole: Encounters, part: Encounters, weight: float) -> Encounters:
+    """Return encounters in which some of the matches count for less.
+
+    All sums of these matches are taken `weight` times, as if there were so many fewer of them.
+
+    Args:
+        whole: all matches.
+        part: some of them, by the same indices of bots.
+        weight: what one of these counts for, above 0, at most 1.
+    """
+    own = {
+        pair: place for place, pair in enumerate(zip(whole.low.tolist(), whole.high.tolist(), strict=True))
+    }
+    places = np.array(
+        [own[pair] for pair in zip(part.low.tolist(), part.high.tolist(), strict=True)], dtype=np.int64
+    )
+
+    def less(values: FloatArray, some: FloatArray) -> FloatArray:
+        found = values.copy()
+        np.subtract.at(found, places, (1 - weight) * some)
+        return found
+
+    def less_of(sums: ClusterSums, some: ClusterSums) -> ClusterSums:
+        return ClusterSums(*(less(*both) for both in zip(sums.columns, some.columns, strict=True)))
+
+    changed = {
+        name: less(getattr(whole, name), getattr(part, name))
+        for name in ("results", "ptnml", "singles", "num_openings", "num_different", "replays", "alike")
+    }
+    singles = zip(whole.collapsed_singles, part.collapsed_singles, strict=True)
+    first, second = (less_of(*both) for both in singles)
+    return replace(
+        whole,
+        **changed,
+        openings=less_of(whole.openings, part.openings),
+        collapsed=less_of(whole.collapsed, part.collapsed),
+        collapsed_singles=(first, second),
+    )
 
 
 def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:

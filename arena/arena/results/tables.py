@@ -10,8 +10,8 @@ import msgspec
 
 from arena.errors import ConfigError
 from arena.rating.bootstrap import bootstrap
-from arena.rating.fit import fit
 from arena.rating.misfit import Residual, cycles, residuals
+from arena.rating.replayed import ReplayedRatings
 from arena.results.sides import Sides
 from arena_plugins.spec import nearest
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from arena.rating.ratings import Gap, Ratings
-    from arena.rating.sums import Encounters, MatchArrays
+    from arena.rating.sums import MatchArrays
     from arena.results.sides import Field
 
 _MISFIT = 3.0
@@ -96,6 +96,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs of the table that repeat earlier ones."""
     num_unrated: int = 0
     """Matches of sequential tests in the field of the table, which no rating counts."""
+    replayed: bool | None = None
+    """Of an event that was paired by its own results: whether ratings and errors are those of its replays.
+
+    They are made when it ends; None of other events, and of several.
+    """
     first_advantage: float
     """What moving first is worth, Elo."""
     first_advantage_error: float
@@ -106,7 +111,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     field: Field,
-    encounters: Encounters,
+    rate: Callable[[Sequence[tuple[int, float]]], Ratings],
     game: str,
     pool: str,
     *,
@@ -117,7 +122,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
 
     Args:
         field: the bots, and counts of their results.
-        encounters: sums of their rated matches, by index in the field.
+        rate: rates them, given the anchors by their index in the field.
         game: canonical spec.
         pool: name of the pool.
         anchors: bots and the Elo they are given; a table hangs on the first one it has.
@@ -127,7 +132,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         ConfigError: an anchor is none of the bots.
     """
     fixed = [_anchor_index(field.names, anchor) for anchor in anchors]
-    ratings = fit(encounters, field.names, anchors=fixed)
+    ratings = rate(fixed)
     drawn = None
     if resampled is not None:
         matches, num_samples = resampled
@@ -147,6 +152,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
             first_advantage=ratings.advantage,
             first_advantage_error=ratings.advantage_error,
             misfits=misfits,
+            replayed=isinstance(ratings, ReplayedRatings) or None,
         )
         for bots in ratings.ranking()
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -17,17 +17,29 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 
+REPLAYED_TYPES: Final = frozenset({"swiss"})
+"""Types of events whose ratings are corrected by replays when they end; the intervals of a knockout, which is
+paired by results, too, cover as they should without."""
+
+
 def state_of(store: Store, record: TournamentRecord) -> State:
     """Return what a tournament is doing: `left` if nobody runs it, `silent` if its process is not heard."""
-    if record.state != "running":
-        return "finished" if record.state == "finished" else "stopped"
+    if record.state in ("finished", "refused", "stopped"):
+        return cast("State", record.state)
     lease = store.lease(record.id)
     if lease is None or not lease.is_alive:
         return "left"
     if lease.is_silent:
         return "silent"
+    if record.state == "preparing":
+        return "preparing"
     told = store.newest_state(record.id)
     return "paused" if told is not None and _is_paused(told.payload) else "running"
+
+
+def refusal_of(record: TournamentRecord) -> str:
+    """Return why a tournament was refused; empty of any other."""
+    return record.decision if record.state == "refused" else ""
 
 
 def holder_of(lease: LeaseRecord | None) -> str | None:

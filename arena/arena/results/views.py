@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from arena.errors import ConfigError
+from arena.rating.fit import fit
 from arena.rating.sums import encounters
 from arena.results.book import RatedMatches
 from arena.results.names import long_names
+from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
 from arena.results.tested import count_tested, mark_tested
+from arena.results.tournaments import REPLAYED_TYPES
 from arena_db.records import MatchFilter
 from arena_db.wild import is_like
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena.rating.ratings import Ratings
     from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
 
@@ -56,7 +63,11 @@ def standings(
     sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
     own = [(entrant.label, entrant.anchor) for entrant in entrants if entrant.anchor is not None]
     anchors = own if anchor is None else [anchor]
-    tables = make_tables(field, sums, tournament.game, tournament.pool.name, anchors=anchors)
+    found = replayed_of(store, tournament.id)
+    rate = partial(rate_event, sums, field.names, found)
+    tables = make_tables(field, rate, tournament.game, tournament.pool.name, anchors=anchors)
+    if tournament.type in REPLAYED_TYPES and found is None:
+        tables = [replace(table, replayed=False) for table in tables]
     return mark_tested(tables, count_tested(store, where))
 
 
@@ -152,5 +163,12 @@ class Leaderboard:
         anchors = () if anchor is None else (anchor,)
         resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
         return make_tables(
-            self._field, self._encounters, self._game, self._pool, anchors=anchors, resampled=resampled
+            self._field, self._rate, self._game, self._pool, anchors=anchors, resampled=resampled
         )
+
+    def _rate(self, anchors: Sequence[tuple[int, float]]) -> Ratings:
+        found = self._book.replayed(self._seats)
+        if found is not None:
+            return rate_event(self._encounters, self._field.names, found, anchors)
+        weighted = self._book.weighted(self._encounters, self._seats)
+        return fit(self._encounters, self._field.names, anchors=anchors, weighted=weighted)

@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from arena.schedules.protocol import Closed, PlannedBatch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.pairing.schedule import FixedPlan
-    from arena.schedules.protocol import Next, View
+    from arena.schedules.protocol import Next, Participant, View
+    from arena_db.records import Entrant
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSchedule:
-    """Hands out a fixed plan piece by piece; results change nothing."""
+    """Hands out a fixed plan piece by piece; results change nothing, only bots that come and go do."""
 
     fixed: FixedPlan
     """The plan, of the version the event was stored with."""
 
     def next(self, view: View, wanted: int) -> Next:
-        """Return the next `wanted` matches; none of those before is computed again."""
+        """Return the next `wanted` matches; none of those before is computed again.
+
+        Where bots have joined or left, the plan goes on with the encounters of those that take part: those
+        that were played least often come first.
+        """
+        if has_changed(view.seats):
+            return self._rest(view, wanted)
         begin = len(view.plan)
         total = self.fixed.total
         if begin >= total:
             return Closed()
         return PlannedBatch(list(self.fixed.matches(begin, begin + wanted)), total)
+
+    def _rest(self, view: View, wanted: int) -> Next:
+        """Return the next matches of those that take part now."""
+        plan = plan_for(self.fixed, len(view.seats))
+        planned = Counter(match.encounter for match in view.plan)
+        is_here = [who.state == "playing" for who in view.seats]
+        still = [each for each in plan.round_of() if is_here[each[1]] and is_here[each[2]]]
+        num_left = sum(max(0, plan.rounds * plan.games - planned[each[0]]) for each in still)
+        if not num_left:
+            return Closed()
+        wishes = (
+            (encounter, (low, high), match_no)
+            for round_no in range(plan.rounds)
+            for encounter, low, high in still
+            for match_no in range(max(planned[encounter], round_no * plan.games), (round_no + 1) * plan.games)
+        )
+        found = [
+            plan.match_of(number, *wish)
+            for number, wish in enumerate(islice(wishes, wanted), len(view.plan) + 1)
+        ]
+        return PlannedBatch(found, len(view.plan) + num_left)
+
+
+def plan_for(fixed: FixedPlan, num_seats: int) -> FixedPlan:
+    """Return the plan of an event with so many seats, those of bots that joined among them."""
+    return fixed if num_seats == fixed.num_bots else replace(fixed, num_bots=num_seats)
+
+
+def has_changed(seats: Sequence[Participant] | Sequence[Entrant]) -> bool:
+    """Return whether bots have joined an event or left it."""
+    return any(who.joined or who.state != "playing" for who in seats)

@@ -75,11 +75,14 @@ def replayed(
     Raises:
         ArenaError: the schedule waits for something that no replay brings.
     """
+    out = {seat for seat, who in enumerate(seats) if who.state == "out"}
 
     def replay(strength: FloatArray, number: int) -> FloatArray:
         model = FieldModel(strength, ratings.advantage, share_of_draws(ratings, strength))
         view = play_again(schedule, seats, model, f"{seed}/replay/{number}")
-        return fit(encounters(MatchArrays(rated_matches(view))), len(seats)).strength
+        # The matches of who was disqualified are void, though others were paired by them.
+        played = (match for match in rated_matches(view) if not out & {match.first, match.second})
+        return fit(encounters(MatchArrays(played)), len(seats)).strength
 
     return correct(ratings.strength, replay, num_replays)
 

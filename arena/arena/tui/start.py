@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arena.coordinator.client import Link
 from arena.home import open_store
-from arena.play.start import Link
 from arena.results.addresses import Address
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
@@ -124,7 +124,7 @@ def play_app(store: str | None, words: Sequence[str], **options: Unpack[Options]
 
     Args:
         store: path of the store; None for the usual place.
-        words: the command of its coordinator, as `arena.play.start` gives it.
+        words: the command of its coordinator, as `words_of` or `Link.again` returns it.
         options: as of the shell.
     """
     return Dashboard(None, [PlayScreen], store=store, play=Link(store, words), **options)

@@ -30,7 +30,7 @@ class Facts:
         self._history = History(store, tournament)
         self._book = RatedMatches(MatchFilter(tournament=tournament.name))
         self._all = RatedMatches(MatchFilter())
-        self._boards: dict[tuple[str, str, int], StandingsView] = {}
+        self._boards: dict[tuple[object, ...], StandingsView] = {}
         self._called: Mapping[str, str] = {}
         self._names = [entrant.label for entrant in store.entrants(tournament.id)]
         self._naming = Naming({}, {})
@@ -41,7 +41,7 @@ class Facts:
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
         from arena.results.crosstable import crosstable, matrix_view
-        from arena.results.tested import notes_on_tests
+        from arena.results.table_notes import notes_on
         from arena.results.views import standings
 
         self._history.update(store)
@@ -57,7 +57,7 @@ class Facts:
         boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(
-                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on_tests(tables))
+                title=show_name(tournament.name), rows=rows, notes=tuple(notes_on(tables))
             ),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
@@ -96,7 +96,8 @@ class Facts:
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, that of the tournament first."""
-        from arena.results.tested import count_tested, mark_tested, notes_on_tests
+        from arena.results.table_notes import notes_on
+        from arena.results.tested import count_tested, mark_tested
         from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
@@ -105,11 +106,12 @@ class Facts:
             self._boards, self._called = {}, called
         self._all.update(store)
         sizes = {(game, pool): num for game, pool, num in pools(tallies)}
-        views: dict[tuple[str, str, int], StandingsView] = {}
+        marks = tuple(sorted(store.replay_marks().items()))
+        views: dict[tuple[object, ...], StandingsView] = {}
         for game, pool in largest_pools(Counter(sizes), tournament):
             num = sizes[game, pool]
             # Most pools do not change while a tournament runs.
-            view = self._boards.get((game, pool, num))
+            view = self._boards.get((game, pool, num, marks))
             if view is None:
                 fitted = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
                 tables = mark_tested(fitted, count_tested(store, MatchFilter(game=game, pool=pool)))
@@ -120,9 +122,9 @@ class Facts:
                     game=game,
                     pool=pool,
                     rows=standing_rows(tables, labels, {}),
-                    notes=tuple(notes_on_tests(tables)),
+                    notes=tuple(notes_on(tables)),
                 )
-            views[game, pool, num] = view
+            views[game, pool, num, marks] = view
         self._boards = views
         return tuple(views.values())
 

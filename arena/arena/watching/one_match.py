@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from arena.errors import ArenaError
-from arena.live.events import Thoughts
+from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
 from arena.live.replay import Recorded, Replay
 from arena.play.config import BOT_SEAT
 from arena.results.addresses import address_of
+from arena.results.grades import grades_of, preferred, restored
 from arena.results.names import naming_of
 from arena.watching.stored import recorded_of
-from arena_db.records import Analysis, JudgedPly
+from arena_db.records import Analysis, JudgedAction, JudgedPly
+from arena_plugins import load_game
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,42 +70,89 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
         )
 
 
+def load_analyses(query: Query, number: int) -> tuple[Analysis, ...]:
+    """Load what judges say of a match by now.
+
+    Raises:
+        Cancelled: the query was cancelled.
+        ArenaError: the store cannot be read.
+    """
+    with query.store() as store:
+        return store.analyses([number]).get(number, ())
+
+
+class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of `arena grade --format ndjson`: one ply that was judged."""
+
+    type: str
+    judge: str = ""
+    identity: str = ""
+    done: int = 0
+    """Plies that are judged by then."""
+    total: int = 0
+    ply: int = 0
+    """From 0."""
+    value_before: float | None = None
+    loss: float | None = None
+    best: tuple[int, ...] = ()
+    scores: tuple[tuple[int, float | None, int | None], ...] = ()
+    line: tuple[int, ...] = ()
+
+
+def read_told(line: str) -> ToldPly | None:
+    """Read what a grading says of a ply; None of any other line."""
+    with suppress(msgspec.DecodeError):
+        told = msgspec.json.decode(line, type=ToldPly)
+        return told if told.type == "ply" else None
+    return None
+
+
+def with_told(match: OneMatch, told: Sequence[ToldPly]) -> OneMatch:
+    """Return a match with plies that were judged, whoever stores them."""
+    num = len(match.recorded.actions)
+    analyses = {one.name: one for one in match.analyses}
+    for each in told:
+        known = analyses.get(each.judge)
+        if not 0 <= each.ply < num:
+            continue
+        plies = [JudgedPly()] * num
+        if known is not None and known.identity == each.identity:
+            plies = [*known.plies]
+        plies[each.ply] = JudgedPly(
+            value=each.value_before,
+            loss=each.loss,
+            best=each.best,
+            scores=tuple(JudgedAction(*score) for score in each.scores),
+            line=each.line,
+        )
+        analyses[each.judge] = Analysis(
+            match=match.recorded.stored or 0,
+            name=each.judge,
+            plies=tuple(plies),
+            made_at=time.time(),
+            identity=each.identity,
+        )
+    return replace(match, analyses=tuple(analyses[name] for name in sorted(analyses)))
+
+
 def replay_of(match: OneMatch, judge: str = "") -> Replay:
-    """Give the replay of a match with all its views made, which takes a while for a long one.
+    """Return the replay of a match with all its views made, which takes a while for a long one.
 
     Args:
         match: the match.
-        judge: whose values are shown; empty for those of the bots, with the grades of whoever has judged it.
+        judge: whose grades are shown; empty for those of the solver, else of the first that has judged it.
     """
     recorded = match.recorded
-    found = next((one for one in match.analyses if judge in ("", one.name)), None)
+    found = preferred(match.analyses, judge)
     if found is not None:
-        recorded = replace(recorded, grades=_grades(found, recorded.num_opening))
-    if found is not None and judge:
-        recorded = replace(recorded, judge=judge, thoughts=_judged(found, recorded.thoughts))
+        with suppress(PluginError, IllegalMoveError, InvalidMoveError):
+            game = load_game(recorded.game)
+            analysis = restored(game, recorded.actions, recorded.num_opening, found)
+            grades = grades_of(game, recorded.actions, analysis)
+            recorded = replace(recorded, grades=grades, judge=found.name)
     replay = Replay(recorded)
     replay.at(0)
     return replay
-
-
-def _grades(analysis: Analysis, num_opening: int) -> tuple[str, ...]:
-    """Say of each action what it gave away; nothing of what was given, and where nothing was lost."""
-    return tuple(_grade(ply) if index >= num_opening else "" for index, ply in enumerate(analysis.plies))
-
-
-def _grade(ply: JudgedPly) -> str:
-    if not ply.loss or ply.value is None:
-        return ""
-    before = {1.0: "a win", 0.0: "a draw"}.get(ply.value)
-    return f"gives {before} away" if before else f"gives {ply.loss:.2f} away"
-
-
-def _judged(analysis: Analysis, thoughts: Sequence[Thoughts | None]) -> tuple[Thoughts | None, ...]:
-    """Put the values of a judge in place of those of the bots; the rest of what they said stays."""
-    return tuple(
-        replace(said or Thoughts(), value=ply.value)
-        for said, ply in zip(thoughts, analysis.plies, strict=True)
-    )
 
 
 def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from arena.errors import ArenaError
 from arena.home import damage_told, store_errors
-from arena.live.events import Event, unpack
+from arena.live.events import BODIES, Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
 from arena.watching.facts import Facts
@@ -39,7 +39,7 @@ _MOST_LOOKS: Final = 3
 """Attempts to read the past and the present of one moment."""
 _UNKNOWN: Final = -1
 """The version of a store that was not asked for it."""
-_KINDS: Final = {"started", "move", "info", "finished", "fault", "state"}
+_KINDS: Final = {*BODIES}
 
 
 class StoreFeed:
@@ -129,7 +129,7 @@ class StoreFeed:
             self._store = self._stack.enter_context(self._query.store())
             self._version = self._store.data_version()
         # An open connection goes on reading a file that was moved or deleted.
-        self._store.check_place()
+        self._store.check_readable()
         with damage_told(self._store):
             return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
 
@@ -188,12 +188,25 @@ class StoreFeed:
             self._version = _UNKNOWN
         self._seq = page.seq
         events = list(translated(page.events))
+        changes = [event for event in events if event.kind in {"voided", "entrant"}]
+        if changes:
+            return self._after_changes(store, changes, events)
         if events:
             self._has_events = True
             self._hear(events)
             is_due = self._clock() - self._health_at >= _HEALTH_S
             return Batch(events=events, health=self._look_at_health(store) if is_due else None)
         return None
+
+    def _after_changes(self, store: Store, changes: list[Event], events: list[Event]) -> Batch:
+        """Read the past anew: matches became void in it, or count again; then tell what was decided."""
+        batch = self._beginning(store)
+        if batch.view is None:
+            return batch
+        seq = batch.view.seq
+        told = reduce_all(replace(batch.view, seq=changes[0].seq - 1), changes)
+        # Whoever prints events has a line for each.
+        return replace(batch, view=replace(told, seq=max(seq, told.seq)), events=events)
 
     def _tables(self, store: Store) -> Batch | None:
         self._facts_are_due = False
@@ -238,7 +251,9 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
-        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state)
+        # What was decided about any tournament may change its tables.
+        later = (store.last_change(), tuple(sorted(store.replay_marks().items())))
+        return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state, *later)
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)
@@ -273,7 +288,7 @@ class StoreFeed:
         if lease is not None and lease.is_alive:
             until, is_silent = lease.expires_at, lease.is_silent
             beat_t = max(lease.beat_at, self._heard_t or 0.0)
-        elif self._record(store).state == "running":
+        elif self._record(store).state in ("running", "preparing"):
             until = NOBODY
         self._health = Health(
             store=store.path.name,

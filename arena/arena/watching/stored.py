@@ -27,6 +27,7 @@ from arena.live.views import (
 from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena.results.tested import is_test
+from arena.results.tournaments import refusal_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -41,11 +42,15 @@ NUM_BOARDS = 6
 _MAX_TEXT = 200
 
 _Outcome = Literal["first", "second", "draw", "void"]
-_STATES: Mapping[str, Literal["running", "ended"]] = {
+_STATES: Mapping[str, Literal["preparing", "running", "ended"]] = {
+    "preparing": "preparing",
     "running": "running",
     "stopped": "ended",
     "finished": "ended",
+    "refused": "ended",
 }
+_REASONS: Mapping[str, str] = {"stopped": "stopped", "preparing": "its bots are checked"}
+"""Why matches are not being played, by state."""
 
 
 def recorded_of(
@@ -188,9 +193,10 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             game=clean_text(record.game, _MAX_TEXT),
             tc=record.pool.short,
             state=_STATES[record.state],
-            reason=record.state if record.state == "stopped" else "",
+            reason=clean_text(_reason(record), _MAX_TEXT),
             goal=_goal(store, record),
             planned=record.num_total,
+            is_most=is_test(record) and not record.decision,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
         ),
@@ -202,6 +208,11 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             for bot, why in refusals(record.config)
         )[:MAX_NOTICES],
     )
+
+
+def _reason(record: TournamentRecord) -> str:
+    refused = refusal_of(record)
+    return f"refused: {refused}" if refused else _REASONS.get(record.state, "")
 
 
 def _goal(store: Store, record: TournamentRecord) -> str:

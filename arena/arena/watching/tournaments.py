@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from arena.coordinator.config import refusals
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
-from arena.results.tournaments import state_of
+from arena.results.tournaments import refusal_of, state_of
 from arena.watching.answers import Empty, Rows
 from arena_plugins.text import clean_text
 
@@ -46,4 +46,5 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         created_t=record.created_at,
         bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
+        reason=clean_text(refusal_of(record), _MAX_CAUSE),
     )

@@ -14,6 +14,7 @@ from arena_db.models import metadata
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import Analysis, JudgedPly, LiveEvent, Remark
 from arena_db.remark_codec import pack_remarks
+from arena_db.replays import ReplayRecord
 from arena_db.store import Store
 from stores import add_cup
 
@@ -112,6 +113,7 @@ def fill(store: Store) -> None:
     store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=2.0))
     ratings = tuple(SeatRating(seat, 1500.0 + seat, 30.0, rests_on_prior=False) for seat in range(3))
     assert store.add_rating_point(1, RatingPoint(2, 2, ratings))
+    assert store.add_replay(2, ReplayRecord(2, 8, 1.2, 0.9, (20.0, -20.0), ((5.0, -5.0), (-5.0, 5.0))))
     store.append_events([LiveEvent(tournament=1, number=5, kind="started", t=1.0)] * 2)
     store.append_events([LiveEvent(tournament=1, number=None, kind="state", t=1.0)])
     store.ask(1, "stop", '{"number": 1}')

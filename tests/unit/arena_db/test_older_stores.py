@@ -14,11 +14,11 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena_db import migrate, opening
+from arena_db import live, migrate, opening
 from arena_db.engine import Settings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
-from arena_db.records import MatchFilter
+from arena_db.records import LiveEvent, MatchFilter
 from arena_db.store import Store
 from stores import Cup, add_cup, tamper
 
@@ -185,3 +185,22 @@ def test_what_0004_does_not_know(store: Store) -> None:
         )
         for match in before[1:]
     ]
+
+
+def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    event = LiveEvent(tournament=1, number=None, kind="state", t=1.0)
+    with Store.open(path) as store:
+        add_cup(store)
+        assert store.append_events([event] * 3) == 3
+        with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a new owner does
+            live.forget(connection, 1)
+    downgrade(path, "0012")
+    with Store.open(path) as store:
+        assert store.append_events([replace(event, kind="voided"), replace(event, kind="entrant")]) == 5
+        assert [each.seq for each in store.events_after(3).events] == [4, 5]
+        assert store.check() == []
+    downgrade(path, "0012")
+    with Store.open(path) as store:
+        assert store.append_events([event]) == 6
+        assert store.check() == []

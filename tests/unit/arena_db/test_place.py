@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.errors import DatabaseError, FullError, MovedError
+from arena_db import rescue
+from arena_db.errors import AccessError, DatabaseError, ForeignError, FullError, MovedError, RefusedError
 from arena_db.owner import current_owner
 from arena_db.records import Remark
 from arena_db.remark_codec import pack_remarks
 from arena_db.spool import Spool
+from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup
 
@@ -209,3 +213,68 @@ def test_a_spooled_result_carries_the_epoch(store: Store, cup: Cup) -> None:
         assert json.loads(file.read_bytes())["epoch"] == 2
         assert Store.open(store.path).save([]) == 0
     assert [match.number for match in store.tournament_matches(1)] == [1]
+
+
+def lost(store: Store, cup: Cup, tmp_path: Path) -> Path:
+    """Return the rescue file of a run that stored four matches, before which a backup was made."""
+    store.backup(tmp_path / "backup.db")
+    fenced = held(store)
+    fenced.save([cup.match(1), cup.void(2), cup.match(2, attempt=1), cup.match(5)])
+    target = tmp_path / "cup.spool"
+    assert fenced.rescue(target) == 4
+    fenced.close()
+    return target
+
+
+def test_rescued_results_are_merged_once(store: Store, cup: Cup, tmp_path: Path) -> None:
+    target = lost(store, cup, tmp_path)
+    with Store.open(tmp_path / "backup.db") as backup:
+        assert rescue.is_rescue(target)
+        assert not rescue.is_rescue(backup.path)
+        assert not rescue.is_rescue(tmp_path)
+        assert backup.merge_rescue(target) == (1, 4, 4, 0)
+        assert backup.merge_rescue(target) == (1, 4, 0, 0)
+        stored = list(store.tournament_matches(1))
+        assert list(backup.tournament_matches(1)) == stored
+        assert len(stored) == 4
+        assert backup.check() == []
+        assert backup.tournament_sums(1) == store.tournament_sums(1)
+
+
+def test_rescued_results_that_are_not_planned_here_are_counted(
+    store: Store, cup: Cup, tmp_path: Path
+) -> None:
+    target = lost(store, cup, tmp_path)
+    record = replace(cup.match(12), number=99, tournament=7)
+    target.write_bytes(target.read_bytes() + encode(record, 1, cup.record.uid))
+    with Store.open(tmp_path / "backup.db") as backup:
+        assert backup.merge_rescue(target) == (1, 5, 4, 1)
+
+
+def test_what_cannot_be_merged_says_why_and_changes_nothing(store: Store, cup: Cup, tmp_path: Path) -> None:
+    target = lost(store, cup, tmp_path)
+    good = target.read_bytes()
+    with Store.open(tmp_path / "backup.db") as backup:
+        for content, error, words in (
+            (good + b"{}\n", ForeignError, "line 5 of .*cup.spool is no result of a match"),
+            (good + encode(cup.match(6), 1, "0" * 32), ForeignError, "does not say which tournament"),
+            (encode(cup.match(6), 1), ForeignError, "does not say which tournament"),
+            (encode(cup.match(6), 1, "0" * 32), RefusedError, "not in this store \\(uid 0+\\)"),
+        ):
+            target.write_bytes(content)
+            with pytest.raises(error, match=words):
+                backup.merge_rescue(target)
+        assert list(backup.tournament_matches(1)) == []
+        backup.save([cup.match(1, match_hash="11" * 32)])
+        target.write_bytes(good)
+        with pytest.raises(RefusedError, match=r"match 1 of .* is stored here with other moves"):
+            backup.merge_rescue(target)
+        with pytest.raises(RefusedError, match="is being run"), closing(held(backup)):
+            backup.merge_rescue(target)
+        with pytest.raises(AccessError, match="cannot read"):
+            backup.merge_rescue(tmp_path)
+        assert len(list(backup.tournament_matches(1))) == 1
+    with Store.open(tmp_path / "copy.db") as copy:
+        copy.merge(store.path)
+        with pytest.raises(RefusedError, match="is a copy here"):
+            copy.merge_rescue(target)

@@ -13,6 +13,8 @@ from arena_plugins import InvalidMoveError, State, assert_conforms, check_game, 
 from arena_plugins.checks import ConformanceError, random_match
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from arena_plugins import Game
@@ -44,6 +46,12 @@ class Wrapped(State):
     def observation(self) -> NDArray[np.float32]:
         change = self._changes.get("observation", np.asarray)
         return change(self._state.observation)
+
+    @property
+    @override
+    def winning_cells(self) -> tuple[int, ...]:
+        change = self._changes.get("winning_cells", tuple)
+        return change(self._state.winning_cells)
 
     @override
     def child(self, action: int) -> State:
@@ -92,6 +100,26 @@ def test_a_broken_state_is_found(
     initial = game.initial_state()
     monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, changes))
     assert not check_game(game)[number - 1].passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        list,
+        lambda cells: cells[::-1],
+        lambda cells: tuple(map(float, cells)),
+        lambda cells: cells and (*cells, 99),
+        lambda cells: cells and tuple(range(9)),
+        lambda _: (0,),
+    ],
+)
+def test_winning_cells_that_are_wrong_are_found(
+    change: Callable[[tuple[int, ...]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = load_game("tic-tac-toe")
+    initial = game.initial_state()
+    monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, {"winning_cells": change}))
+    assert not check_game(game)[8].passed
 
 
 def fixed_move(*_: object) -> str:

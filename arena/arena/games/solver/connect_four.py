@@ -37,6 +37,8 @@ class ConnectFourSolver(Solver):
     """Solves any position; those of the first plies stand in a book."""
 
     usual_nodes = 2_000_000
+    patient_nodes = 2_000_000_000
+    """Any position beyond the book takes less."""
 
     def __init__(self, game: KInARow, book: Book | None, *, top_bits: int = TOP_BITS) -> None:
         super().__init__(game, new_memory(top_bits))

@@ -29,6 +29,8 @@ class LinesSolver(Solver):
     """Solves what its budget allows: boards of 5x5 in seconds, larger ones only nearer to the end."""
 
     usual_nodes = 300_000
+    patient_nodes = 3_000_000
+    """A second: what takes longer on these boards may take hours."""
 
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
         super().__init__(game, new_memory(min(max_bits, round(_BITS_PER_CELL * game.max_length) + 4)))

@@ -50,6 +50,8 @@ class Solver(ABC):
 
     usual_nodes: int
     """What it searches in about a tenth of a second."""
+    patient_nodes: int
+    """What it searches at most where somebody waits for the exact answer."""
 
     def __init__(self, game: KInARow, memory: NDArray[np.int64]) -> None:
         self.game = game

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.message_pump import MessagePump
 
-    from arena.play.start import Link
+    from arena.coordinator.client import Link
     from arena.tui.glyphs import GlyphName
     from arena.tui.settings import SettingsFile
     from arena.tui.shell.follow import NewData

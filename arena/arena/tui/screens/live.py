@@ -9,12 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import ask
+from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError, ConfigError
 from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
-from arena.tui.forms.starting import ask_named
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
@@ -37,6 +38,7 @@ from arena.tui.widgets.standings_table import StandingsTable
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from arena.coordinator.commands import RunCommand
     from arena.live.views import LiveView, MatchView
     from arena.tui.text import Line
     from arena.watching.feed import Change, Model
@@ -295,7 +297,7 @@ class LiveScreen(ArenaScreen):
         """Ask the tournament to begin no match for now, or to go on."""
         app = dashboard_of(self)
         if self._may_ask():
-            self._ask("resume" if app.model.view.progress.state == "paused" else "pause")
+            self._ask(ResumeRun() if app.model.view.progress.state == "paused" else PauseRun())
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, if that is meant."""
@@ -306,7 +308,7 @@ class LiveScreen(ArenaScreen):
                 f"Running matches end and are stored; arena resume {app.tournament} goes on with it."
             )
             app.push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask("stop") if yes else None
+                ConfirmScreen(question, consequence), lambda yes: self._ask(StopRun()) if yes else None
             )
 
     def _may_ask(self) -> bool:
@@ -315,15 +317,15 @@ class LiveScreen(ArenaScreen):
             self.notify("no tournament is watched; 7 lists them, and n begins one there", markup=False)
         return bool(app.tournament) and app.may_act()
 
-    def _ask(self, kind: str) -> None:
+    def _ask(self, command: RunCommand) -> None:
         app = dashboard_of(self)
-        asking = partial(self._asking, app.store, app.tournament, kind)
+        asking = partial(self._asking, app.store, app.tournament, command)
         self.run_worker(asking, name="ask", group="ask", thread=True)
 
-    def _asking(self, store: str | None, tournament: str, kind: str) -> None:
+    def _asking(self, store: str | None, tournament: str, command: RunCommand) -> None:
         """Leave a command and hear what becomes of it, in a thread."""
         try:
-            ask_named(store, tournament, kind, self._tell, still_wanted())
+            self._tell(ask(store, tournament, command, is_wanted=still_wanted(), tell=self._tell))
         except ArenaError as error:
             self.post_message(self.Said(str(error), is_trouble=True))
 

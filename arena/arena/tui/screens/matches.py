@@ -13,7 +13,7 @@ from arena.results.condition import HINT
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.replay_texts import about_lines
+from arena.tui.screens.replay_texts import ending_lines
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.large_board import LargeBoard
@@ -179,4 +179,4 @@ class MatchesScreen(ArenaScreen):
         board.title, board.pair = match.address, match.labels
         board.short_title = match.short_address
         board.show(match)
-        below.show(about_lines(replay))
+        below.show(ending_lines(replay))

@@ -9,11 +9,11 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.live.exports import OFF_ON
 from arena.live.plays import SIDES, PlayForm
-from arena.play.config import make_play, play_config
-from arena.play.start import Link, words_of
+from arena.play.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen

@@ -9,9 +9,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import follow, start
 from arena.errors import ArenaError
 from arena.live.tournaments import ISOLATIONS, TYPES, Estimate, TournamentForm
-from arena.tui.forms.starting import Begun, begin
 from arena.tui.forms.tournament_form import estimate, installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from arena.watching.query import Query
+    from arena_db.records import TournamentRecord
 
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
@@ -63,9 +64,10 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     class Started(Message):
         """The tournament has begun, or has failed to."""
 
-        def __init__(self, begun: Begun) -> None:
+        def __init__(self, record: TournamentRecord | None, trouble: str = "") -> None:
             super().__init__()
-            self.begun = begun
+            self.record = record
+            self.trouble = trouble
 
     def __init__(self, game: str = "") -> None:
         """Make it; `game` is what the form begins with."""
@@ -156,21 +158,22 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     def _starting(self, words: Sequence[str], store: str | None) -> None:
         """Start it and wait till its plan is stored, in a thread."""
         try:
-            begun = begin(words, store, still_wanted())
+            record = follow(start(words, db=store), still_wanted())
         except ArenaError as error:
-            begun = Begun(0, "", str(error))
-        self.post_message(self.Started(begun))
+            self.post_message(self.Started(None, str(error)))
+        else:
+            self.post_message(self.Started(record))
 
     def on_new_tournament_screen_started(self, message: Started) -> None:
         """Watch what has begun; of what has not, say why."""
         message.stop()
         self._is_starting = False
-        begun = message.begun
-        if begun.trouble:
+        record = message.record
+        if record is None:
             self._refused = self.form
-            self._tell(f"! {begun.trouble}", "alert")
+            self._tell(f"! {message.trouble}", "alert")
             return
-        self.notify(f"{begun.name} has begun", markup=False)
+        self.notify(f"{record.name} has begun", markup=False)
         # Not from here: this screen closes, and would wait for its own end.
         app = dashboard_of(self)
-        app.call_later(app.attach, begun.tournament, begun.name)
+        app.call_later(app.attach, record.id, record.name)

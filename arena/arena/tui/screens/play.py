@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.worker import get_current_worker  # pyright: ignore[reportUnknownVariableType] # Textual leaves results of workers open
 from typing_extensions import override
 
+from arena.coordinator.client import NotStartedError
+from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
-from arena.play.start import PlayEndedError
-from arena.play.wishes import Wish
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
 from arena.tui.screens.lines import BareLines
@@ -22,6 +21,7 @@ from arena.tui.screens.play_texts import Seen, header_of, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.shell.wanted import still_wanted
 from arena.tui.text import safe
 from arena.tui.widgets.line_input import LineInput
 from arena.tui.widgets.moves import MoveList
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.widgets import Input
-    from textual.worker import Worker
 
-    from arena.play.start import Link
+    from arena.coordinator.client import Link
+    from arena.coordinator.commands import BoardCommand
     from arena.tui.shell.lines import Part
     from arena_db.records import TournamentRecord
 
@@ -103,10 +103,9 @@ class PlayScreen(ArenaScreen):
     class Answered(Message):
         """A command was answered."""
 
-        def __init__(self, kind: str, wish: Wish, answer: str) -> None:
+        def __init__(self, command: BoardCommand, answer: str) -> None:
             super().__init__()
-            self.kind = kind
-            self.wish = wish
+            self.command = command
             self.answer = answer
 
     def __init__(self, link: Link | None = None) -> None:
@@ -161,18 +160,18 @@ class PlayScreen(ArenaScreen):
 
     def _beginning(self) -> None:
         try:
-            self.post_message(self.Begun(self._link.begin(_waiter())))
-        except PlayEndedError as error:
+            self.post_message(self.Begun(self._link.begin(still_wanted())))
+        except NotStartedError as error:
             self.post_message(self.Failed(str(error), error.status))
         except ArenaError as error:
             self.post_message(self.Failed(str(error), 1))
 
-    def _asking(self, kind: str, wish: Wish) -> None:
+    def _asking(self, command: BoardCommand) -> None:
         try:
-            answer = self._link.ask(kind, wish.to_text(), _waiter())
+            answer = self._link.ask(command, still_wanted())
         except ArenaError as error:
             answer = str(error)
-        self.post_message(self.Answered(kind, wish, answer))
+        self.post_message(self.Answered(command, answer))
 
     # What comes back
 
@@ -203,8 +202,8 @@ class PlayScreen(ArenaScreen):
     def on_play_screen_answered(self, message: Answered) -> None:
         """Show an answer; a move that was not taken waits no longer."""
         message.stop()
-        self.seen = self.seen.answered(message.kind, message.wish, message.answer)
-        if message.kind == "hint" and self.seen.hinted is not None:
+        self.seen = self.seen.answered(message.command, message.answer)
+        if isinstance(message.command, AskHint) and self.seen.hinted is not None:
             self.query_one(PlayBoard).point(self.seen.hinted)
         self._show()
 
@@ -220,7 +219,8 @@ class PlayScreen(ArenaScreen):
         message.stop()
         if self.seen.can_move:
             self.seen = self.seen.moving(message.action)
-            self._order("move", message.action)
+            if self.seen.pending is not None:
+                self._leave_command(self.seen.pending)
         else:
             self.seen = self.seen.but(note=self.seen.refusal)
         self._show()
@@ -297,16 +297,18 @@ class PlayScreen(ArenaScreen):
 
         dashboard_of(self).push_screen(ConfirmScreen(question), decide)
 
-    def _order(self, kind: str, action: int | None = None) -> None:
+    def _order(self, kind: str) -> None:
         match = self.seen.match
         if match is None or self.seen.is_dead:
             self.seen = self.seen.but(note="nobody referees" if self.seen.is_dead else "not begun yet")
             self._show()
             return
-        wish = Wish(number=match.number, ply=match.ply, action=action)
-        self.seen = self.seen.but(note="asked")
-        self._run(f"ask-{kind}", lambda: self._asking(kind, wish))
+        self._leave_command(BOARD_COMMANDS[kind](number=match.number, ply=match.ply))
         self._show()
+
+    def _leave_command(self, command: BoardCommand) -> None:
+        self.seen = self.seen.but(note="asked")
+        self._run(f"ask-{kind_of(command)}", partial(self._asking, command))
 
     # What is shown
 
@@ -351,15 +353,3 @@ class PlayScreen(ArenaScreen):
     def text_to_copy(self) -> str:
         match = self.seen.match
         return "" if match is None else " ".join(move.text for move in match.moves)
-
-
-def _waiter() -> Callable[[float], bool]:
-    """Give what waits in a thread worker, and says whether that was cancelled."""
-    worker = cast("Worker[None]", get_current_worker())
-    never = threading.Event()
-
-    def wait(seconds: float) -> bool:
-        never.wait(seconds)
-        return worker.is_cancelled
-
-    return wait

@@ -8,12 +8,12 @@ import msgspec
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from arena.coordinator.commands import AskHint, MakeMove
 from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
 from arena.play.config import is_rated
 from arena.play.person import PERSON
-from arena.play.wishes import Wish
 from arena.tui.shell.lines import Part
 from arena.tui.text import clip, safe
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from arena.coordinator.commands import BoardCommand
     from arena.live.views import LiveView
     from arena.tui.glyphs import Glyphs
     from arena_db.records import TournamentRecord
@@ -39,7 +40,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The newest one."""
     player: int = 0
     """The player that the person is in it."""
-    pending: Wish | None = None
+    pending: MakeMove | None = None
     """A move that waits for the referee."""
     hinted: int | None = None
     """The action of the last hint for this position."""
@@ -99,18 +100,18 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     def moving(self, action: int) -> Seen:
         """Take a move that is being asked for."""
         match = self.match
-        wish = None if match is None else Wish(number=match.number, ply=match.ply, action=action)
-        return self.but(pending=wish, hinted=None)
+        command = None if match is None else MakeMove(number=match.number, ply=match.ply, action=action)
+        return self.but(pending=command, hinted=None)
 
-    def answered(self, kind: str, wish: Wish, answer: str) -> Seen:
+    def answered(self, command: BoardCommand, answer: str) -> Seen:
         """Take an answer; what was asked about a position that is past says nothing any more."""
         match = self.match
-        if match is None or (wish.number, wish.ply) != (match.number, match.ply):
+        if match is None or (command.number, command.ply) != (match.number, match.ply):
             return self
         seen = self.but(note="" if answer in _QUIET else answer)
-        if kind == "move" and answer != "played":
+        if isinstance(command, MakeMove) and answer != "played":
             return seen.but(pending=None)
-        if kind == "hint":
+        if isinstance(command, AskHint):
             return seen.but(hinted=_action_of(match, answer))
         return seen
 

@@ -10,16 +10,16 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.play.config import make_play, play_from
-from arena.play.start import Link, words_of
+from arena.play.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
-from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.charts import EvalChart
 from arena.tui.widgets.large_board import LargeBoard
@@ -56,21 +56,22 @@ class PlyList(MoveList, inherit_bindings=False):
     ]
 
 
-class ReplayScreen(ArenaScreen):
+class ReplayScreen(JudgedScreen):
     """One stored match."""
 
     NAME = "replay"
     HELP = (
         "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
-        " result away by a stored grade (arena show MATCH --grade), ~ without grades one after which the"
-        " opponent saw itself 20 points better off. The bots differ where their evals lie over 30 points"
-        " apart. p plays on from here in place of the side to move, v shows the values of who judged it, o"
-        " what was played next in this position over all matches."
+        " result away and ?? one that turned a win into a loss, by the grade of a judge; ~ without grades one"
+        " after which both bots saw the mover 20 points worse off. g lets the exact solver judge the match in"
+        " the background, g or escape stops it; arena grade does the same, also by a bot. v shows what the"
+        " next judge says. p plays on from here in place of the side to move, o shows what was played next"
+        " in this position over all matches."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
         Binding("right,l", "step(1)", "Ply", key_display="left/right", id="replay.next"),
-        Binding("home,g", "to_end(-1)", "Start", show=False, id="replay.start"),
+        Binding("home", "to_end(-1)", "Start", show=False, id="replay.start"),
         Binding("end,G", "to_end(1)", "End", show=False, id="replay.end"),
         Binding("space", "run", "Run", id="replay.run"),
         Binding("plus", "speed(1)", "Faster", show=False, id="replay.faster"),
@@ -82,7 +83,6 @@ class ReplayScreen(ArenaScreen):
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
         Binding("o", "openings", "Openings", id="replay.openings"),
-        Binding("v", "judge", "Other analysis", show=False, id="replay.judge"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
     CSS = """
@@ -129,17 +129,13 @@ class ReplayScreen(ArenaScreen):
                 none; without it, that of the store.
             ply: how many plies are shown first; None for those that were given.
         """
-        super().__init__()
+        super().__init__(number)
         self._loads = self.asks("match")
-        self._number = number
         self._neighbour = neighbour
         self._first_ply = ply
-        self._match: OneMatch | None = None
-        self._replay: Replay | None = None
         self._trouble = "loading"
         self.ply = 0
         """The ply that is shown, from 0."""
-        self._judge = ""
         self._speed = SPEEDS.index(1.0)
         self._timer: Timer | None = None
 
@@ -158,9 +154,10 @@ class ReplayScreen(ArenaScreen):
 
     def on_mount(self) -> None:
         """Load the match."""
-        if not self._number:
-            self._number, self._first_ply = dashboard_of(self).match, dashboard_of(self).ply
-        self._load(self._number, 0)
+        if not self.number:
+            self.number, self._first_ply = dashboard_of(self).match, dashboard_of(self).ply
+        self._load(self.number, 0)
+        self.look_for_grades()
 
     def _load(self, number: int, step: int) -> None:
         source = partial(self._loading, number=number, step=step)
@@ -175,71 +172,74 @@ class ReplayScreen(ArenaScreen):
     def _take(self, answer: Answer[tuple[OneMatch, Replay]]) -> None:
         """Show the match that came; where none did, what was shown stays."""
         if isinstance(answer, Rows):
-            self._match, self._replay = answer.content
+            self.match, self.replay = answer.content
             self._trouble = ""
-            self._number = self._match.recorded.stored or self._number
+            self.number = self.match.recorded.stored or self.number
             self._stop()
-            self._judge = ""
+            self.stop_grading()
+            self.judge = ""
             given, self._first_ply = self._first_ply, None
-            ply = self._match.recorded.num_opening if given is None else given
-            self.ply = min(ply, self._replay.num_plies)
+            ply = self.match.recorded.num_opening if given is None else given
+            self.ply = min(ply, self.replay.num_plies)
             self.query_one(MoveList).focus()
         elif not isinstance(answer, Loading):
             self._trouble = answer.reason if isinstance(answer, Unavailable) else answer.why
-            if self._replay is not None:
+            if self.replay is not None:
                 self.notify(self._trouble, severity="warning", markup=False)
-        self._show()
+        self.show_ply()
 
     def go_to(self, ply: int) -> None:
         """Show the match after so many plies, as near as there is one."""
-        if self._replay is not None:
-            self.ply = min(max(0, ply), self._replay.num_plies)
-            self._show()
+        if self.replay is not None:
+            self.ply = min(max(0, ply), self.replay.num_plies)
+            self.show_ply()
 
-    def _show(self) -> None:
+    @override
+    def show_ply(self) -> None:
         self.repaint_lines()
-        replay, board = self._replay, self.query_one(LargeBoard)
+        replay, board = self.replay, self.query_one(LargeBoard)
         if replay is None:
             board.show(None)
             self.query_one("#transport", BareLines).say(f" {safe(self._trouble)}", "alert")
             return
         match, last = replay.at(self.ply), replay.at(replay.num_plies)
-        board.show(match, status=status_line(match, replay.recorded, board.glyphs))
+        status = status_line(match, replay.recorded, board.glyphs)
+        board.show(match, status=status, grade=replay.grade(self.ply))
         self.query_one(MoveList).show(last.moves, self.ply)
-        self.query_one(EvalChart).show(replay.evals, [move.player for move in last.moves], self.ply)
+        self.query_one(EvalChart).show(replay, self.ply)
         glyphs = board.glyphs
-        self.query_one("#search", LinesPanel).show(
-            search_texts(match, glyphs), f"search, {self._judge}" if self._judge else "search"
-        )
+        self.query_one("#search", LinesPanel).show(search_texts(match, glyphs))
         self.query_one(Timeline).show(replay.marks, self.ply)
         state = "pause" if self._timer is not None else "run"
         where = f"speed {SPEEDS[self._speed]:g}x     ply {self.ply} / {replay.num_plies}"
         given = grade_text(match, replay.recorded)
         self.query_one("#transport", BareLines).say(f" |< <   space {state}   > >|     {where}     {given}")
-        self.query_one("#about", BareLines).show(about_lines(replay))
+        progress = "" if self.grading is None else self.grading.progress
+        about = about_lines(replay, self.ply, progress, self.size.width, glyphs)
+        self.query_one("#about", BareLines).show(about)
 
     @override
     def header_parts(self, width: int) -> Sequence[Part] | None:
-        return header_of(self._match, dashboard_of(self).glyphs)
+        return header_of(self.match, dashboard_of(self).glyphs)
 
     @override
     def export_filter(self) -> str:
-        if self._match is None:
+        if self.match is None:
             return ""
-        first, second = self._match.recorded.bots
-        words = [word("tournament", self._match.tournament), word("bot", first), word("vs", second)]
+        first, second = self.match.recorded.bots
+        words = [word("tournament", self.match.tournament), word("bot", first), word("vs", second)]
         return " ".join(words)
 
     @override
     def text_to_copy(self) -> str:
-        if self._match is None:
+        if self.match is None:
             return ""
-        return f"{self._match.address}:{self.ply}" if self.ply else self._match.address
+        return f"{self.match.address}:{self.ply}" if self.ply else self.match.address
 
     def action_copy_moves(self) -> None:
         """Copy the moves of the match."""
-        if self._replay is not None:
-            moves = " ".join(move.text for move in self._replay.at(self._replay.num_plies).moves)
+        if self.replay is not None:
+            moves = " ".join(move.text for move in self.replay.at(self.replay.num_plies).moves)
             dashboard_of(self).copy_to_clipboard(moves)
             self.notify(f"copied: {safe(moves)}", markup=False)
 
@@ -249,49 +249,36 @@ class ReplayScreen(ArenaScreen):
 
     def action_to_end(self, step: int) -> None:
         """Go to the first or the last position."""
-        self.go_to(0 if step < 0 or self._replay is None else self._replay.num_plies)
+        self.go_to(0 if step < 0 or self.replay is None else self.replay.num_plies)
 
     def action_mark(self, step: int) -> None:
         """Go to the next or previous mark."""
-        if self._replay is not None:
-            self.go_to(self._replay.next_mark(self.ply, step))
+        if self.replay is not None:
+            self.go_to(self.replay.next_mark(self.ply, step))
 
     def action_flip(self) -> None:
         """Show the board from the other side."""
         self.query_one(LargeBoard).flip()
 
-    def action_judge(self) -> None:
-        """Show the values of the next one who judged the match; after the last those of the bots."""
-        if self._match is None:
-            return
-        judges = ["", *(analysis.name for analysis in self._match.analyses)]
-        if len(judges) == 1:
-            text = f"nobody has judged this match; arena show {self._number} --grade lets the solver do it"
-            self.notify(text, markup=False)
-            return
-        self._judge = judges[(judges.index(self._judge) + 1) % len(judges)]
-        self._replay = replay_of(self._match, self._judge)
-        self._show()
-
     def action_openings(self) -> None:
         """Show what was played next in the position over all stored matches."""
-        if self._match is not None:
-            recorded = self._match.recorded
+        if self.match is not None:
+            recorded = self.match.recorded
             dashboard_of(self).push_screen(OpeningsScreen(recorded.game, recorded.actions, self.ply))
 
     def action_play(self) -> None:
         """Play on from the position that is shown, in place of the side to move."""
-        match = self._match
-        if match is None or self._replay is None or not dashboard_of(self).may_act():
+        match = self.match
+        if match is None or self.replay is None or not dashboard_of(self).may_act():
             return
-        if self._replay.at(self.ply).to_move < 0:
+        if self.replay.at(self.ply).to_move < 0:
             self.notify("the match is over here; go back a ply", markup=False)
             return
         config = play_from(
             match.recorded.game,
             match.recorded.actions[: self.ply],
             match.specs,
-            self._replay.at(self.ply).to_move,
+            self.replay.at(self.ply).to_move,
         )
         self.run_worker(partial(self._preparing, config), name="prepare", group="prepare", thread=True)
 
@@ -313,7 +300,7 @@ class ReplayScreen(ArenaScreen):
     def action_match(self, step: int) -> None:
         """Show the next or previous match."""
         if self._neighbour is None:
-            self._load(self._number, step)
+            self._load(self.number, step)
             return
         number = self._neighbour(step)
         if number is None:
@@ -325,11 +312,11 @@ class ReplayScreen(ArenaScreen):
         """Let the match run, or stop it; from its end it starts anew."""
         if self._timer is not None:
             self._stop()
-        elif self._replay is not None:
-            if self.ply >= self._replay.num_plies:
+        elif self.replay is not None:
+            if self.ply >= self.replay.num_plies:
                 self.ply = 0
             self._start()
-        self._show()
+        self.show_ply()
 
     def action_speed(self, step: int) -> None:
         """Run faster or slower."""
@@ -337,7 +324,7 @@ class ReplayScreen(ArenaScreen):
         if self._timer is not None:
             self._stop()
             self._start()
-        self._show()
+        self.show_ply()
 
     def _start(self) -> None:
         self._timer = self.set_interval(1 / SPEEDS[self._speed], self.run_on, name="run")
@@ -350,9 +337,9 @@ class ReplayScreen(ArenaScreen):
     def run_on(self) -> None:
         """Go on by a ply; at the end the run stops."""
         self.go_to(self.ply + 1)
-        if self._replay is None or self.ply >= self._replay.num_plies:
+        if self.replay is None or self.ply >= self.replay.num_plies:
             self._stop()
-            self._show()
+            self.show_ply()
 
     def on_row_list_moved(self, message: MoveList.Moved) -> None:
         """Go to the ply of a move."""

@@ -10,18 +10,22 @@ from rich.cells import cell_len
 from arena.live.plain import long_clock_text
 from arena.live.views import RESULTS
 from arena.tui.shell.lines import Part
-from arena.tui.text import clip, safe
+from arena.tui.text import clip, join, safe
+from arena.tui.widgets.bars import bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.live.replay import Recorded, Replay
+    from arena.live.replay import PlyGrade, Recorded, Replay
     from arena.live.views import MatchView
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line
     from arena.watching.one_match import OneMatch
 
 _MAX_NAME = 24
+_WIDE = 120
+"""Columns from which on the eval bar is long."""
+_BAR, _WIDE_BAR = 10, 32
 
 
 def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
@@ -78,9 +82,8 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
     if match.moves:
         move = match.moves[-1]
         last = f"last {glyphs.players[move.player]} {move.text}"
-    grade = "none"
-    if match.ply and match.ply <= len(recorded.grades):
-        grade = "?" if grade_text(match, recorded) else "ok"
+    judged = _grade_of(match, recorded)
+    grade = "none" if judged is None else judged.mark or "ok"
     if match.is_over:
         return f"{last}    {match.result} {match.termination}  grade {grade}".strip()
     side = glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
@@ -89,23 +92,31 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
 
 def grade_text(match: MatchView, recorded: Recorded) -> str:
     """Say what the last move gave away: `? gives a win away`; empty for nothing, or where nobody knows."""
-    if not 0 < match.ply <= len(recorded.grades) or not recorded.grades[match.ply - 1]:
-        return ""
-    return f"? {recorded.grades[match.ply - 1]}"
+    judged = _grade_of(match, recorded)
+    return "" if judged is None else f"{judged.mark} {judged.text}".strip()
 
 
-def about_lines(replay: Replay) -> list[Line]:
-    """Give where the bots differ, how it ended, and how it began."""
+def _grade_of(match: MatchView, recorded: Recorded) -> PlyGrade | None:
+    """Return what a judge says of the last move."""
+    return recorded.grades[match.ply - 1] if 0 < match.ply <= len(recorded.grades) else None
+
+
+def about_lines(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyphs) -> list[Line]:
+    """Return three lines: how the position stands and what the judge advises, how it ended, how it began.
+
+    Args:
+        replay: the match.
+        ply: of the position.
+        progress: of a grading that runs; empty without one.
+        width: cells of a line.
+        glyphs: what to draw with.
+    """
+    return [_standing(replay, ply, progress, width, glyphs), *ending_lines(replay)]
+
+
+def ending_lines(replay: Replay) -> list[Line]:
+    """Return two lines: how a match ended, and how it began."""
     recorded = replay.recorded
-    plies = " ".join(map(str, replay.differing))
-    if recorded.judge:
-        differ = f" values by {recorded.judge}, not by the bots"
-    elif plies:
-        differ = f" the bots differ by more than 30 points at plies {plies}"
-    elif any(value is not None for value in replay.evals):
-        differ = " the bots never differ by more than 30 points"
-    else:
-        differ = " neither bot said what it expects"
     opening = "empty board"
     if recorded.num_opening:
         moves = replay.at(recorded.num_opening).moves
@@ -114,4 +125,27 @@ def about_lines(replay: Replay) -> list[Line]:
     clock = f"     clock {recorded.tc}" if recorded.tc else ""
     first, second = recorded.bots
     who = f" first {first}   second {second}   opening: {opening}"
-    return [((differ, ""),), ((f"{end}{clock}", ""),), ((who, "dim"),)]
+    return [((f"{end}{clock}", ""),), ((who, "dim"),)]
+
+
+def _standing(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyphs) -> Line:
+    """Return the eval bar, and behind it the progress of a grading or what the judge advises."""
+    percent, grade, head = replay.eval_at(ply), replay.grade(ply), join(" ")
+    if percent is not None:
+        cells = _WIDE_BAR if width >= _WIDE else _BAR
+        head = join(
+            ((f" {glyphs.players[0]}", "first"),),
+            " ",
+            bar(percent / 100, cells, glyphs),
+            f" {percent:3.0f}%  ",
+        )
+    if progress:
+        return join(head, progress)
+    if grade is not None:
+        # The line of moves comes last, so that what is cut is its end.
+        words = f"{replay.recorded.judge}: {grade.advice}".split(" ")
+        used = sum(cell_len(text) for text, _ in head)
+        while len(words) > 1 and used + cell_len(" ".join(words)) > width:
+            words.pop()
+        return join(head, " ".join(words))
+    return join(head, "" if replay.recorded.grades else "nobody has judged this match; g does")

@@ -11,14 +11,14 @@ from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link, ask, follow, start
+from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow, command_line
 from arena.naming import count_text
-from arena.play.start import Link
 from arena.results.condition import word
-from arena.tui.forms.starting import Begun, ask, begin
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from arena.coordinator.commands import RunCommand
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
     from arena.watching.feed import Change, Model
@@ -193,7 +194,7 @@ class TournamentsScreen(ArenaScreen):
     def _describe(self) -> None:
         row = self.table.current
         details = self.query_one("#details", BareLines)
-        details.set_class(row is not None and bool(row.refused), "-refused")
+        details.set_class(row is not None and bool(row.refused or row.reason), "-refused")
         details.show([] if row is None else _details(row))
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
@@ -221,7 +222,7 @@ class TournamentsScreen(ArenaScreen):
         """Pause what runs, or let it go on."""
         row = self._wanted("running", "paused")
         if row is not None:
-            self._ask(row, "resume" if row.state == "paused" else "pause")
+            self._ask(row, ResumeRun() if row.state == "paused" else PauseRun())
 
     def action_stop(self) -> None:
         """Stop a tournament, or end a match of a person that nobody referees, if that is meant."""
@@ -234,21 +235,21 @@ class TournamentsScreen(ArenaScreen):
                 lambda yes: self._end(play) if yes else None,
             )
             return
-        row = self._wanted("running", "paused")
+        row = self._wanted("preparing", "running", "paused")
         if row is not None:
             question = f"Stop {show_name(row.name)}?"
             consequence = "Running matches end and are stored; R goes on with it later."
             dashboard_of(self).push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask(row, "stop") if yes else None
+                ConfirmScreen(question, consequence), lambda yes: self._ask(row, StopRun()) if yes else None
             )
 
     def action_resume(self) -> None:
         """Go on with a tournament, if that is meant; with a match of a person at the board."""
         if (play := self._orphan()) is not None:
-            link = Link(dashboard_of(self).store, ["play", "--headless", "--attach", play.name])
+            link = Link(dashboard_of(self).store, Link.again(play.name))
             dashboard_of(self).push_screen(PlayScreen(link))
             return
-        row = self._wanted("left", "stopped", "silent")
+        row = self._wanted("left", "stopped", "silent", "refused")
         if row is None:
             return
         words = row.resume_words()
@@ -288,15 +289,18 @@ class TournamentsScreen(ArenaScreen):
             return None
         return row
 
-    def _ask(self, row: TournamentRow, kind: str) -> None:
+    def _ask(self, row: TournamentRow, command: RunCommand) -> None:
         store = dashboard_of(self).store
-        self.run_worker(partial(self._asking, store, row, kind), name="ask", group="ask", thread=True)
+        self.run_worker(partial(self._asking, store, row, command), name="ask", group="ask", thread=True)
 
-    def _asking(self, store: str | None, row: TournamentRow, kind: str) -> None:
+    def _asking(self, store: str | None, row: TournamentRow, command: RunCommand) -> None:
         """Leave a command and hear what becomes of it, in a thread."""
-        name = show_name(row.name)
+
+        def tell(text: str) -> None:
+            self._say(f"{show_name(row.name)}: {text}")
+
         try:
-            ask(store, row.id, kind, lambda text: self._say(f"{name}: {text}"), still_wanted())
+            tell(ask(store, row.id, command, is_wanted=still_wanted(), tell=tell))
         except ArenaError as error:
             self.post_message(self.Said(str(error), is_trouble=True))
 
@@ -311,10 +315,11 @@ class TournamentsScreen(ArenaScreen):
     def _resuming(self, words: Sequence[str], store: str | None) -> None:
         """Start a process that goes on with it, and hear whether it does, in a thread."""
         try:
-            begun = begin(words, store, still_wanted())
+            record = follow(start(words, db=store), still_wanted())
         except ArenaError as error:
-            begun = Begun(0, "", str(error))
-        self.post_message(self.Said(begun.trouble or f"{begun.name} goes on", is_trouble=bool(begun.trouble)))
+            self.post_message(self.Said(str(error), is_trouble=True))
+        else:
+            self._say(f"{record.name} goes on")
 
     @override
     def export_filter(self) -> str:
@@ -334,6 +339,7 @@ def _details(row: TournamentRow) -> list[Line]:
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
+        *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]
 

@@ -11,10 +11,18 @@ from arena.tui.shell.lines import Part
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.live.views import ProgressView
     from arena.tui.glyphs import Glyphs
     from arena.watching.feed import Model
 
-_STATES = {"": "WAITING", "running": "LIVE", "paused": "PAUSED", "stopping": "STOPPING", "ended": "ENDED"}
+_STATES = {
+    "": "WAITING",
+    "preparing": "PREPARING",
+    "running": "LIVE",
+    "paused": "PAUSED",
+    "stopping": "STOPPING",
+    "ended": "ENDED",
+}
 _WIDE = 120
 
 
@@ -48,12 +56,7 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
     if width >= _WIDE and progress.planned != 0:
-        share = "" if progress.planned is None else f" {100 * progress.share:.0f}%"
-        parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
-        if is_live and progress.rate is not None:
-            parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
-        if is_live and progress.eta_s is not None:
-            parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
+        parts += _progress_parts(progress, shown.clock(), is_live=is_live)
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
         parts.append(Part(f"{progress.workers} worker{plural}", "", 7))
@@ -63,3 +66,17 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
         parts.append(Part(f"lag {shown.lag:.2f}s", "", 1))
     parts.append(Part(f"seq {model.view.seq}", "", 8))
     return [part for part in parts if part.text]
+
+
+def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[Part]:
+    """Give how far it is, and while it is live how quickly it goes and what is left."""
+    pace = progress.at(now)
+    share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
+    parts = [Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]
+    if is_live and progress.rate is not None:
+        parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
+    if pace.is_stalled:
+        parts.append(Part("stalled", "alert", 5))
+    elif is_live and pace.eta_s is not None:
+        parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
+    return parts

@@ -117,11 +117,11 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
     count = f" {count_text(progress.done, progress.planned)}"
     percent = f"{_percent(progress)} "
     gap = max(1, width - len(count) - len(percent))
-    state = f"{progress.state.upper()} " if progress.state in ("paused", "stopping") else ""
+    state = f"{progress.state.upper()} " if progress.state in ("preparing", "paused", "stopping") else ""
     rest = _fitting(width - 1 - len(state), *_rest(progress))
     return [
         ((count + " " * gap + percent, "title"),),
-        join(" ", bar(progress.share, min(_MAX_BAR, width - 2), glyphs)),
+        join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs)),
         join(" ", ((state, "alert"),), rest),
     ]
 
@@ -132,7 +132,8 @@ def _rest(progress: ProgressView) -> list[str]:
         return ["ended" + (f": {progress.reason}" if progress.reason else "")]
     if progress.rate is None:
         return ["" if progress.state == "stopping" else "rate unknown"]
-    eta = "" if progress.eta_s is None else f"ETA {duration_text(progress.eta_s).replace(' ', '')}"
+    eta_s = progress.at().eta_s
+    eta = "" if eta_s is None else f"ETA {duration_text(eta_s).replace(' ', '')}"
     rates = (f"{progress.rate:.1f} matches/min", f"{progress.rate:.1f}/min", f"{progress.rate:.0f}/min")
     return [*(f"{rate} {eta}".strip() for rate in rates), eta or rates[-1]]
 
@@ -143,4 +144,4 @@ def _fitting(width: int, *texts: str) -> str:
 
 
 def _percent(progress: ProgressView, before: str = "") -> str:
-    return "" if progress.planned is None else f"{before}{100 * progress.share:.0f}%"
+    return "" if progress.planned is None else f"{before}{100 * progress.at().share:.0f}%"

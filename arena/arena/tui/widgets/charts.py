@@ -12,8 +12,9 @@ from arena.tui.text import left, merge, right
 from arena.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from arena.live.replay import Replay
     from arena.live.tables import Point, Series, StandingRow
     from arena.tui.text import Line
 
@@ -34,9 +35,12 @@ _WHOLE = 10
 
 
 class EvalChart(Panel, can_focus=True):
-    """What the mover of each ply said: its glyph at the height of its eval."""
+    """What the mover of each ply said: its glyph at the height of its eval; and the curve of a judge."""
 
-    HELP = "The first player's chance to win by ply; each glyph is what that ply's mover said."
+    HELP = (
+        "The first player's chance to win by ply; each glyph is what that ply's mover said, * what the judge"
+        " says. What a mistake lost is shaded."
+    )
     DEFAULT_CSS = """
     EvalChart { height: 8; width: 21; }
     """
@@ -46,11 +50,21 @@ class EvalChart(Panel, can_focus=True):
         self._evals: Sequence[float | None] = ()
         self._players: Sequence[int] = ()
         self._ply = 0
+        self._judged: Sequence[float | None] = ()
+        self._losses: Mapping[int, float] = {}
 
-    def show(self, evals: Sequence[float | None], players: Sequence[int], ply: int) -> None:
-        """Show the evals of all plies, percent for the first player; `players` moved, `ply` is looked at."""
-        self._evals, self._players, self._ply = evals, players, ply
+    def show(self, replay: Replay, ply: int) -> None:
+        """Show the evals of all plies of a match, of which `ply` is looked at."""
+        moves = replay.at(replay.num_plies).moves
+        self._evals, self._players, self._ply = replay.evals, [move.player for move in moves], ply
+        self._judged = replay.judged
+        self._losses = {
+            index: after
+            for index, mark in enumerate(replay.marks)
+            if mark in ("?", "??") and (after := replay.eval_at(index + 1)) is not None
+        }
         self.title = f"eval ({self.glyphs.players[0]} wins)"
+        self.note = f"* {replay.recorded.judge}" if replay.recorded.judge else ""
         self.repaint()
 
     @override
@@ -62,12 +76,9 @@ class EvalChart(Panel, can_focus=True):
         characters = [[" "] * columns for _ in range(rows)]
         styles = [[""] * columns for _ in range(rows)]
         for column in range(min(columns, len(self._evals) - start)):
-            value = self._evals[start + column]
-            if value is not None:
-                row = round((100 - value) / 100 * (rows - 1))
-                player = self._players[start + column]
-                characters[row][column] = self.glyphs.players[player]
-                styles[row][column] = ("first", "second")[player]
+            for row, glyph, style in self._cells(start + column, rows):
+                characters[row][column] = glyph
+                styles[row][column] = style
         lines: list[Line] = []
         for row in range(rows):
             percent = 100 - round(100 * row / (rows - 1))
@@ -78,6 +89,26 @@ class EvalChart(Panel, can_focus=True):
                 )
             )
         return [*lines, self._axis_line(start, columns)]
+
+    def _cells(self, index: int, rows: int) -> list[tuple[int, str, str]]:
+        """Return row, glyph and style of what stands above a ply; what comes later lies on top."""
+
+        def row(percent: float) -> int:
+            return round((100 - percent) / 100 * (rows - 1))
+
+        cells: list[tuple[int, str, str]] = []
+        judged = self._judged[index]
+        after = self._losses.get(index)
+        if judged is not None and after is not None:
+            low, high = sorted((row(judged), row(after)))
+            cells += [(place, self.glyphs.bar[1], "alert") for place in range(low, high + 1)]
+        if judged is not None:
+            cells.append((row(judged), "*", "eval"))
+        said = self._evals[index]
+        if said is not None:
+            player = self._players[index]
+            cells.append((row(said), self.glyphs.players[player], ("first", "second")[player]))
+        return cells
 
     def _first_ply(self, columns: int) -> int:
         """Give the index of the first ply that is shown; the one looked at is among them."""

@@ -16,6 +16,7 @@ from arena.tui.widgets.stones import WIDE, Marks, dense_row, grid_row
 
 if TYPE_CHECKING:
     from arena.live.geometry import Geometry
+    from arena.live.replay import PlyGrade
     from arena.live.views import MatchView
     from arena.tui.text import Line
 
@@ -23,6 +24,8 @@ _SEARCH_LINES = 3
 _NUM_BEST = 5
 """Moves whose numbers are shown where a move is a cell."""
 _BEST_WIDTH = 6
+_UNKNOWN = "?"
+"""The score of an action that was not solved; on a cell it would say nothing."""
 
 
 class _Plan(NamedTuple):
@@ -32,6 +35,8 @@ class _Plan(NamedTuple):
     """Cells of the terminal for one column."""
     has_grid: bool
     """Whether lines stand between columns and around the board."""
+    num_scores: int
+    """Lines of what a judge says of the columns."""
     num_search: int
     """Lines of what the search said, with the heads of other than columns."""
     has_status: bool
@@ -50,7 +55,8 @@ class LargeBoard(Panel, can_focus=True):
 
     HELP = (
         "The board. [X] is the last move. N are the visits of the last mover's search, N% their shares,"
-        " P% its policy; what the bot does not say is absent."
+        " P% its policy; what the bot does not say is absent. S, or the cell itself, is what a judge says of"
+        " a move: +7 wins in 7 plies, = draws, -12 loses in 12; * is best. *X* is the line that won."
     )
     DEFAULT_CSS = """
     LargeBoard { width: 38; height: 17; }
@@ -70,6 +76,8 @@ class LargeBoard(Panel, can_focus=True):
         """The line below; empty for last move and side to move."""
         self.is_live = False
         """Whether the search of the bot that is thinking is shown, not that of the last mover."""
+        self.grade: PlyGrade | None = None
+        """What a judge says of the position."""
         self.has_coin_row = False
         """Whether there is a line for the coin also while none hangs, so that the board keeps its place."""
         self._ghost: int | None = None
@@ -78,11 +86,20 @@ class LargeBoard(Panel, can_focus=True):
         self._player = 0
         self._is_flipped = False
 
-    def show(self, match: MatchView | None, *, status: str = "", live: bool = False) -> None:
-        """Show a match, and `status` below it in place of last move and side to move."""
-        before = (self.match, self.status, self.is_live)
-        self.match, self.status, self.is_live = match, status, live
-        if match is not before[0] or (status, live) != before[1:]:
+    def show(
+        self, match: MatchView | None, *, status: str = "", live: bool = False, grade: PlyGrade | None = None
+    ) -> None:
+        """Show a match, and `status` below it in place of last move and side to move.
+
+        Args:
+            match: the match.
+            status: the line below; empty for last move and side to move.
+            live: whether the search of the bot that is thinking is shown.
+            grade: what a judge says of the position; None shows no scores.
+        """
+        before = (self.match, self.status, self.is_live, self.grade)
+        self.match, self.status, self.is_live, self.grade = match, status, live, grade
+        if match is not before[0] or (status, live, grade) != before[1:]:
             self.repaint()
 
     def mark(
@@ -145,12 +162,11 @@ class LargeBoard(Panel, can_focus=True):
         lines.append(self._heads(plan, names))
         if plan.has_grid:
             lines.append(self._rule(plan, shape, self.glyphs.grid_top))
-        for row in plan.rows:
-            if plan.pace > 1 and row > plan.rows.start:
-                lines.append(self._rule(plan, shape, self.glyphs.grid_middle))
-            lines.append(self._row(plan, shape, match, row))
+        lines += self._rows(plan, shape, match)
         if plan.has_grid:
             lines.append(self._rule(plan, shape, self.glyphs.grid_bottom))
+        if plan.num_scores and self.grade is not None:
+            lines.append(self._score_line(plan, shape, self.grade))
         if plan.num_search:
             lines += self._search_lines(plan, shape, match)
         if plan.has_status:
@@ -166,17 +182,21 @@ class LargeBoard(Panel, can_focus=True):
         # What is worth most comes first: the board itself, the line below, the search, the rules around it.
         room = height - shape.rows - 1 - coin
         has_status = room >= 1
+        is_scored = self.grade is not None and has_grid and shape.kind == "columns"
+        num_scores = int(is_scored and room - has_status >= 1)
+        room -= has_status + num_scores
         wanted = _SEARCH_LINES + (shape.kind != "columns")
-        num_search = wanted if room - has_status >= wanted else 0
-        has_rules = has_grid and room - has_status - num_search >= 2  # noqa: PLR2004 # one above, one below
+        num_search = wanted if room >= wanted else 0
+        has_rules = has_grid and room - num_search >= 2  # noqa: PLR2004 # one above, one below
         shown = max(0, min(shape.rows, height - 1 - coin))
         last = shape.rows - 1 if match.last_cell is None else match.last_cell // columns
         top = min(max(0, last - shown // 2), shape.rows - shown)
-        spare = room - has_status - num_search - 2 * has_rules
+        spare = room - num_search - 2 * has_rules
         margin = names + 2 if has_grid else names + 1
         return _Plan(
             pitch=pitch,
             has_grid=has_rules,
+            num_scores=num_scores,
             num_search=num_search,
             has_status=has_status,
             margin=margin,
@@ -185,20 +205,60 @@ class LargeBoard(Panel, can_focus=True):
             pace=2 if has_rules and spare >= shape.rows - 1 else 1,
         )
 
+    def _rows(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
+        """Draw the rows, with rules between them where there is room."""
+        lines: list[Line] = []
+        for row in plan.rows:
+            if plan.pace > 1 and row > plan.rows.start:
+                lines.append(self._rule(plan, shape, self.glyphs.grid_middle))
+            lines.append(self._row(plan, shape, match, row))
+        return lines
+
     def _row(self, plan: _Plan, shape: Geometry, match: MatchView, row: int) -> Line:
         source = self._source(row, shape)
         start = source * shape.columns
         cells = match.cells[start : start + shape.columns]
-        marks = Marks(match.last_cell, self._ghost, self._pending, self._player)
+        marks = Marks(match.last_cell, self._ghost, self._pending, self._player, match.winning)
+        scores = self._cell_scores(shape, start)
         if self._is_flipped:
             cells = cells[::-1]
             last, ghost, pending = (_mirrored(cell, start, shape.columns) for cell in marks[:3])
-            marks = Marks(last, ghost, pending, self._player)
+            lit = (_mirrored(cell, start, shape.columns) for cell in marks.lit)
+            marks = Marks(last, ghost, pending, self._player, tuple(cell for cell in lit if cell is not None))
+            scores = tuple((shape.columns - 1 - column, text) for column, text in scores)
         name = right(shape.row_names[source], max(map(len, shape.row_names)))
         if plan.pitch == WIDE:
             side = (f"{self.glyphs.grid_side}", "border")
-            return ((f" {name} ", "dim"), side, *grid_row(cells, start, marks, self.glyphs))
+            return ((f" {name} ", "dim"), side, *grid_row(cells, start, marks, self.glyphs, scores))
         return ((f" {name}", "dim"), *dense_row(cells, start, marks, self.glyphs, plan.pitch))
+
+    def _cell_scores(self, shape: Geometry, start: int) -> tuple[tuple[int, str], ...]:
+        """Return what a judge says of the cells of a row, by column, where an action is a cell."""
+        if self.grade is None or shape.kind != "cells":
+            return ()
+        cells = {shape.targets[action]: (action, text) for action, text in self.grade.scores.items()}
+        return tuple(
+            (cell - start, self._starred(action, text, WIDE - 1))
+            for cell, (action, text) in sorted(cells.items())
+            if start <= cell < start + shape.columns and text != _UNKNOWN
+        )
+
+    def _starred(self, action: int, text: str, width: int) -> str:
+        """Mark the score of a best action by a star where there is room for it."""
+        is_best = self.grade is not None and action in self.grade.best
+        return f"{text}*" if is_best and len(text) < width else text[:width]
+
+    def _score_line(self, plan: _Plan, shape: Geometry, grade: PlyGrade) -> Line:
+        columns = [self._column(column, shape) for column in range(shape.columns)]
+        actions = {shape.targets[action] % shape.columns: action for action in grade.scores}
+        texts = [
+            self._starred(actions[column], grade.scores[actions[column]], WIDE) if column in actions else ""
+            for column in columns
+        ]
+        return (
+            (f" {'S':<{plan.margin}}", "dim"),
+            ("".join(right(text, WIDE) for text in texts)[1:], "eval"),
+        )
 
     def _rule(self, plan: _Plan, shape: Geometry, pieces: tuple[str, str, str, str]) -> Line:
         start, line, joint, end = pieces

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.live.views import Mark, MoveView
     from arena.tui.text import Line
 
-MARK_NAMES = {"~": "swing", "?": "gave it away", "#": "end"}
+MARK_NAMES = {"~": "swing", "?": "gave it away", "??": "lost a win", "#": "end"}
 """What the marks of a replay mean."""
 _MAX_SEGMENT = 5
 _LEGEND_GAP = 3
@@ -33,7 +33,8 @@ class MoveList(RowList):
     """A line for each ply: number, who, move with its mark, eval, time; the cursor is on the current one."""
 
     HELP = (
-        "The moves; # is the end, ? a result given away, ~ a swing in the opponent's eyes."
+        "The moves; # is the end, ? a result given away and ?? a win turned into a loss, by a judge's grade;"
+        " ~ without grades a swing in the eyes of both bots."
         " Percent are the first player's chance to win."
     )
     DEFAULT_CSS = """
@@ -131,7 +132,8 @@ class Timeline(Canvas):
         if begin <= self._ply < end:
             return "o"
         mark = next((mark for mark in self._marks[begin - 1 : end - 1] if mark), "")
-        return mark or ("=" if begin <= self._ply else "-")
+        # One cell has room for one character.
+        return mark[:1] or ("=" if begin <= self._ply else "-")
 
     def _plies_at(self, place: int, width: int) -> tuple[int, int]:
         num = len(self._marks)

@@ -138,7 +138,7 @@ class SmallBoard(Panel, can_focus=True):
         is_large = 4 * match.columns + 1 <= width and 2 * match.rows <= height - 2
         pitch = 4 if is_large else 2 if 2 * match.columns + 1 <= width else 1
         rows = self._window(match, height - 2)
-        marks = Marks(last=match.last_cell)
+        marks = Marks(last=match.last_cell, lit=match.winning)
         drawn = [
             dense_row(
                 match.cells[row * match.columns : (row + 1) * match.columns],

@@ -1,4 +1,4 @@
-"""How the cells of a board are drawn: stones, the last one in brackets, ghosts and pending stones."""
+"""How the cells of a board are drawn: stones, the last one in brackets, the line that won between stars."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ class Marks(NamedTuple):
     pending: int | None = None
     """Where a stone of `player` waits for the referee, shown as `(x)`."""
     player: int = 0
+    lit: tuple[int, ...] = ()
+    """The line that won, shown as `*X*`."""
 
     def within(self, start: int, number: int) -> Marks:
         """Give those within a row, counted from its first cell."""
         last, ghost, pending = (
             None if cell is None or not 0 <= cell - start < number else cell - start for cell in self[:3]
         )
-        return Marks(last, ghost, pending, self.player)
+        lit = tuple(cell - start for cell in self.lit if 0 <= cell - start < number)
+        return Marks(last, ghost, pending, self.player, lit)
 
 
 def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
@@ -60,6 +63,8 @@ def _dense_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, pitch: int)
         styles.append(style)
         characters += [" "] * (pitch - 1)
         styles += [""] * (pitch - 1)
+    for cell in marks.lit if pitch > 1 else ():
+        characters[cell * pitch], styles[cell * pitch] = "*", "last"
     for cell, pair, style in ((marks.last, "[]", "last"), (marks.pending, "()", "last")):
         if pitch > 1 and cell is not None:
             place = 1 + cell * pitch
@@ -68,18 +73,40 @@ def _dense_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, pitch: int)
     return merge(characters, styles)
 
 
-def grid_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs) -> Line:
-    """Draw a row of a board with a grid, without its left edge: `   | X |[O]|`."""
-    return _grid_row(cells, marks.within(start, len(cells)), glyphs)
+def grid_row(
+    cells: tuple[int, ...],
+    start: int,
+    marks: Marks,
+    glyphs: Glyphs,
+    scores: tuple[tuple[int, str], ...] = (),
+) -> Line:
+    """Draw a row of a board with a grid, without its left edge: `   | X |[O]| +7|`.
+
+    Args:
+        cells: of this row alone.
+        start: index of its first cell on the whole board.
+        marks: what stands out.
+        glyphs: what to draw with.
+        scores: cells of this row, counted from its first one, with a text of at most three characters.
+    """
+    return _grid_row(cells, marks.within(start, len(cells)), glyphs, scores)
 
 
 @lru_cache(maxsize=256)
-def _grid_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs) -> Line:
+def _grid_row(
+    cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, scores: tuple[tuple[int, str], ...]
+) -> Line:
+    told = dict(scores)
     characters: list[str] = []
     styles: list[str] = []
     for cell, stone in enumerate(cells):
         glyph, style = _stone(stone, cell, marks, glyphs)
+        if not stone and cell in told and cell not in (marks.ghost, marks.pending):
+            characters += [*f"{told[cell]:>3}", glyphs.grid_side]
+            styles += ["eval", "eval", "eval", "border"]
+            continue
         around = "[]" if cell == marks.last else "()" if cell == marks.pending else "  "
+        around = "**" if cell in marks.lit and around == "  " else around
         characters += [around[0], " " if glyph == glyphs.empty else glyph, around[1], glyphs.grid_side]
         styles += ["last", style, "last", "border"]
     return merge(characters, styles)

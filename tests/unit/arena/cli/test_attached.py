@@ -10,9 +10,8 @@ import pytest
 from arena.cli import attached
 from arena.cli.attached import command_words
 from arena.cli.main import main
-from arena.coordinator import launch
-from arena.coordinator.launch import start_tournament
-from arena.errors import ConfigError
+from arena.coordinator.client import WITH_FORMAT, start
+from arena.errors import ArenaError, ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +64,7 @@ def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
         if {"tui", "form"} <= {parameter.name for parameter in command.params}
     }
     assert shown == {"tournament", "match", "test"}
-    assert shown <= launch.WITH_FORMAT
+    assert shown <= WITH_FORMAT
 
 
 def test_what_is_about_this_terminal_or_the_store_stays_here() -> None:
@@ -81,5 +80,5 @@ def test_without_a_terminal_nothing_is_started() -> None:
 def test_a_log_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "file"))
-    with pytest.raises(attached.ArenaError, match="set ARENA_HOME to another folder"):
-        start_tournament(["tournament", "random", "random"])
+    with pytest.raises(ArenaError, match="set ARENA_HOME to another folder"):
+        start(["tournament", "random", "random"])

@@ -8,8 +8,8 @@ import io
 import click
 import pytest
 
-from arena.cli.exits import ArenaGroup, BotFailedError, Exit, NotFoundError, exit_code
-from arena.errors import ArenaError, ConfigError, OptionError, PluginError, StoreError
+from arena.cli.exits import ArenaGroup, Exit, NotFoundError, exit_code
+from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError, StoreError
 from arena_db import errors
 
 

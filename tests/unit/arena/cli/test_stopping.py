@@ -65,7 +65,7 @@ def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> Non
 def test_a_silent_holder_is_named_and_can_be_replaced(
     arena: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.coordinator.holder.ANSWER_S", 0.0)
+    monkeypatch.setattr("arena.coordinator.client.ANSWER_S", 0.0)
     arena(*DUEL, "--rounds", 4, "--name", "cup", "--max-time", "0.000001", status=3)
     with Store.open(arena.db) as store:
         held = store.claim(1, replace(current_owner(), uuid="other"))

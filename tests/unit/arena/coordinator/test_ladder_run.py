@@ -103,7 +103,7 @@ def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.Mon
     assert source is not None
     plan = sitting.matches_planned()
     tournament = sitting.tournament.id
-    seats = seats_of(sitting.store.entrants(tournament))
+    seats = seats_of(sitting.store, tournament, sitting.store.entrants(tournament))
     batches = sitting.store.batches(tournament)
     assert len(batches) > 4
     assert all(batch.basis_match <= after.basis_match for batch, after in pairwise(batches))
@@ -192,5 +192,5 @@ def test_who_cannot_join_or_leave_is_told_why(begin: Begin) -> None:
 
 def test_only_a_ladder_can_be_joined(begin: Begin) -> None:
     sitting = begin(config(*TRIO, name="main"))
-    with pytest.raises(ConfigError, match="main is a round-robin, which nobody joins"):
+    with pytest.raises(ConfigError, match="main is a round-robin and no ladder"):
         enter(sitting, "mcts:playouts=5")

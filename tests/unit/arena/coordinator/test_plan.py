@@ -15,8 +15,9 @@ import strange_bots
 from arena.content.store import prune
 from arena.coordinator.config import parse_toml, refusals
 from arena.coordinator.enlarge import enlarge
+from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import planned_beforehand
-from arena.coordinator.plan import leave_out, make_jobs, make_plan, restore_plan, store_plan
+from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.worker import Control, play_job

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.cli.exits import BotFailedError
-from arena.cli.session import check_bots
 from arena.coordinator.plan import make_plan
+from arena.coordinator.prepare import check_bots
+from arena.errors import BotFailedError
 from arena.executor import trial
 from arena.executor.trial import load_status, run_kit
 from arena_plugins.entries import BOTS, Entry, find

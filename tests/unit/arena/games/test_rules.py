@@ -178,3 +178,43 @@ def test_random_play_has_the_known_results() -> None:
     assert 0.525 < np.mean([end.returns[0] == 1.0 for end in ends]) < 0.588
     assert 20.8 < np.mean([len(end.history) for end in ends]) < 21.9
     assert random_match(ConnectFour(), seeded(7)).history == random_match(ConnectFour(), seeded(7)).history
+
+
+def plain_lines(state: KInARowState, k: int, *, exact: bool) -> set[int]:
+    """Find the cells of the lines that win by walking along each from each cell."""
+    rows, cols = state.game.shape
+
+    def stone(row: int, col: int) -> int:
+        return state.cells[row * cols + col] if 0 <= row < rows and 0 <= col < cols else 0
+
+    found: set[int] = set()
+    for row in range(rows):
+        for col in range(cols):
+            for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                run = [(row + down * step, col + right * step) for step in range(k)]
+                own = stone(row, col)
+                if not own or any(stone(*cell) != own for cell in run):
+                    continue
+                beyond = (stone(row - down, col - right), stone(row + down * k, col + right * k))
+                if not (exact and own in beyond):
+                    found |= {r * cols + c for r, c in run}
+    return found
+
+
+@given(st.integers(3, 8), st.integers(2, 5), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+def test_winning_cells_are_those_that_a_walk_finds(
+    size: int,
+    k: int,
+    exact: bool,  # noqa: FBT001 # drawn by Hypothesis
+    gravity: bool,  # noqa: FBT001 # drawn by Hypothesis
+    rng: Random,
+) -> None:
+    assume(k <= size)
+    game = ConnectFour(size, size, k) if gravity else Gomoku(size, k, exact=exact)
+    state = game.initial_state()
+    while not state.is_terminal:
+        assert state.winning_cells == ()
+        state = state.child(rng.choice(state.legal_actions))
+    expected = plain_lines(state, k, exact=exact and not gravity) if any(state.returns) else set[int]()
+    assert state.winning_cells == tuple(sorted(expected))
+    assert bool(expected) == any(state.returns)

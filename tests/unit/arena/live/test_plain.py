@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from arena.live.events import Fault, Finished, Info, Move, RunState, Started, make_event
+from arena.live.events import (
+    EntrantChange,
+    Fault,
+    Finished,
+    Info,
+    Move,
+    RunState,
+    Started,
+    Voided,
+    make_event,
+)
 from arena.live.plain import clock_text, duration_text, line_of, long_clock_text, move_line, progress_line
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, ProgressView
@@ -111,4 +121,23 @@ def test_progress_without_a_known_end() -> None:
     assert progress_line(known) == "cup running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go"
     open_end = ProgressView(name="cup", state="running", planned=None, done=312, given_rate=7.8)
     assert progress_line(open_end) == "cup running: 312 matches, 7.8 a minute"
-    assert (open_end.share, open_end.eta_s) == (0.0, None)
+    assert (open_end.at().share, open_end.at().eta_s) == (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (Voided(num=1, match=3, reason="helped"), "match 3 is void: helped"),
+        (Voided(num=2, reason="mixed up"), "2 matches are void: mixed up"),
+        (Voided(num=1, undone=True), "1 match counts again"),
+        (Voided(num=5, undone=True, reason="no"), "5 matches count again: no"),
+        (EntrantChange(bot="az", change="join"), "az joined"),
+        (EntrantChange(bot="az", change="leave", reason="it crashes"), "az left: it crashes"),
+        (EntrantChange(bot="az", change="disqualify", reason="x"), "az is disqualified: x"),
+    ],
+)
+def test_changes_of_a_league(body: Voided | EntrantChange, line: str) -> None:
+    event = make_event(1, body, t=5.0)
+    view = reduce(LiveView(), event)
+    assert (view.seq, len(view.notices), view.notices[0].t) == (1, 1, 5.0)
+    assert line_of(event, view) == line

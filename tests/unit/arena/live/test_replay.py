@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from arena.games.notation import spec_of
 from arena.live.events import Finished, Move, Started, Thoughts, make_event
 from arena.live.reducer import reduce
-from arena.live.replay import Recorded, Replay
+from arena.live.replay import PlyGrade, Recorded, Replay
 from arena.live.views import LiveView
 from game_samples import games_with_play
 
@@ -38,31 +38,50 @@ EXAMPLE = Recorded(
 )
 
 
-def test_marks_and_differences_of_the_example() -> None:
+def test_marks_of_the_example() -> None:
     replay = Replay(EXAMPLE)
     assert replay.evals == pytest.approx((52, 49, 53, 48, 71, 34, 97, 96, 100))
     assert replay.marks == ("", "", "", "", "", "~", "", "", "#")
-    assert replay.differing == (5, 6)
     assert [replay.next_mark(0, 1), replay.next_mark(6, 1), replay.next_mark(9, 1)] == [6, 9, 9]
     assert [replay.next_mark(9, -1), replay.next_mark(6, -1)] == [6, 6]
 
 
 def test_grades_take_the_place_of_swings() -> None:
-    graded = replace(EXAMPLE, grades=("", "", "win given away"))
-    assert Replay(graded).marks == ("", "", "?", "", "", "", "", "", "#")
+    grades = (
+        None,
+        PlyGrade(eval=50.0),
+        PlyGrade(eval=100.0, mark="?", text="gives a win away"),
+        PlyGrade(mark="??"),
+    )
+    graded = Replay(replace(EXAMPLE, grades=grades))
+    assert graded.marks == ("", "", "?", "??", "", "", "", "", "#")
+    assert graded.judged == (None, 50.0, 100.0, None, None, None, None, None, None)
+    assert [graded.eval_at(ply) for ply in (1, 2, 3, 9)] == [50.0, 100.0, None, 100.0]
+    assert [graded.grade(ply) for ply in (-1, 1, 4, 9)] == [None, grades[1], None, None]
 
 
-def test_a_swing_is_against_the_mover_and_in_its_opponents_eyes() -> None:
+def test_without_a_judge_a_position_stands_as_its_last_mover_said() -> None:
+    replay = Replay(EXAMPLE)
+    assert replay.eval_at(0) is None
+    assert replay.eval_at(5) == pytest.approx(71)
+    assert replay.eval_at(9) == 100, "the result"
+    cut = replace(EXAMPLE, actions=EXAMPLE.actions[:8], outcome="second", termination="time_move")
+    assert Replay(cut).eval_at(8) == pytest.approx(96), "the board did not decide that match"
+
+
+def test_a_swing_is_against_the_mover_and_in_the_eyes_of_both() -> None:
     def marks(*values: float | None) -> tuple[str, ...]:
         thoughts = tuple(Thoughts(value=value) for value in values)
         actions = (0, 1, 2, 3, 4, 5)[: len(values)]
         return Replay(replace(EXAMPLE, actions=actions, thoughts=thoughts)).marks
 
     # The first player moves at plies 1, 3, 5; what the second says at 2 and 4 is about its own chances.
-    assert marks(0.0, 0.0, 0.0, 0.4, 0.0) == ("", "", "~", "", "#")
-    assert marks(0.0, 0.0, 0.0, 0.38, 0.0) == ("", "", "", "", "#")
-    assert marks(0.0, 0.0, 0.0, -0.9, 0.0) == ("", "", "", "", "#"), "it moved in favour of the mover"
-    assert marks(0.0, None, 0.0, 0.9, 0.0) == ("", "", "", "", "#"), "unknown before"
+    assert marks(0.0, 0.0, 0.0, 0.4, -0.4) == ("", "", "~", "", "#")
+    assert marks(0.0, 0.0, 0.0, 0.38, -0.4) == ("", "", "", "", "#")
+    assert marks(0.0, 0.0, 0.0, 0.4, -0.38) == ("", "", "", "", "#"), "the mover does not see it"
+    assert marks(0.0, 0.0, 0.0, -0.9, -0.9) == ("", "", "", "", "#"), "it moved in favour of the mover"
+    assert marks(0.0, None, 0.0, 0.9, -0.9) == ("", "", "", "", "#"), "unknown before"
+    assert marks(0.0, 0.0, 0.0, 0.9) == ("", "", "", "#"), "not decided on the board"
 
 
 def test_clocks_and_times_follow_the_record() -> None:

@@ -6,10 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from arena.cli.main import main
+from arena.coordinator.client import Link
 from arena.errors import ConfigError, PluginError
-from arena.play.config import PERSON, PlayConfig, make_play, parse_play, play_config, play_from, read_opening
-from arena.play.start import words_again, words_of
-from arena.play.wishes import Wish, read_wish
+from arena.play.config import (
+    PERSON,
+    PlayConfig,
+    make_play,
+    parse_play,
+    play_config,
+    play_from,
+    read_opening,
+    words_of,
+)
 from arena_plugins import load_game
 
 FULL = PlayConfig(
@@ -48,7 +56,7 @@ def test_the_words_of_the_coordinator_make_the_same_play() -> None:
     side = "first" if context.params["is_first"] else "second"
     again = play_config({**given, "side": side, "srand": FULL.srand})
     assert again == replace(plan.config, srand=FULL.srand)
-    assert words_again("evening") == ["play", "--headless", "--attach", "evening"]
+    assert Link.again("evening") == ["play", "--headless", "--attach", "evening"]
 
 
 def test_a_person_has_an_hour_and_the_bot_its_limit() -> None:
@@ -93,13 +101,3 @@ def test_who_plays_on_takes_the_side_to_move() -> None:
     assert (config.bot, config.side, config.opening) == ("random", "second", (4,))
     config = play_from("tic-tac-toe", (), (PERSON, "minimax"), 1)
     assert (config.bot, config.side) == ("minimax", "first")
-
-
-@pytest.mark.parametrize("payload", ["", "[]", "5", '{"number": 1}', '{"number": "1", "ply": 0}', "[" * 4000])
-def test_a_payload_that_is_no_wish(payload: str) -> None:
-    assert read_wish(payload) is None
-
-
-def test_a_wish_comes_back() -> None:
-    wish = Wish(number=3, ply=4, action=None)
-    assert read_wish(wish.to_text()) == wish

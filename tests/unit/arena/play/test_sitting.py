@@ -13,7 +13,6 @@ from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
 from arena.play.hold import reopen_play
 from arena.play.person import PERSON
-from arena.play.wishes import Wish
 from arena_db.store import Store
 from arena_plugins import load_game
 from plays import Played, config, moves_to, wait_for
@@ -75,7 +74,7 @@ def test_a_match_is_played_to_its_end_and_stored(
 def test_what_is_past_or_not_legal_is_refused(begin: Callable[..., Played]) -> None:
     played = begin()
     assert played.move(99) == "action 99 cannot be played here"
-    assert played.ask("move", 1, 0) == "action None cannot be played here"
+    assert played.ask("move", 1, 0) == "this move cannot be read"
     assert played.ask("move", 2, 0, 4) == "match 2 is not the one that is played"
     assert played.move(4) == "played"
     assert played.ask("move", 1, 0, 4) in ("ply 1 is past", "not your turn")
@@ -193,7 +192,7 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
-        wish = Wish(number=1, ply=0).to_text()
+        wish = json.dumps({"number": 1, "ply": 0, "action": None})
         command = store.ask(played.record.id, "hint", wish)
         wait_for(asked.is_set)
         assert played.ask("hint", 1, 0) == "no hint: the last one is still being looked for"
@@ -226,7 +225,7 @@ def test_a_play_ends_in_the_midst_of_a_hint(
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
-        store.ask(played.record.id, "hint", Wish(number=1, ply=0).to_text())
+        store.ask(played.record.id, "hint", json.dumps({"number": 1, "ply": 0, "action": None}))
         wait_for(asked.is_set)
     played.close()
     assert ended.is_set()
@@ -243,7 +242,7 @@ def test_undo_takes_back_one_move_however_often_it_is_asked_for(begin: Callable[
     wait_for(lambda: len(played.events("move")) == 4)
     with Store.open(played.path) as store:
         for _ in range(3):
-            store.ask(played.record.id, "undo", Wish(number=1, ply=4).to_text())
+            store.ask(played.record.id, "undo", json.dumps({"number": 1, "ply": 4, "action": None}))
     wait_for(lambda: played.events("started", 2))
     with Store.open(played.path, read_only=True) as store:
         planned = store.planned(played.record.id)
@@ -264,8 +263,8 @@ def test_rated_matches_count_and_take_nothing_back(begin: Callable[..., Played])
 
 def test_stop_ends_the_play_after_the_match_and_abort_at_once(begin: Callable[..., Played]) -> None:
     played = begin()
-    assert played.ask("stop") == "no further match begins"
     played.move(4)
+    assert played.ask("stop") == "no further match begins"
     assert played.ask("resign", 1, 2) == "you resign"
     wait_for(lambda: not played.is_alive)
     other = begin()
@@ -281,6 +280,31 @@ def test_stop_ends_the_play_after_the_match_and_abort_at_once(begin: Callable[..
             assert record is not None
             assert (record.state, record.num_done) == ("finished", record.num_planned)
             assert store.last_tournament(unfinished=True) is None
+
+
+def test_a_stop_ends_a_match_that_nobody_has_come_to(begin: Callable[..., Played]) -> None:
+    played = begin()
+    assert played.ask("stop") == "this match ends now"
+    wait_for(lambda: not played.is_alive)
+    assert [match.termination for match in played.matches()] == ["aborted"]
+
+
+def test_a_play_ends_by_itself_where_nobody_comes(
+    begin: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played, other = begin(), begin()
+    other.move(4)
+    monkeypatch.setattr("arena.play.desk.NOBODY_S", 0.0)
+    wait_for(lambda: not played.is_alive)
+    assert [match.termination for match in played.matches()] == ["aborted"]
+    with Store.open(played.path, read_only=True) as store:
+        record = store.tournament(played.record.id)
+        assert record is not None
+        assert record.state == "finished"
+    # Whoever came once is waited for.
+    wait_for(lambda: len(other.events("move")) >= 2)
+    assert other.ask("undo", 1, 2) == "taken back"
+    assert other.is_alive
 
 
 def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:

@@ -55,6 +55,7 @@ def test_the_second_model_has_the_spread_of_the_truth(noise: float) -> None:
 
     found = correct(FITTED, replay, 8)
     # The variance of errors over eight replays is 8 / 7 of their mean square; a tenth is true in any case.
+    # All bots err alike here, so that all are drawn together alike.
     share = max(0.1, 1 - noise**2 * 8 / 7 / float(np.var(FITTED / 1.25))) ** 0.5
     assert seen[7] == pytest.approx(FITTED)
     assert seen[8] == pytest.approx(FITTED / 1.25 * share)
@@ -104,3 +105,29 @@ def test_a_field_of_equals_stays_as_it_is() -> None:
     assert found.slope == 1
     assert not found.strength.any()
     assert found.gap(0, 1).los == 0.5
+
+
+def test_bots_with_wide_errors_are_drawn_together_most() -> None:
+    seen: list[FloatArray] = []
+    spread = np.array([3.0, 1.0, 1.0, 1.0])
+
+    def replay(strength: FloatArray, number: int) -> FloatArray:
+        seen.append(strength)
+        return strength + 50 * spread * FALSE[number % 4]
+
+    correct(FITTED, replay, 8)
+    errors = [50**2 * 8 / 7 * each**2 for each in spread.tolist()]
+    variance = sum(each**2 for each in FITTED.tolist()) / 4
+    true = variance - sum(errors) / 4
+    means = [each * true / (true + error) for each, error in zip(FITTED.tolist(), errors, strict=True)]
+    middle = sum(means) / 4
+    square = sum((each - middle) ** 2 for each in means) / 4
+    expected = [(each - middle) * (true / square) ** 0.5 for each in means]
+    assert seen[8].tolist() == pytest.approx(expected)
+    # The first is 200 Elo above the second by its fit, and less than that in the model.
+    assert seen[8][0] - seen[8][1] < 150
+
+
+def test_bots_of_equal_rating_stay_equal() -> None:
+    found = correct(np.zeros(4), _stretched, 4)
+    assert found.strength.tolist() == [0.0] * 4

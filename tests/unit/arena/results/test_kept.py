@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from arena.rating.fit import fit, head_to_head
 from arena.rating.sums import ClusterSums
 from arena.results.book import RatedMatches
+from arena.results.kept import encounters_of, lightened
 from arena.results.views import Leaderboard, standings
 from arena_db.records import MatchFilter, PlannedMatch
 from arena_db.store import Store
@@ -229,3 +230,40 @@ def test_the_same_tournament_twice_counts_once(store: Store) -> None:
         found = book.of_pool(GAME, POOL, index, seats)
         assert (found.num_matches, found.num_different) == (80, 40)
     same(kept.of_pool(GAME, POOL, index, seats), counted.of_pool(GAME, POOL, index, seats))
+
+
+def test_matches_of_an_event_count_for_less(store: Store) -> None:
+    """Sums are linear in matches where each event has openings of its own."""
+    rng = np.random.default_rng(5)
+    cups = [add_cup(store, name=f"cup-{number}", num=24) for number in range(2)]
+    for number, cup in enumerate(cups):
+        records = [
+            replace(cup.match(match.number), match_hash=digest(f"{number} {match.number}"))
+            for match in cup.plan
+            if rng.random() < 0.9
+        ]
+        store.save(records)
+    book = RatedMatches(MatchFilter())
+    book.update(store)
+    index = {bot(name).identity: seat for seat, name in enumerate("abc")}
+    seats = {seat: seat for seat in range(3)}
+    whole = book.of_pool(GAME, POOL, index, {})
+    parts = [book.of_tournament(cup.record.id, seats) for cup in cups]
+    same(lightened(whole, parts[0], 1.0), whole)
+    half = lightened(whole, parts[0], 0.5)
+    # The openings of both are the same, so that only counts of matches add up.
+    for name in ("results", "ptnml", "num_different"):
+        both = [numbers(getattr(part, name)) for part in parts]
+        np.testing.assert_allclose(numbers(getattr(half, name)), both[0] / 2 + both[1], err_msg=name)
+    for name in ("num_openings", "openings", "collapsed", "replays", "alike", "singles", "collapsed_singles"):
+        expected = numbers(getattr(whole, name)) - numbers(getattr(parts[0], name)) / 2
+        np.testing.assert_allclose(numbers(getattr(half, name)), expected, err_msg=name)
+    # Two bots that met in one event alone are found in the sums of all.
+    only = encounters_of(
+        [each for each in store.tournament_sums(1) if (each.low, each.high) == (0, 1)], {**seats}
+    )
+    alone = lightened(whole, only, 0.5)
+    changed = (alone.results != whole.results).any(axis=(1, 2))
+    assert changed.tolist() == [
+        pair == (0, 1) for pair in zip(whole.low.tolist(), whole.high.tolist(), strict=True)
+    ]

@@ -67,6 +67,9 @@ class _Stored:
     def last_change(self) -> int:
         return 0
 
+    def replay_marks(self) -> dict[int, int]:
+        return {}
+
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         assert where == LATE
         found = [tally for tally in self._tallies for _ in range(tally.num_matches)]

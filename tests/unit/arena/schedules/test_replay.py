@@ -117,9 +117,11 @@ def test_ratings_are_corrected_by_replays_of_their_own_event() -> None:
     for number in range(10):
         if number == 5:
             slope = float(np.mean(fits[:5], axis=0) @ model / (model @ model))
-            errors = np.var(np.array(fits[:5]) / slope, axis=0, ddof=1).mean()
+            errors = np.var(np.array(fits[:5]) / slope, axis=0, ddof=1)
             model = ratings.strength / slope
-            model = model * np.sqrt(max(0.1, 1 - errors / np.var(model)))
+            true = max(0.1 * np.var(model), np.var(model) - errors.mean())
+            model = model / (1 + errors / true)
+            model = (model - model.mean()) * np.sqrt(true) / np.std(model)
         field = FieldModel(model, ratings.advantage, share_of_draws(ratings, model))
         played = rated_matches(play_again(SWISS, SEATS, field, f"1/replay/{number}"))
         fits[number] = fit(encounters(MatchArrays(played)), 8).strength

@@ -200,7 +200,7 @@ def test_p_plays_the_bot_at_hand_and_comes_back(
 def test_a_play_that_cannot_begin_goes_back_and_says_why(
     shown_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.play.start.start_tournament", _no_process)
+    monkeypatch.setattr("arena.coordinator.client.start", _no_process)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "p")

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena.live.events import Thoughts
-from arena.live.replay import Recorded, Replay
+from arena.live.replay import PlyGrade, Recorded, Replay
 from arena.live.views import FinishedMatch, Notice, ProgressView
 from arena.tui.widgets.bars import EvalStrip, ProgressPanel
 from arena.tui.widgets.charts import EvalChart, LineChart, RatingPlot
@@ -43,6 +43,28 @@ REPLAY = Replay(
         termination="rules",
     )
 )
+JUDGED = Replay(
+    replace(
+        REPLAY.recorded,
+        judge="solver",
+        grades=tuple(
+            PlyGrade(
+                eval=percent,
+                mark=mark,
+                text="gives a win away" if mark else "",
+                scores={0: "-28", 1: "=", 2: "+7", 3: "-12", 4: "=", 6: "?"},
+                best=(2,),
+                advice="best 3: wins in 7 plies; line 3 4 5",
+            )
+            for percent, mark in zip(
+                (50.0, 50.0, 100.0, 0.0, 0.0, 50.0, 50.0, 100.0, 100.0),
+                ("", "?", "??", "", "?", "", "?", "", ""),
+                strict=True,
+            )
+        ),
+    )
+)
+CELLS = PlyGrade(scores={0: "+3", 2: "-4", 3: "=", 5: "?", 6: "100%"}, best=(0, 3))
 FINISHED = FinishedMatch(
     number=312,
     tournament_name="rr-42",
@@ -61,6 +83,8 @@ MATCHES = {
     "drawn": played("tic-tac-toe", "b2 a1", over="draw"),
     "gomoku": played("gomoku", "h8 h9 g7"),
     "begins": played("connect-four", ""),
+    "won": played("connect-four", "4 5 4 5 4 5 4", over="first"),
+    "won on cells": played("tic-tac-toe", "a3 b3 a2 b2 a1", over="first"),
 }
 
 
@@ -100,9 +124,13 @@ def _widgets(width: int) -> dict[str, Widget]:
         "large": LargeBoard(),
         "large gomoku": LargeBoard(),
         "large with a ghost": LargeBoard(),
+        "large judged": LargeBoard(),
+        "large judged cells": LargeBoard(),
+        "large won": LargeBoard(),
         "evals": EvalStrip(),
         "progress": ProgressPanel(),
         "eval chart": EvalChart(),
+        "eval chart with a judge": EvalChart(),
         "line chart": LineChart("rating over time", axis="n"),
         "ratings": RatingPlot(),
         "standings": StandingsTable(),
@@ -110,6 +138,7 @@ def _widgets(width: int) -> dict[str, Widget]:
         "matrix": Matrix(),
         "moves": MoveList(),
         "timeline": Timeline(),
+        "timeline with a judge": Timeline(),
         "news": LinesPanel("events"),
         "matches": MatchList(stored_matches(100_000)),
     }
@@ -121,6 +150,9 @@ def _widgets(width: int) -> dict[str, Widget]:
         "large": (38, 18),
         "large gomoku": (width, 24),
         "large with a ghost": (width, 18),
+        "large judged": (38, 17),
+        "large judged cells": (38, 10),
+        "large won": (38, 12),
         "moves": (21, 12),
     }
     sizes |= {"line chart": (width, 12), "standings": (width, 9), "standings without a frame": (26, 8)}
@@ -147,8 +179,12 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     )
     progress = ProgressView(state="running", name="rr-42", planned=600, done=312, given_rate=7.8)
     _as(ProgressPanel, shown["progress"]).show(progress)
-    moves = REPLAY.views[-1].moves
-    _as(EvalChart, shown["eval chart"]).show(REPLAY.evals, [move.player for move in moves], 5)
+    _as(LargeBoard, shown["large judged"]).show(JUDGED.at(5), grade=JUDGED.grade(5))
+    _as(LargeBoard, shown["large judged cells"]).show(played("tic-tac-toe", "b3 b1"), grade=CELLS)
+    _as(LargeBoard, shown["large won"]).show(MATCHES["won"])
+    _as(LargeBoard, shown["large won"]).flip()
+    _as(EvalChart, shown["eval chart"]).show(REPLAY, 5)
+    _as(EvalChart, shown["eval chart with a judge"]).show(JUDGED, 5)
     _as(LineChart, shown["line chart"]).show(lines_over_time())
     _as(RatingPlot, shown["ratings"]).show(standings().rows)
     narrow = _as(StandingsTable, shown["standings without a frame"])
@@ -156,8 +192,9 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     narrow.show(standings())
     _as(StandingsTable, shown["standings"]).show(standings())
     _as(Matrix, shown["matrix"]).show(matrix())
-    _as(MoveList, shown["moves"]).show(moves, 5)
+    _as(MoveList, shown["moves"]).show(REPLAY.views[-1].moves, 5)
     _as(Timeline, shown["timeline"]).show(REPLAY.marks, 5)
+    _as(Timeline, shown["timeline with a judge"]).show(JUDGED.marks, 5)
     notice = Notice(
         t=0.0, number=308, address="rr-42/308", label="td", termination="time_game", text="late by 12 ms"
     )

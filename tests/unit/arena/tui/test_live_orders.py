@@ -106,7 +106,7 @@ def test_nobody_answers(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked == "asked to pause"
         assert re.match(r"no answer yet from pid \d+ on .*, heard \d+ s ago, which looks for commands", found)
 
-    monkeypatch.setattr("arena.coordinator.holder.ANSWER_S", 0.0)
+    monkeypatch.setattr("arena.coordinator.client.ANSWER_S", 0.0)
     app = live(store)
     with coordinator(store, answers=False):
         piloted(app, act)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual.events import Click
 
-from arena.play.start import Link, PlayEndedError
+from arena.coordinator.client import Link, NotStartedError
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.play import NARROWED, PlayScreen
 from arena.tui.shell.keys import clashes
@@ -314,10 +314,10 @@ def test_a_coordinator_that_ends_is_told_of_and_n_goes_on(tmp_path: Path) -> Non
 class Failing(Link):
     """A way to a coordinator that does not come up."""
 
-    def begin(self, wait: Callable[[float], object]) -> Any:  # noqa: ANN401 # nothing ever
+    def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> Any:  # noqa: ANN401 # nothing ever
         """Fail."""
-        del wait
-        raise PlayEndedError("[/]\x1b[2J random does not start: crash", 5)
+        del is_wanted
+        raise NotStartedError("[/]\x1b[2J random does not start: crash", 5)
 
 
 def test_a_bot_that_does_not_start_ends_the_app_with_its_status(tmp_path: Path) -> None:

@@ -82,35 +82,39 @@ def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]
     piloted(app, act, (120, 40))
 
 
-def test_grades_give_marks_and_v_shows_the_values_of_who_judged(searched: tuple[Path, int]) -> None:
+def test_grades_give_marks_and_v_shows_the_next_judge(searched: tuple[Path, int]) -> None:
     path, number = searched
     start = load_match(Query(str(path)), number).recorded.num_opening
     judge(path, number, "solver", [2.0] * start + [0.0, 2.0])
     judge(path, number, "minimax:depth=9", [0.0])
     match = load_match(Query(str(path)), number)
     assert [one.name for one in match.analyses] == ["minimax:depth=9", "solver"]
-    solved = replay_of(match, "solver")
+    solved = replay_of(match)
+    assert solved.recorded.judge == "solver"
     assert solved.marks[:start] == ("",) * start, "nobody gave away what was given"
-    assert solved.marks[start + 1] == "?"
-    assert solved.recorded.grades[start + 1] == "gives a win away"
-    assert replay_of(match).recorded.judge == ""
+    assert solved.marks[start + 1] == "??"
+    grade = solved.grade(start + 1)
+    assert grade is not None
+    assert grade.text == "gives a win away"
+    assert replay_of(match, "minimax:depth=9").marks[start + 1] == ""
     app = replay_app(str(path), number, glyphs="ascii", reduce_motion=True)
 
     async def act(pilot: Pilot[None]) -> None:
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        await press(pilot, "v", "v")
-        assert "search, solver" in shown(app)
-        assert "values by solver, not by the bots" in shown(app)
+        assert "solver: best " in shown(app)
+        assert "[ * solver ]" in shown(app)
         await press(pilot, "home", "b")
         assert screen.ply == start + 2
-        assert "? gives a win away" in shown(app)
-        assert "grade ?" in shown(app)
-        assert "? gave it away" in shown(app)
+        assert "?? gives a win away" in shown(app)
+        assert "grade ??" in shown(app)
+        assert "?? lost a win" in shown(app)
         await press(pilot, "B")
         assert screen.ply == start + 2, "there is none before it"
         await press(pilot, "v")
-        assert "search, " not in shown(app)
+        assert "[ * minimax:depth=9 ]" in shown(app)
+        await press(pilot, "v")
+        assert "[ * solver ]" in shown(app)
 
     piloted(app, act, (120, 40))
 

@@ -15,6 +15,7 @@ from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
 from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
 from arena.live.tables import MatrixView, Series, StandingsView
+from arena.results.corrections import declare_void
 from arena.watching.feed import Batch, Model, advance
 from arena.watching.match_source import MatchSource
 from arena.watching.one_match import load_match
@@ -24,7 +25,7 @@ from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
-from stores import add_cup, tamper
+from stores import Cup, add_cup, tamper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,7 +208,7 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     tamper(running.path, "UPDATE leases SET beat_at = beat_at - 720")
     model = drain(feed, model)
     assert model.health.warning(now) == "STALE 12min"
-    assert (model.view.progress.rate, model.view.progress.eta_s) == (None, None)
+    assert (model.view.progress.rate, model.view.progress.at().eta_s) == (None, None)
     assert model.view.matches[1].is_stalled
     assert feed.interval == 1.0
     feed.close()
@@ -357,3 +358,31 @@ def test_the_neighbours_of_a_match(own_store: Path) -> None:
     for number, step in ((1, -1), (26, 1), (99, 0)):
         with pytest.raises(ArenaError):
             load_match(Query(str(own_store)), number, step)
+
+
+def test_a_void_is_seen_at_once(running: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    record = running.tournament(1)
+    assert record is not None
+    cup = Cup(record, running.entrants(1), running.planned(1))
+    running.save([cup.match(1), cup.match(2)])
+    running.append_events([live(STATE, None)])
+    feed = StoreFeed(str(running.path), 1)
+    model = drain(feed)
+    rows = {match.number: match.termination for match in model.view.finished}
+    assert rows[1] != "void"
+    games = {row.name: row.games for row in cast("StandingsView", model.facts["standings"]).rows}
+    declare_void(running, [1], [1], "it was helped")
+    feed._facts_at = -1000.0  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - tables are due
+    model = drain(feed, model)
+    rows = {match.number: match.termination for match in model.view.finished}
+    assert rows[1] == "void"
+    assert [notice.text for notice in model.view.notices] == ["match 1 is void: it was helped"]
+    after = {row.name: row.games for row in cast("StandingsView", model.facts["standings"]).rows}
+    assert sum(after.values()) == sum(games.values()) - 2
+    # A viewer that prints lines has one for it, too.
+    lines = StoreFeed(str(running.path), 1)
+    lines.poll()
+    declare_void(running, [1], [1], "it was not", undo=True)
+    running.append_events([live(RunState(state="ended", planned=12, done=2), None)])
+    follow_plain(lines, lambda _: None)
+    assert "match 1 counts again: it was not\n" in capsys.readouterr().out

@@ -1,0 +1,367 @@
+"""How screens and commands reach a coordinator: start one, follow it until it plays, ask it for something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.coordinator.commands import AbortRun, AskHint, ResignMatch, StopRun, kind_of, to_row
+from arena.coordinator.holder import heard_of, held_by, nobody_runs
+from arena.errors import ArenaError
+from arena.home import has_store, home, open_store, store_path
+from arena.own import own_python
+from arena.results.tournaments import refusal_of
+from arena.sandbox.limits.exact import own_subtree
+from arena_db.owner import process
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from arena.coordinator.commands import Command
+    from arena_db.owner import Owner
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+WITH_FORMAT = frozenset({"tournament", "match", "test", "resume"})
+"""Commands that tell their events as objects when they are asked to."""
+ANSWER_S: Final = 5.0
+"""Seconds that a command waits for its answer."""
+HINT_S: Final = 60.0
+"""The same for a hint, which a bot may think about."""
+_LOOK_S: Final = 0.05
+"""Seconds between two looks at the store."""
+_HOLDER_S: Final = 1.0
+"""Seconds between two looks whether the holder of a lease still runs."""
+_MAX_TAIL = 1 << 13
+_MAX_LINE = 500
+_running: list[subprocess.Popen[bytes]] = []
+"""Processes that may outlive whoever started them: one that nobody holds is a warning of Python's."""
+
+
+class NotStartedError(ArenaError):
+    """A coordinator ended before its event began; `status` is the exit status of its process."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Line(msgspec.Struct):
+    type: str = ""
+    news: tuple[str, ...] = ()
+
+
+class Launched:
+    """A process that was started, and what it leaves: an event that it holds, and a log."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        owner: Owner,
+        command: tuple[str, ...],
+        *,
+        log: Path,
+        db: str | None,
+    ) -> None:
+        """Take what `start` started."""
+        self.command = command
+        """Program and arguments, as they were run."""
+        self.log = log
+        """Takes all that it prints."""
+        self.pid = process.pid
+        self.db = db
+        """Path of the store; None for the usual place."""
+        self._process = process
+        self._owner = owner
+        self._event = 0
+
+    def poll(self) -> int | None:
+        """Return its exit status; None while it runs."""
+        return self._process.poll()
+
+    def end(self) -> None:
+        """Tell it to end at once; what is stored stays, and can be resumed."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def event(self) -> TournamentRecord | None:
+        """Return the event that it holds, or held last; None until it has claimed one."""
+        # The process may still have to make or to upgrade the store.
+        with suppress(ArenaError):
+            if has_store(self.db):
+                with open_store(self.db, read_only=True, create=False) as store:
+                    return store.tournament(self._event) if self._event else self._find(store)
+        return None
+
+    def news(self) -> tuple[str, ...]:
+        """Return what it said about its bots before it began, a sentence each."""
+        for line in self._read(0, _MAX_TAIL).splitlines():
+            with suppress(msgspec.DecodeError):
+                found = msgspec.json.decode(line, type=_Line)
+                if found.type == "begun":
+                    return found.news
+        return ()
+
+    def complaint(self) -> str:
+        """Return its last line that is no event, the reason if it failed; empty where there is none."""
+        size = self.log.stat().st_size if self.log.exists() else 0
+        lines = self._read(max(0, size - _MAX_TAIL), _MAX_TAIL).decode("utf-8", "replace").splitlines()
+        said = [line for line in lines if line.strip() and not line.startswith("{")]
+        return clean_text(said[-1], _MAX_LINE) if said else ""
+
+    def _find(self, store: Store) -> TournamentRecord | None:
+        record = store.last_claim(self._owner)
+        self._event = 0 if record is None else record.id
+        return record
+
+    def _read(self, start: int, length: int) -> bytes:
+        try:
+            with self.log.open("rb") as file:
+                file.seek(start)
+                return file.read(length)
+        except OSError:  # somebody cleared the logs away
+            return b""
+
+
+def start(words: Sequence[str], *, db: str | None = None) -> Launched:
+    """Run a command of the arena that plays, in the background and in a session of its own.
+
+    It has no terminal, so neither Ctrl-C nor the end of the one who started it reaches it; a command
+    stops it, from any process. `follow` waits until it plays.
+
+    Args:
+        words: what would stand behind `arena` on a command line, as `["tournament", "mcts", "minimax"]`.
+        db: path of the store; None for the usual place.
+
+    Raises:
+        ArenaError: the log cannot be written, or the process cannot be started.
+    """
+    extra = ["--db", str(store_path(db))] if db is not None else []
+    if words and words[0] in WITH_FORMAT and "--format" not in words:
+        extra += ["--format", "ndjson"]
+    # Options go before the bots, which may end with `--`.
+    command = own_python("-m", "arena", *words[:1], *extra, *words[1:])
+    log = _new_log(words[0] if words else "arena")
+    # It shares the cgroup of this process, which it could not divide by itself.
+    own_subtree()
+    try:
+        with log.open("ab") as output:
+            started = subprocess.Popen(  # noqa: S603 - this interpreter, arguments as a list
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise ArenaError(f"cannot start {' '.join(command[:6])}: {error.strerror or error}") from error
+    _running[:] = [one for one in (*_running, started) if one.poll() is None]
+    return Launched(started, process(started.pid), tuple(command), log=log, db=db)
+
+
+def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
+    """Wait until a started process has stored the plan of its event, and return the event.
+
+    Args:
+        launched: as `start` returned it; it may have ended since.
+        is_wanted: whether somebody still waits; the process goes on without.
+
+    Raises:
+        NotStartedError: it ended before that, or nobody waits any more; says why.
+    """
+    while True:
+        # In this order, so that its last words are read.
+        status = launched.poll()
+        record = launched.event()
+        if record is not None and record.has_begun:
+            return record
+        if status is not None:
+            refused = "" if record is None else refusal_of(record)
+            said = refused or launched.complaint().removeprefix("arena: ")
+            why = said or f"it ended with {status} and without a word; {launched.log} may tell more"
+            raise NotStartedError(why, status)
+        if not is_wanted():
+            raise NotStartedError("nobody waits for it any more", 1)
+        time.sleep(_LOOK_S)
+
+
+def attach(db: str | None, name: int | str) -> TournamentRecord | None:
+    """Return the event of an id or name if a process holds it that lives, else None.
+
+    Args:
+        db: path of the store; None for the usual place.
+        name: id or name of the event.
+    """
+    with suppress(ArenaError), open_store(db, read_only=True, create=False) as store:
+        record = store.tournament(name)
+        if record is not None and _is_held(store, record):
+            return record
+    return None
+
+
+def ask(
+    db: str | None,
+    event: int | str,
+    command: Command,
+    *,
+    is_wanted: Callable[[], bool] = lambda: True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Leave a command for the process that holds an event, and return its answer.
+
+    It waits 5 s for the answer, 60 s for a hint. Without one it returns who was asked and when that process
+    was last heard of.
+
+    Args:
+        db: path of the store; None for the usual place.
+        event: id or name of the event.
+        command: what is asked.
+        is_wanted: whether somebody still waits for the answer.
+        tell: hears that the command was left.
+
+    Raises:
+        ArenaError: nobody holds the event, or its holder has been silent for 30 s: says who that is and what
+            can be done; or the store cannot be read or written.
+    """
+    with open_store(db, read_only=True, create=False) as store:
+        record = store.tournament(event)
+        if record is None:
+            raise ArenaError(f"{event} is no longer in {store.path}")
+        if not _is_held(store, record):
+            raise ArenaError(nobody_runs(record))
+        number = store.ask(record.id, *to_row(command))
+        tell(f"asked to {kind_of(command)}")
+        now = time.monotonic()
+        end, next_look = now + (HINT_S if isinstance(command, AskHint) else ANSWER_S), now + _HOLDER_S
+        while is_wanted() and (now := time.monotonic()) < end:
+            found = store.command(number)
+            if found is not None and found.answered_at is not None:
+                return found.answer
+            if now >= next_look:
+                next_look = now + _HOLDER_S
+                if not _is_held(store, record):
+                    break
+            time.sleep(_LOOK_S)
+        return _unanswered(store, record)
+
+
+def _unanswered(store: Store, record: TournamentRecord) -> str:
+    """Return that there is no answer yet, and from whom.
+
+    Raises:
+        ArenaError: there will be none.
+    """
+    lease = store.lease(record.id)
+    if lease is None or not lease.is_alive:
+        raise ArenaError(nobody_runs(record))
+    if lease.is_silent:
+        raise ArenaError(held_by(record, lease))
+    return f"no answer yet from {heard_of(lease)}, which looks for commands before its next move"
+
+
+def _is_held(store: Store, record: TournamentRecord) -> bool:
+    lease = store.lease(record.id)
+    return lease is not None and lease.is_alive
+
+
+class Link:
+    """The way of a person's screen to the coordinator of their matches, for threads that may wait."""
+
+    def __init__(self, db: str | None, words: Sequence[str]) -> None:
+        """Take what is to be played; nothing is started yet.
+
+        Args:
+            db: path of the store; None for the usual place.
+            words: the command of the coordinator, or `again` of a stored event.
+        """
+        self.db = db
+        """Path of the store; None for the usual place."""
+        self.record: TournamentRecord | None = None
+        """The event, once it has begun."""
+        self.news: tuple[str, ...] = ()
+        """What the coordinator said about the bot when the event began, a sentence each."""
+        self._words = list(words)
+        self._launched: Launched | None = None
+        self._is_held = False
+        self._next_look = 0.0
+
+    @staticmethod
+    def again(name: str) -> list[str]:
+        """Return the command that goes on with a stored event of a person."""
+        return ["play", "--headless", "--attach", name]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the coordinator runs that was started, or found."""
+        if self._launched is not None:
+            return self._launched.poll() is None
+        if self.record is None:
+            return False
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _HOLDER_S
+            self._is_held = attach(self.db, self.record.id) is not None
+        return self._is_held
+
+    def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
+        """Start a coordinator and wait until the event is stored; go on with one that has begun before.
+
+        An event that is stored may have a coordinator that lives: its screen was killed.
+
+        Raises:
+            NotStartedError: the coordinator ended instead; says why.
+            ArenaError: it cannot be started.
+        """
+        words = self._words if self.record is None else self.again(self.record.name)
+        if words == self.again(words[-1]) and (held := attach(self.db, words[-1])) is not None:
+            self.record, self._launched = held, None
+            return held
+        launched = start(words, db=self.db)
+        self.record = follow(launched, is_wanted)
+        self._launched, self.news = launched, launched.news()
+        return self.record
+
+    def ask(self, command: Command, is_wanted: Callable[[], bool] = lambda: True) -> str:
+        """Leave a command and return its answer, or what is said without one; see `ask`.
+
+        Raises:
+            ArenaError: the command cannot be left, or nobody will answer.
+        """
+        if self.record is None:
+            return "the play has not begun"
+        return ask(self.db, self.record.id, command, is_wanted=is_wanted)
+
+    def leave(self, *, number: int, is_rated: bool) -> None:
+        """End the event without waiting for it: a rated match is resigned, any other one does not count."""
+        if self.record is None or not self.is_alive:
+            return
+        with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
+            if is_rated:
+                store.ask(self.record.id, *to_row(ResignMatch(number=number, ply=0)))
+            store.ask(self.record.id, *to_row(StopRun() if is_rated else AbortRun()))
+
+
+def _new_log(name: str) -> Path:
+    """Make an empty log with a name of its own.
+
+    Raises:
+        ArenaError: it cannot be made.
+    """
+    folder = home() / "logs" / "started"
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    path = folder / f"{stamp}-{name}-{os.getpid()}-{time.monotonic_ns() % 1_000_000:06}.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.touch(exist_ok=False)
+    except OSError as error:
+        raise ArenaError(
+            f"cannot write {path}: {error.strerror}; set ARENA_HOME to another folder"
+        ) from error
+    return path

@@ -1,0 +1,101 @@
+"""The commands of a coordinator: one type, for those who leave them in the store and for those who obey.
+
+A command is a row with a kind and a payload, a JSON object of the other fields. Earlier versions wrote the
+same kinds and payloads, so their rows are read, and their coordinators understand what is left today.
+
+Joining, leaving and voiding are no commands: they are changes, true in the store once they are written,
+whether or not anybody runs the event. A take-over is none either: the process it replaces does not answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from arena_db.records import CommandRecord
+
+_KIND: Final = "kind"
+
+
+class PauseRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="pause"):
+    """Begin no new match until the run is resumed; running ones end and are stored."""
+
+
+class ResumeRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="resume"):
+    """Begin matches again."""
+
+
+class StopRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="stop"):
+    """Begin no new match, and end when the running ones are stored."""
+
+
+class AbortRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="abort"):
+    """End at once; running matches are played again when the run is resumed."""
+
+
+class _AtBoard(msgspec.Struct, frozen=True, kw_only=True, tag_field=_KIND):
+    """A person's command, with the position that the person saw; a position that is past is refused."""
+
+    number: int
+    """Of the match within its tournament."""
+    ply: int
+    """How many actions the match had."""
+
+
+class MakeMove(_AtBoard, frozen=True, kw_only=True, tag="move"):
+    """Play an action."""
+
+    action: int
+
+
+class TakeBack(_AtBoard, frozen=True, kw_only=True, tag="undo"):
+    """Take the person's last move back."""
+
+
+class AskHint(_AtBoard, frozen=True, kw_only=True, tag="hint"):
+    """Ask another bot for a move."""
+
+
+class ResignMatch(_AtBoard, frozen=True, kw_only=True, tag="resign"):
+    """Give the match up."""
+
+
+class NextMatch(_AtBoard, frozen=True, kw_only=True, tag="new"):
+    """Begin a new match with sides swapped."""
+
+
+RunCommand = PauseRun | ResumeRun | StopRun | AbortRun
+"""What everybody may ask of a run."""
+BoardCommand = MakeMove | TakeBack | AskHint | ResignMatch | NextMatch
+"""What the person at the board may ask."""
+Command = RunCommand | BoardCommand
+BOARD_COMMANDS: Final[dict[str, type[TakeBack | AskHint | ResignMatch | NextMatch]]] = {
+    "undo": TakeBack,
+    "hint": AskHint,
+    "resign": ResignMatch,
+    "new": NextMatch,
+}
+"""Commands that need no action, by kind."""
+
+
+def kind_of(command: Command) -> str:
+    """Return the kind of a command, a word for people, too."""
+    return str(command.__struct_config__.tag)
+
+
+def to_row(command: Command) -> tuple[str, str]:
+    """Return kind and payload of a command as the store keeps them; the payload is empty without fields."""
+    values: dict[str, object] = msgspec.to_builtins(command)
+    del values[_KIND]
+    return kind_of(command), msgspec.json.encode(values).decode() if values else ""
+
+
+def read_command(row: CommandRecord) -> Command | None:
+    """Return the command that a row holds; None where its kind or its payload cannot be read."""
+    try:
+        values = msgspec.json.decode(row.payload or "{}", type=dict[str, object])
+        return msgspec.convert({**values, _KIND: row.kind}, Command)
+    except (msgspec.MsgspecError, RecursionError):
+        return None

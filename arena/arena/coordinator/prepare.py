@@ -1,0 +1,314 @@
+"""What happens before the first match: the name is reserved, the bots are checked, the plan is stored.
+
+An event is `preparing` from the moment it has a name, so it can be watched and nobody else takes the name. If
+it cannot be held it is `refused`, with the reason. Both give way to another attempt under their name.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from arena.coordinator.changes import changes
+from arena.coordinator.commands import AbortRun, StopRun, read_command
+from arena.coordinator.config import parse_toml
+from arena.coordinator.enlarge import enlarge
+from arena.coordinator.holder import check_free
+from arena.coordinator.lease import Lease
+from arena.coordinator.plan import leave_out, new_tournament, restore_plan, store_plan
+from arena.coordinator.seeding import seat_by_rating
+from arena.entrants import LeftOut
+from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError
+from arena.executor.pools import num_workers
+from arena.executor.preflight import describe_fault, is_refused_option, refusal
+from arena.executor.preflights import Candidate, run_preflights
+from arena.results.addresses import check_new_name, find_event
+from arena.results.tournaments import refuse_copy
+from arena.sandbox.resources import num_cores
+from arena.shelf.kept import keep_bot
+from arena_db.errors import DatabaseError
+from arena_db.owner import current_owner
+from arena_plugins import game_spec
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from arena.coordinator.changes import BotChange
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.plan import Plan
+    from arena.entrants import Competitor
+    from arena.referee.seats import Fault
+    from arena_db.records import NewTournament, TournamentRecord
+    from arena_db.store import Store
+
+    Show = Callable[[str, str], None]
+    """Hears of a bot that failed: its label, and what it wrote to stderr."""
+
+_MAX_REASON: Final = 4000
+
+
+class Prepared(NamedTuple):
+    """An event that is stored and can be held."""
+
+    record: TournamentRecord
+    plan: Plan
+    num_workers: int
+    """Matches at once."""
+    changed: Sequence[BotChange] = ()
+    """Bots that played before with other content."""
+
+
+class Again(NamedTuple):
+    """What a resumed run does otherwise than planned."""
+
+    rounds: int | None
+    concurrency: int | None
+    force_concurrency: bool
+    max_time: float | None
+    take_over: bool = False
+    """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
+
+    @classmethod
+    def of_options(cls, given: Mapping[str, Any]) -> Again:
+        """Return what concurrency, force_concurrency and max_time of a command ask for."""
+        return cls(None, given["concurrency"], bool(given["force_concurrency"]), given["max_time"])
+
+    def of(self, config: TournamentConfig) -> TournamentConfig:
+        """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
+        config = msgspec.structs.replace(
+            config,
+            max_time=self.max_time,
+            concurrency=config.concurrency if self.concurrency is None else self.concurrency,
+            force_concurrency=self.force_concurrency or config.force_concurrency,
+        )
+        config.check()
+        return config
+
+
+class Reserved:
+    """An event whose name is taken and whose lease is held, while its bots are checked."""
+
+    def __init__(self, store: Store, record: TournamentRecord) -> None:
+        """Take the store as the holder of the lease writes it."""
+        self.store = store
+        self.record = record
+
+    def look(self) -> None:
+        """Answer the commands that were left.
+
+        Raises:
+            ArenaError: somebody asked it to stop.
+        """
+        is_stopped = False
+        for row in self.store.take_commands(self.record.id):
+            is_stop = isinstance(read_command(row), StopRun | AbortRun)
+            is_stopped = is_stopped or is_stop
+            text = (
+                "no further bot is checked, and nothing is played"
+                if is_stop
+                else "its bots are checked first"
+            )
+            self.store.answer(row.id, text)
+        if is_stopped:
+            raise ArenaError(f"{self.record.name} was stopped while its bots were checked")
+
+
+@contextmanager
+def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
+    """Reserve the name of an event for a `with` block, in which its bots are checked and its plan is stored.
+
+    Whatever is raised there is the reason why the event is refused.
+
+    Raises:
+        StoreError: another event has this name, or is being prepared under it.
+    """
+    record = store.reserve(new, current_owner())
+    with Lease(store, record, current_owner()) as lease:
+        reserved = Reserved(lease.store, record)
+        try:
+            yield reserved
+        except BaseException as error:
+            reason = str(error) if isinstance(error, ArenaError) else "its preparation was interrupted"
+            # The reason may be that the store cannot be written, or that the plan is stored already.
+            with suppress(DatabaseError):
+                lease.store.refuse(record.id, clean_text(reason, _MAX_REASON))
+            raise
+
+
+def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> Prepared:
+    """Reserve the name of a new event, check its bots, and store its plan.
+
+    Args:
+        store: where it goes.
+        plan: as `make_plan` returned it.
+        workers: bots that are checked at once.
+        show: hears of the bots that failed.
+
+    Raises:
+        ArenaError: it cannot be held; then it is refused, unless its name was not to be had.
+    """
+    check_new_name(store, plan.config.name)
+    with reserving(store, new_tournament(plan)) as reserved:
+        refused = check_bots(plan, workers, show=show, look=reserved.look)
+        try:
+            plan = leave_out(plan, refused)
+        except ConfigError as error:
+            raise BotFailedError(str(error)) from error
+        if plan.config.seeding == "leaderboard":
+            plan = seat_by_rating(plan, store)
+        changed = changes(store, plan.competitors)
+        reserved.look()
+        record = store_plan(reserved.store, plan, reserved.record)
+        if plan.config.sprt is not None:
+            _keep_tested(plan.competitors)
+    return Prepared(record, plan, workers, changed)
+
+
+def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Show) -> Prepared:
+    """Check whether a stored event can go on, and its bots; the lease is taken after that.
+
+    Args:
+        store: where it is.
+        record: the event, which has begun.
+        again: what is to be otherwise than before.
+        show: hears of the bots that failed.
+
+    Raises:
+        ArenaError: it cannot be held as it was; then it stays as it is.
+    """
+    refuse_copy(store, record)
+    check_free(store, record, take_over=again.take_over)
+    store.check_run(record.id)
+    plan = restore_plan(store, record)
+    workers = concurrency(again.of(plan.config))
+    if again.rounds is not None or not record.is_complete:
+        # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
+        plan = plan._replace(left_out=tuple(check_bots(plan, workers, show=show)))
+    if again.rounds is not None:
+        plan = enlarge(store, record, plan, again.rounds)
+        record = find_event(store, record.name, unfinished=False)
+    return Prepared(record, plan._replace(config=again.of(plan.config)), workers)
+
+
+def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> TournamentConfig:
+    """Return the configuration of an event that never began, to prepare it once more under its name.
+
+    Raises:
+        ConfigError: another process is preparing it.
+    """
+    check_free(store, record, take_over=False)
+    config = parse_toml(record.config, f"the stored configuration of {record.name}")
+    if again.rounds is not None:
+        config = msgspec.structs.replace(config, rounds=again.rounds)
+    return again.of(msgspec.structs.replace(config, name=record.name))
+
+
+def concurrency(config: TournamentConfig) -> int:
+    """Return the number of matches at once, refusing more than the machine has cores for.
+
+    Raises:
+        ConfigError: more than there are cores, without `--force-concurrency`.
+    """
+    cores = num_cores()
+    number = num_workers(config.concurrency, cores)
+    if number > cores and not config.force_concurrency:
+        raise ConfigError(
+            f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
+            "time; add --force-concurrency to do it all the same"
+        )
+    return number
+
+
+def _show_nobody(_label: str, _stderr: str) -> None:
+    """Leave out what a failed bot wrote."""
+
+
+def check_bots(
+    plan: Plan,
+    workers: int = 1,
+    *,
+    show: Show = _show_nobody,
+    look: Callable[[], None] = lambda: None,
+) -> list[LeftOut]:
+    """Start every bot once, though it plays under several labels, and ask it about its first opening.
+
+    Args:
+        plan: who plays what.
+        workers: how many are tried at once.
+        show: hears of the bots that failed.
+        look: called after each bot; what it raises ends the check.
+
+    Returns:
+        The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
+
+    Raises:
+        OptionError: a bot refuses an option.
+        BotFailedError: a bot does not start, or does not answer.
+    """
+    entries: dict[object, Candidate] = {}
+    keys: list[object] = []
+    for seat, competitor in enumerate(plan.competitors):
+        keys.append((competitor.record.identity, competitor.spec, competitor.limit))
+        if keys[-1] not in entries:
+            entries[keys[-1]] = _entry(plan, seat)
+    found: dict[object, str] = {}
+    with closing(run_preflights(list(entries.values()), workers)) as results:
+        for (key, entry), result in zip(entries.items(), results, strict=True):
+            found[key] = _refusal(entry.competitor, result, show, skips=plan.config.on_preflight == "skip")
+            look()
+    return [
+        LeftOut(seat, competitor.label, found[key])
+        for seat, (competitor, key) in enumerate(zip(plan.competitors, keys, strict=True))
+        if found[key]
+    ]
+
+
+def _entry(plan: Plan, seat: int) -> Candidate:
+    return Candidate(
+        competitor=plan.competitors[seat],
+        game=str(game_spec(plan.game)),
+        limit=plan.limit,
+        tier=plan.tier,
+        init_s=plan.config.init_time,
+        opening=plan.openings[seat],
+    )
+
+
+def _refusal(competitor: Competitor, result: Fault | Exception | None, show: Show, *, skips: bool) -> str:
+    """Return why a bot cannot take part; empty if it can.
+
+    Raises:
+        OptionError: it refuses an option, and that stops the tournament.
+        BotFailedError: it does not start or does not answer, and that stops the tournament.
+    """
+    if result is None:
+        return ""
+    if isinstance(result, Exception):
+        if not isinstance(result, PluginError) or (isinstance(result, OptionError) and not skips):
+            raise result
+        why = str(result)
+    else:
+        why = describe_fault(result)
+        if is_refused_option(result):
+            why = refusal(result)
+            if not skips:
+                raise OptionError(why)
+        else:
+            show(competitor.label, str(result.detail.get("stderr") or ""))
+    if skips:
+        return why
+    raise BotFailedError(
+        f"{competitor.label} failed before the tournament: {why}; no match was played "
+        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
+    )
+
+
+def _keep_tested(competitors: Sequence[Competitor]) -> None:
+    """Keep the bots of a test as they are now, the tested one last; bots in this process have no copy."""
+    for competitor in reversed(competitors):
+        if competitor.place:
+            keep_bot(competitor.record)

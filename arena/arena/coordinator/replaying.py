@@ -1,0 +1,117 @@
+"""Replays events that were paired by their own results when they end, and keeps their corrected ratings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.coordinator.config import parse_toml
+from arena.coordinator.kinds import swiss_of
+from arena.coordinator.plan_view import seats_of
+from arena.results.tournaments import REPLAYED_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.rating.ratings import Ratings
+    from arena.rating.replayed import Replayed
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_TRIES = 3
+"""Times that an event is replayed if its matches become void, or count again, meanwhile."""
+_PAGE = 100
+
+
+def keep_replays(store: Store, tournament: int) -> bool:
+    """Replay an event that has ended, and keep its ratings; return whether they are new.
+
+    Nothing is done while matches are to be played, for other types of events, where the ratings are kept
+    already, and where no ratings can be replayed: nothing was rated, or its bots are not connected.
+
+    Args:
+        store: where it is, open to write.
+        tournament: its id.
+
+    Raises:
+        ArenaError: its fit does not converge.
+        ConfigError: its stored configuration cannot be read.
+    """
+    record = store.tournament(tournament)
+    if record is None or record.type not in REPLAYED_TYPES or not record.is_complete:
+        return False
+    for _ in range(_TRIES):
+        if store.replay_of(tournament) is not None:
+            return False
+        if _keep(store, record):
+            return True
+    return False
+
+
+def keep_all_replays(store: Store) -> list[str]:
+    """Replay all events that have ended and whose replays are not kept; return their names.
+
+    Raises:
+        ArenaError: a fit does not converge.
+    """
+    return [record.name for record in _tournaments(store) if keep_replays(store, record.id)]
+
+
+def _tournaments(store: Store) -> Iterable[TournamentRecord]:
+    last: int | None = None
+    while page := store.tournaments(before=last, limit=_PAGE, archived=True):
+        yield from page
+        last = page[-1].id
+
+
+def _keep(store: Store, record: TournamentRecord) -> bool:
+    """Replay an event as it stands now; return whether nothing has changed meanwhile."""
+    # They load NumPy, which the first matches of a run need not wait for.
+    from arena.rating.fit import fit
+    from arena.results.history import rate_now
+    from arena.results.kept import encounters_of
+    from arena.schedules.replay import replayed
+    from arena_db.replays import ReplayRecord
+
+    moment = store.moment(record.id)
+    if moment is None:
+        return False
+    entrants = store.entrants(record.id)
+    seats = seats_of(store, record.id, entrants)
+    ratings = fit(encounters_of(moment.sums, {seat: seat for seat in range(len(seats))}), len(seats))
+    if not _is_connected(ratings):
+        return False
+    config = parse_toml(record.config, f"the stored configuration of {record.name}")
+    # A replay draws results by strength alone, so that openings need only differ.
+    num_meetings = -(-config.rounds // max(len(seats) - 1, 1))
+    openings = [(place,) for place in range(config.encounter_pairs * num_meetings)]
+    found = replayed(swiss_of(config, openings), seats, ratings, config.srand or 0)
+    is_kept = store.add_replay(
+        record.id,
+        ReplayRecord(
+            moment.num_matches,
+            moment.last_match,
+            found.slope,
+            _weight(ratings, found),
+            tuple(found.strength.tolist()),
+            tuple(tuple(map(float, row)) for row in found.away),
+        ),
+    )
+    if is_kept:
+        point = rate_now(store, record.id, len(seats))
+        if point is not None:
+            store.add_rating_point(record.id, point)
+    return is_kept
+
+
+def _is_connected(ratings: Ratings) -> bool:
+    """Return whether the bots that have matches are of one table."""
+    played = {table for table, num in zip(ratings.table, ratings.num_matches, strict=True) if num}
+    return len(played) == 1
+
+
+def _weight(ratings: Ratings, found: Replayed) -> float:
+    """Return how much less a match of the event says than its fit takes for granted: variance by variance."""
+    own = [seat for seat, num in enumerate(ratings.num_matches) if num]
+    fitted = sum(ratings.error[seat] ** 2 for seat in own)
+    honest = float((found.error[own] ** 2).sum())
+    return min(1.0, fitted / honest) if honest else 1.0

@@ -1,0 +1,1 @@
+"""Judges stored matches: by the exact solver, or by a bot that runs as any bot does."""

@@ -1,0 +1,243 @@
+"""Who judges matches: the exact solver, or a bot that is asked about every position."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from typing_extensions import override
+
+from arena.analysis import (
+    MAX_LINE,
+    SOLVER,
+    ActionScore,
+    Ply,
+    grading_nodes,
+    has_solver,
+    judge_plies,
+    states_of,
+)
+from arena.coordinator.plan import choose_tier
+from arena.entrants import resolve
+from arena.errors import ArenaError, ConfigError
+from arena.executor.preflight import describe_fault
+from arena.executor.seats import make_seat
+from arena.referee.clock import GameClock
+from arena.referee.inprocess import InProcessSeat
+from arena.referee.output import BotOutput
+from arena.referee.seats import Answer, Resignation, SeatSetup
+from arena.referee.timecontrol import TimeControl
+from arena.shelf.listing import list_bots
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from arena.entrants import Competitor
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_db.records import JudgedPly
+    from arena_plugins import Game, State
+
+SECONDS = 1.0
+"""For each position, if neither the bot's spec nor `--nodes` sets a limit."""
+_MARGIN_MS = 20_000
+"""How late an answer may be: the first one may wait for a compiler."""
+_INIT_S = 60.0
+_NODES = "nodes"
+
+
+class MatchJudge(Protocol):
+    """Judges matches ply by ply."""
+
+    name: str
+    """What its analyses are stored under: `solver`, or the spec of a bot."""
+    identity: str
+    """Of the bot; empty for the solver, whose values are exact."""
+
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
+        """Judge a match from its last action to its first one.
+
+        Args:
+            game: the rules.
+            actions: from the initial state.
+            known: plies that are judged already.
+
+        Raises:
+            IllegalMoveError: the actions are no match of this game.
+            ArenaError: it cannot judge, and why.
+        """
+        ...
+
+    def close(self) -> None:
+        """End its process, if it has one."""
+        ...
+
+
+def make_judge(
+    by: str | None, game: Game, *, nodes: int | None, isolation: str, require_tier: str | None
+) -> MatchJudge:
+    """Make a judge for a game.
+
+    Args:
+        by: `solver` or the spec of a bot; None takes the solver.
+        game: what is judged.
+        nodes: positions or search nodes for each ply; None takes the judge's own limit.
+        isolation: auto, none or a tier, for a bot.
+        require_tier: the least tier; None for what this bot needs.
+
+    Raises:
+        ConfigError: there is no solver for the game, or the options do not go together.
+        PluginError: no such bot; names the nearest.
+    """
+    if nodes is not None and nodes < 1:
+        raise ConfigError(f"--nodes {nodes} is not a whole number from 1")
+    if by is None or by == SOLVER:
+        if not has_solver(game):
+            rows, columns = game.shape
+            raise ConfigError(
+                f"there is no exact solver for {game.name} {rows}x{columns}; name a bot that judges, "
+                f"as in --by {_suggested()}; installed are {', '.join(_names())}"
+            )
+        return SolverJudge(nodes)
+    spec = Spec.parse(by)
+    if nodes is not None:
+        if _NODES in spec.options:
+            raise ConfigError(f"--nodes {nodes} and {by} both set a limit; leave one of them out")
+        spec = spec._replace(options={**spec.options, _NODES: str(nodes)})
+    competitor = resolve([str(spec)], margin_ms=_MARGIN_MS, in_place=isolation == "none")[0]
+    tier = choose_tier(isolation, require_tier, [competitor])
+    return BotJudge(competitor, tier)
+
+
+def _names() -> list[str]:
+    return list(list_bots().entries)
+
+
+def _suggested() -> str:
+    return "minimax" if "minimax" in _names() else "BOT"
+
+
+class SolverJudge(MatchJudge):
+    """The exact solver."""
+
+    name = SOLVER
+    identity = ""
+
+    def __init__(self, nodes: int | None) -> None:
+        """Take the positions that are searched at most for each ply; None for as many as it takes."""
+        self._nodes = nodes
+
+    @override
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
+        lines = {ply: said.line for ply, said in known.items()}
+        return judge_plies(game, actions, nodes=self._nodes or grading_nodes(game), known=lines)
+
+    @override
+    def close(self) -> None:
+        """Do nothing: it is part of this process."""
+
+
+class BotJudge(MatchJudge):
+    """A bot, asked what it would play and what it expects in every position of a match."""
+
+    def __init__(self, competitor: Competitor, tier: Tier) -> None:
+        """Take the bot; it is started with the first question.
+
+        Args:
+            competitor: the bot.
+            tier: how it is kept apart.
+        """
+        self.name = competitor.record.spec
+        self.identity = competitor.record.identity
+        self._competitor = competitor
+        self._tier = tier
+        self._seat: Seat | None = None
+
+    @override
+    def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
+        states = states_of(game, actions)
+        after: float | None = None
+        """Expected result of the position that was judged last, for its side to move."""
+        reached = len(actions) + 1
+        for ply in reversed(range(len(actions))):
+            if ply in known:
+                after, reached = known[ply].value, ply
+                continue
+            if reached != ply + 1:
+                after = self._final(game, states[-1])
+            answer = self._ask(game, states[ply])
+            yield _judged(ply, states, actions[ply], answer, after)
+            after, reached = answer.thoughts.value, ply
+
+    @override
+    def close(self) -> None:
+        if self._seat is not None:
+            with suppress(Exception):
+                self._seat.close()
+
+    def _final(self, game: Game, state: State) -> float | None:
+        """Return what the last position is worth for its side to move; the bot is asked if it is not over."""
+        if state.is_terminal:
+            return state.returns[state.current_player]
+        return self._ask(game, state).thoughts.value
+
+    def _ask(self, game: Game, state: State) -> Answer:
+        """Ask about one position as the first question of a match: the answer depends on nothing else."""
+        label = self._competitor.label
+        control = self._competitor.limit or TimeControl.parse(None, SECONDS, None, margin_ms=_MARGIN_MS)
+        setup = SeatSetup(
+            match="grade", game=game, player=state.current_player, seed=0, control=control, init_s=_INIT_S
+        )
+        if self._seat is None:
+            self._seat = make_seat(self._competitor, game.name, self._tier, keeps_compiled=True)
+            if isinstance(self._seat, InProcessSeat):
+                # What it prints is no part of the report.
+                self._seat.output = BotOutput()
+        found = self._seat.start(setup) or self._seat.ask(
+            state, len(state.history), GameClock((control, control))
+        )
+        if isinstance(found, Resignation):
+            raise ArenaError(f"{label} cannot judge: it resigns at ply {len(state.history) + 1}")
+        if not isinstance(found, Answer):
+            raise ArenaError(f"{label} cannot judge: {describe_fault(found)}")
+        if found.thoughts.value is None:
+            raise ArenaError(
+                f"{label} cannot judge: it does not say what it expects; name a bot that sends values, "
+                f"as in --by {_suggested()}"
+            )
+        return found
+
+
+def _judged(ply: int, states: Sequence[State], action: int, answer: Answer, after: float | None) -> Ply:
+    """Return an action as a bot sees it.
+
+    Args:
+        ply: of the action, from 0.
+        states: of the match.
+        action: what was played.
+        answer: what the bot would play in the position before.
+        after: what it expects in the position after, for the side to move there; None if not known.
+    """
+    player, value = states[ply].current_player, answer.thoughts.value
+    following = states[ply + 1]
+    if action == answer.action:
+        played = value
+    elif following.is_terminal:
+        played = following.returns[player]
+    else:
+        played = None if after is None else after if following.current_player == player else -after
+    pv = answer.thoughts.pv or ()
+    scores = {answer.action: ActionScore(value, None), action: ActionScore(played, None)}
+    return Ply(
+        ply=ply,
+        player=player,
+        action=action,
+        best=(answer.action,),
+        value_before=value,
+        value_after=played,
+        distance_before=None,
+        distance_after=None,
+        scores=dict(sorted(scores.items())),
+        line=pv[:MAX_LINE] if pv[:1] == (answer.action,) else (answer.action,),
+    )

@@ -1,0 +1,195 @@
+"""What judges say about stored matches: from the store and back, and in the words that all viewers show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.analysis import SOLVER, ActionScore, Ply, analyse_match, has_solver, judged_match, states_of
+from arena.errors import IllegalMoveError, InvalidMoveError, PluginError
+from arena.live.replay import PlyGrade
+from arena.live.views import percent_for_first
+from arena_db.records import Analysis as StoredAnalysis
+from arena_db.records import JudgedAction, JudgedPly
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.analysis import Analysis
+    from arena.live.views import Mark
+    from arena_db.records import StoredMatch
+    from arena_db.store import Store
+    from arena_plugins import Game, State
+
+_REVERSAL = 1.5
+"""A loss from which on an action is marked `??`: it turns a win into a loss. From `MISTAKE` on it is `?`."""
+_MOST_BEST = 3
+"""Best moves that are named, if there are several."""
+
+
+def stored_ply(ply: Ply) -> JudgedPly:
+    """Return a judged action as it is stored."""
+    return JudgedPly(
+        value=_float(ply.value_before),
+        loss=_float(ply.loss),
+        best=ply.best,
+        scores=tuple(
+            JudgedAction(action, _float(score.value), score.distance) for action, score in ply.scores.items()
+        ),
+        line=ply.line,
+    )
+
+
+def restored(game: Game, actions: Sequence[int], num_opening: int, stored: StoredAnalysis) -> Analysis:
+    """Return a stored analysis as it was made; gradings of older versions have neither scores nor lines.
+
+    Args:
+        game: the rules.
+        actions: of the match, from the initial state.
+        num_opening: how many of them were given.
+        stored: what is stored of a judge.
+
+    Raises:
+        IllegalMoveError: the actions are no match of this game.
+    """
+    states = states_of(game, actions)
+    plies = [
+        _ply(ply, states[ply].current_player, actions[ply], said, is_exact=stored.name == SOLVER)
+        for ply, said in enumerate(stored.plies)
+    ]
+    return judged_match(plies, num_opening, stored.name, stored.identity)
+
+
+def preferred(analyses: Sequence[StoredAnalysis], judge: str = "") -> StoredAnalysis | None:
+    """Return the analysis of a judge; without a name that of the solver, else the first, or None."""
+    if judge:
+        return next((one for one in analyses if one.name == judge), None)
+    return next((one for one in analyses if one.name == SOLVER), analyses[0] if analyses else None)
+
+
+def analysis_of(store: Store, match: StoredMatch) -> Analysis | None:
+    """Return what is known of a match: a stored grading, else what the solver finds quickly.
+
+    None where nobody judged it and there is no solver for its game, or the match is damaged.
+    """
+    try:
+        game = load_game(match.game)
+        stored = preferred(store.analyses([match.id]).get(match.id, ()))
+        if stored is not None and stored.is_complete:
+            return restored(game, match.actions, match.num_opening, stored)
+        if has_solver(game):
+            return analyse_match(game, match.actions, num_opening=match.num_opening)
+    except (PluginError, IllegalMoveError, InvalidMoveError):
+        pass
+    return None
+
+
+def grades_of(game: Game, actions: Sequence[int], analysis: Analysis) -> tuple[PlyGrade | None, ...]:
+    """Return what viewers show of an analysis, one grade per action; None where it is not judged yet.
+
+    Raises:
+        IllegalMoveError: the actions are no match of this game.
+    """
+    states = states_of(game, actions)
+    return tuple(
+        None if _is_pending(ply) else _grade(game, states[index], ply, analysis)
+        for index, ply in enumerate(analysis.plies)
+    )
+
+
+def mark_of(loss: float | None, *, is_blunder: bool) -> Mark:
+    """Return the mark of an action by what it lost."""
+    if loss is None or not is_blunder:
+        return ""
+    return "??" if loss >= _REVERSAL else "?"
+
+
+def score_text(score: ActionScore, *, is_exact: bool) -> str:
+    """Write what an action is worth: `+7` wins in 7 plies, `-12` loses in 12, `=` draws; by a bot `72%`."""
+    if score.value is None:
+        return "?"
+    if not is_exact:
+        return f"{50 * (1 + score.value):.0f}%"
+    sign = {1: "+", 0: "=", -1: "-"}[round(score.value)]
+    return sign if score.distance is None or sign == "=" else f"{sign}{score.distance}"
+
+
+def _grade(game: Game, state: State, ply: Ply, analysis: Analysis) -> PlyGrade:
+    is_exact, is_given = analysis.judge == SOLVER, ply.ply < analysis.num_opening
+    return PlyGrade(
+        eval=percent_for_first(ply.value_before, ply.player),
+        mark="" if is_given else mark_of(ply.loss, is_blunder=ply.is_blunder),
+        text=_text(ply, is_exact=is_exact) if ply.is_blunder and not is_given else "",
+        scores={action: score_text(score, is_exact=is_exact) for action, score in ply.scores.items()},
+        best=ply.best,
+        advice=_advice(game, state, ply, is_exact=is_exact),
+    )
+
+
+def _text(ply: Ply, *, is_exact: bool) -> str:
+    """Say what a mistake gave away."""
+    if is_exact:
+        return f"gives a {'win' if ply.value_before == 1 else 'draw'} away"
+    return f"gives {50 * (ply.loss or 0):.0f} points away"
+
+
+def _advice(game: Game, state: State, ply: Ply, *, is_exact: bool) -> str:
+    """Name the best moves, what they are worth, and the line that is expected."""
+    if not ply.best:
+        return "not solved"
+    names = ", ".join(game.move(state, action) for action in ply.best[:_MOST_BEST])
+    more = ", ..." if len(ply.best) > _MOST_BEST else ""
+    if is_exact:
+        known = ply.value_before
+        worth = "not solved" if known is None else {1: "wins", 0: "draws", -1: "loses"}[round(known)]
+        if ply.value_before and ply.distance_before is not None:
+            worth += f" in {ply.distance_before} {'ply' if ply.distance_before == 1 else 'plies'}"
+    else:
+        worth = "" if ply.value_before is None else f"{50 * (1 + ply.value_before):.0f} %"
+    line = " ".join(line_of(game, state, ply.line))
+    return f"best {names}{more}: {worth}" + (f"; line {line}" if line else "")
+
+
+def line_of(game: Game, state: State, actions: Sequence[int]) -> list[str]:
+    """Return the moves of a line, as far as the rules allow them."""
+    moves: list[str] = []
+    for action in actions:
+        if state.is_terminal or action not in state.legal_actions:
+            break
+        moves.append(game.move(state, action))
+        state = state.child(action)
+    return moves
+
+
+def _ply(ply: int, player: int, action: int, said: JudgedPly, *, is_exact: bool) -> Ply:
+    read = _whole if is_exact else _float
+    scores = {one.action: ActionScore(read(one.value), one.distance) for one in said.scores}
+    before = next((scores[other].distance for other in said.best if other in scores), None)
+    value = read(said.value)
+    after = scores.get(action)
+    lost = read(said.loss)
+    known = None if value is None or lost is None else value - lost
+    return Ply(
+        ply=ply,
+        player=player,
+        action=action,
+        best=said.best,
+        value_before=value,
+        value_after=known if after is None else after.value,
+        distance_before=before,
+        distance_after=None if after is None else after.distance,
+        scores=scores,
+        line=said.line,
+    )
+
+
+def _is_pending(ply: Ply) -> bool:
+    return ply.value_before is None and not ply.best and not ply.scores
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _whole(value: float | None) -> float | None:
+    return None if value is None else round(value)

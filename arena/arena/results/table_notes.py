@@ -1,0 +1,33 @@
+"""What a reader of a table must know of where its numbers come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.results.tested import notes_on_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.results.tables import Table
+
+_REPLAYED: Final = (
+    "Ratings and errors are corrected by replays of the event: it was paired by its own results, which shows "
+    "a field wider than it is."
+)
+_NOT_REPLAYED: Final = (
+    "Ratings and errors are not replayed yet: the event is paired by its own results, which shows the field "
+    "wider than it is, with errors that are too small. They are corrected when it ends."
+)
+
+
+def notes_on(tables: Sequence[Table]) -> list[str]:
+    """Return all such notes, in sentences."""
+    return [*notes_on_tests(tables), *notes_on_replays(tables)]
+
+
+def notes_on_replays(tables: Sequence[Table]) -> list[str]:
+    """Return what a reader of tables must know of an event that was paired by its own results."""
+    if any(table.replayed for table in tables):
+        return [_REPLAYED]
+    return [_NOT_REPLAYED] if any(table.replayed is False for table in tables) else []

@@ -1,0 +1,200 @@
+"""A screen that shows a judged match, and lets the match be judged in the background."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
+from textual.binding import Binding, BindingType
+from typing_extensions import override
+
+from arena.tui.screens.app import dashboard_of
+from arena.tui.shell.child import Child
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import safe
+from arena.watching.answers import Rows
+from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.live.replay import Replay
+    from arena.tui.shell.child import Output
+    from arena.watching.answers import Answer
+    from arena.watching.one_match import OneMatch, ToldPly
+    from arena.watching.query import Query
+    from arena_db.records import Analysis
+
+_LOOK_S = 2.0
+"""Seconds between two looks at a grading that another program does."""
+
+
+class Grading:
+    """Judges one match, ply by ply; `child.follow` runs in a thread."""
+
+    def __init__(self, number: int, db: str | None, *, is_read_only: bool) -> None:
+        """Take what is to be judged.
+
+        Args:
+            number: of the match in the store.
+            db: path of the store; None for the usual place.
+            is_read_only: whether nothing is stored, so that the grades last as long as they are looked at.
+        """
+        words = ["grade", str(number), "--format", "ndjson"]
+        words += ["--db", db] if db is not None else []
+        self.child = Child([*words, *(["--read-only"] if is_read_only else [])])
+        self.progress = "the judge starts; g stops it"
+        """How far it is, in words."""
+        self._is_stopped = False
+        self._last = ""
+        self._num = 0
+
+    def stop(self) -> None:
+        """End it; the plies that are judged stay."""
+        self._is_stopped = True
+        self.child.end()
+
+    def read(self, lines: Sequence[str]) -> list[ToldPly]:
+        """Return the plies that were judged, and remember what else was said."""
+        told: list[ToldPly] = []
+        for line in lines:
+            found = read_told(line)
+            if found is not None:
+                told.append(found)
+            elif line.strip() and not line.startswith("{"):
+                self._last = line
+        if told:
+            self._num += len(told)
+            newest = told[-1]
+            self.progress = f"{newest.judge}: {newest.done} of {newest.total} plies judged; g stops it"
+        return told
+
+    def verdict(self, status: int) -> tuple[str, bool]:
+        """Return how it ended in a sentence, and whether it failed."""
+        if self._is_stopped:
+            return f"stopped: {self._num} plies were judged; g goes on", False
+        if status != 0:
+            return self._last.removeprefix("arena: ") or f"the judge ended with status {status}", True
+        return f"{self._num} plies were judged" if self._num else "every ply was judged already", False
+
+
+class JudgedScreen(ArenaScreen):
+    """Shows one match with what a judge says; override `show_ply`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "grade", "Grade", id="replay.grade"),
+        Binding("v", "judge", "Other judge", show=False, id="replay.judge"),
+    ]
+
+    def __init__(self, number: int) -> None:
+        """Take the number of the match in the store."""
+        super().__init__()
+        self._looks = self.asks("grades")
+        self.number = number
+        """Of the match in the store."""
+        self.match: OneMatch | None = None
+        """None until it has come."""
+        self.replay: Replay | None = None
+        self.judge = ""
+        """Whose grades are shown; empty for the preferred judge."""
+        self.grading: Grading | None = None
+        """The one that runs."""
+
+    def show_ply(self) -> None:
+        """Show what is known."""
+
+    def look_for_grades(self) -> None:
+        """Look now and then for plies that somebody else judges."""
+        self.set_interval(_LOOK_S, self._look, name="look")
+
+    def on_unmount(self) -> None:
+        """End a grading that still runs."""
+        self.stop_grading()
+
+    def action_judge(self) -> None:
+        """Show what the next judge says."""
+        if self.match is None or self.replay is None:
+            return
+        judges = [analysis.name for analysis in self.match.analyses]
+        if not judges:
+            self.notify("nobody has judged this match; g lets the solver do it", markup=False)
+        elif len(judges) == 1:
+            text = f"{judges[0]} alone has judged it; arena grade {self.match.address} --by BOT adds another"
+            self.notify(safe(text), markup=False)
+        else:
+            self.judge = judges[(judges.index(self.replay.recorded.judge) + 1) % len(judges)]
+            self.replay = replay_of(self.match, self.judge)
+            self.show_ply()
+
+    def action_grade(self) -> None:
+        """Let the solver judge the match in the background, or stop that."""
+        if self.match is None:
+            return
+        if self.grading is not None:
+            self.stop_grading()
+            return
+        app = dashboard_of(self)
+        self.grading = Grading(self.number, app.store, is_read_only=app.is_read_only)
+        follow = partial(self.grading.child.follow, self)
+        self.run_worker(follow, name="grade", group="grade", thread=True)
+        self.show_ply()
+
+    def stop_grading(self) -> None:
+        """End a grading that runs; the plies that are judged stay."""
+        if self.grading is not None:
+            self.grading.stop()
+
+    @override
+    def go_back(self) -> bool:
+        if self.grading is None:
+            return super().go_back()
+        self.stop_grading()
+        return True
+
+    def on_output(self, message: Output) -> None:
+        """Show the plies that were judged; at the end say how it ended."""
+        message.stop()
+        grading = self.grading
+        if grading is None or message.child is not grading.child:
+            return
+        told = grading.read(message.lines)
+        if message.status is not None:
+            self.grading = None
+            text, has_failed = grading.verdict(message.status)
+            self.notify(safe(text), severity="error" if has_failed else "information", markup=False)
+        if told and self.match is not None:
+            self._judged_anew(with_told(self.match, told))
+        else:
+            self.show_ply()
+
+    def _judged_anew(self, match: OneMatch) -> None:
+        """Show the same match with other grades."""
+        self.match = match
+        self.replay = replay_of(match, self.judge)
+        self.show_ply()
+
+    def _look(self) -> None:
+        """Look for plies that somebody else judges, while a grading is not complete."""
+        match = self.match
+        if match is not None and self.grading is None and not all(a.is_complete for a in match.analyses):
+            self.reload()
+
+    @override
+    def reload(self) -> None:
+        source = partial(self._loading_grades, number=self.number)
+        self._looks.ask(source, "reading the grades", self._take_grades)
+
+    @staticmethod
+    def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[Analysis, ...]]]:
+        """Read what judges say by now, in a thread."""
+        return Rows((number, load_analyses(query, number)))
+
+    def _take_grades(self, answer: Answer[tuple[int, tuple[Analysis, ...]]]) -> None:
+        """Show what judges say by now; a store that cannot be read now may be read later."""
+        match = self.match
+        if match is None or not isinstance(answer, Rows):
+            return
+        number, analyses = answer.content
+        if number == self.number and analyses != match.analyses:
+            self._judged_anew(replace(match, analyses=analyses))

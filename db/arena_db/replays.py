@@ -1,0 +1,179 @@
+"""Kept ratings of events that were paired by their own results, as replays of the event corrected them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, text
+
+from arena_db import points, seals
+from arena_db.access import Access
+from arena_db.counted import COUNTS
+from arena_db.errors import DamagedError, RefusedError
+from arena_db.kept import replays
+from arena_db.models import entrants, matches, tournaments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection, Row
+
+
+_BYTES: Final = 8
+
+
+class ReplayRecord(NamedTuple):
+    """Replayed ratings of an event: what they are, and which matches they rest on."""
+
+    num_matches: int
+    """Rated matches."""
+    last_match: int
+    """Id of the last of them."""
+    slope: float
+    """How many times wider than the truth a fit shows such a field."""
+    weight: float
+    """What a match of the event counts for beside one of other events: by variance, above 0, at most 1."""
+    strength: tuple[float, ...]
+    """Elo above the mean of the field, by seat."""
+    away: tuple[tuple[float, ...], ...]
+    """Error of the ratings in each replay, Elo, by seat."""
+
+
+class ReplaysKeeping(Access):
+    """The part of a store that keeps replayed ratings of events."""
+
+    def add_replay(self, tournament: int, replay: ReplayRecord) -> bool:
+        """Keep the replayed ratings of an event; return whether its matches are still those they rest on.
+
+        Ratings over time that count its last match go: they were computed without replays.
+
+        Raises:
+            RefusedError: no such tournament, or a rating a seat is missing or is no number.
+        """
+        with self._write() as connection:
+            return _add(connection, tournament, replay)
+
+    def replay_of(self, tournament: int) -> ReplayRecord | None:
+        """Return the replayed ratings of an event; None where there are none of its present matches."""
+        query = select(replays).where(replays.c.tournament_id == tournament)
+        with self._read() as connection:
+            row = connection.execute(query).first()
+            if row is None or _has_later(connection, tournament, row.match_id):
+                return None
+        return _record(row)
+
+    def replay_marks(self) -> dict[int, int]:
+        """Return the id of the last match that replayed ratings rest on, by event.
+
+        What was computed with replayed ratings may be outdated once this differs.
+        """
+        query = select(replays.c.tournament_id, replays.c.match_id)
+        with self._read() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def forget(connection: Connection, tournament: int) -> None:
+    """Remove the replayed ratings of an event: what they rest on has changed."""
+    if connection.execute(delete(replays).where(replays.c.tournament_id == tournament)).rowcount:
+        seals.forget_replay(connection, tournament)
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Compare replayed ratings with the matches they rest on and with their seals; one sentence for each."""
+    names = {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.name))}
+    for tournament, why in sorted(_wrong(connection).items()):
+        yield (
+            f"the replayed ratings of {names.get(tournament, tournament)} {why}; `arena db repair` computes "
+            "them anew"
+        )
+
+
+def remove_wrong(connection: Connection) -> list[str]:
+    """Remove the replayed ratings that `find_faults` names; say how many. They can be computed anew."""
+    wrong = _wrong(connection)
+    for tournament in wrong:
+        connection.execute(delete(replays).where(replays.c.tournament_id == tournament))
+        seals.forget_replay(connection, tournament)
+    return [f"{len(wrong)} replayed ratings are removed, which were wrong"] if wrong else []
+
+
+def _wrong(connection: Connection) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for row in connection.execute(select(replays)).all():
+        last = _matches_up_to(connection, row.tournament_id, row.match_id)
+        if last != (row.num_matches, row.match_id):
+            found[row.tournament_id] = "do not rest on the matches that they name"
+    for tournament in seals.wrong_replays(connection):
+        found.setdefault(tournament, "are not as they were stored")
+    return found
+
+
+def _matches_up_to(connection: Connection, tournament: int, last: int) -> tuple[int, int]:
+    """Return how many matches of an event ratings count up to an id, and the id of the last of them."""
+    own = (matches.c.tournament_id == tournament, matches.c.id <= last)
+    query = select(func.count(), func.max(matches.c.id)).select_from(matches).where(*own, text(COUNTS))
+    num, newest = connection.execute(query).one()
+    return num, newest or 0
+
+
+def _has_later(connection: Connection, tournament: int, match: int) -> bool:
+    own = (matches.c.tournament_id == tournament, matches.c.id > match)
+    query = select(matches.c.id).where(*own, text(COUNTS)).limit(1)
+    return connection.scalar(query) is not None
+
+
+def _add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
+    seats = select(func.count()).select_from(entrants).where(entrants.c.tournament_id == tournament)
+    num_seats = connection.scalar(seats) or 0
+    rows = (replay.strength, *replay.away)
+    if not num_seats or any(len(row) != num_seats for row in rows) or not replay.away:
+        raise RefusedError(f"tournament {tournament} has {num_seats} bots, and these ratings have not")
+    if not all(math.isfinite(value) for row in rows for value in row):
+        raise RefusedError("a rating is no number")
+    here = _matches_up_to(connection, tournament, replay.last_match)
+    if here != (replay.num_matches, replay.last_match) or _has_later(
+        connection, tournament, replay.last_match
+    ):
+        return False
+    forget(connection, tournament)
+    points.remove_since(connection, tournament, replay.last_match)
+    values = {
+        "tournament_id": tournament,
+        "num_matches": replay.num_matches,
+        "match_id": replay.last_match,
+        "slope": replay.slope,
+        "weight": replay.weight,
+        "strength": _packed(replay.strength),
+        "away": b"".join(_packed(row) for row in replay.away),
+    }
+    connection.execute(insert(replays).values(values))
+    seals.seal_replay(connection, tournament)
+    return True
+
+
+def _record(row: Row[Any]) -> ReplayRecord:
+    num = len(row.strength) // _BYTES
+    if not num or len(row.strength) % _BYTES or not row.away or len(row.away) % len(row.strength):
+        raise DamagedError(
+            f"the replayed ratings of tournament {row.tournament_id} are damaged; `arena db repair` computes "
+            "them anew"
+        )
+    away = _unpacked(row.away)
+    return ReplayRecord(
+        row.num_matches,
+        row.match_id,
+        row.slope,
+        row.weight,
+        _unpacked(row.strength),
+        tuple(tuple(away[start : start + num]) for start in range(0, len(away), num)),
+    )
+
+
+def _packed(values: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def _unpacked(content: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(content) // _BYTES}d", content)

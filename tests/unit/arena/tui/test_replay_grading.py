@@ -1,0 +1,182 @@
+"""`g` in Replay: the match is judged in the background, plies appear as they come, and it can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from arena.analysis import analyse_match
+from arena.results.grades import stored_ply
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.start import replay_app
+from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
+from arena_db.records import Analysis, JudgedPly
+from arena_db.store import Store
+from dashboard import piloted, screen_lines, settle
+from game_samples import make
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from arena.tui.screens.app import Dashboard
+
+# After X in the middle O's edge loses; X lets the win go at ply 5, O does so at ply 6, X wins.
+ACTIONS = (4, 1, 0, 8, 5, 2, 3)
+DEADLINE_S = 120.0
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    store_match(tmp_path / "a.db", "tic-tac-toe", 9, ACTIONS)
+    return tmp_path / "a.db"
+
+
+def store_match(path: Path, game: str, num_actions: int, actions: tuple[int, ...]) -> None:
+    length = len(actions)
+    changes: dict[str, Any] = {"times_ms": (5,) * length, "values": (None,) * length, "num_opening": 1}
+    with Store.open(path) as store:
+        cup = add_cup(store, name="cup", game=game, num_actions=num_actions)
+        store.save([cup.match(1, actions=actions, **changes)])
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect what the screen notifies, by a real judge; it may be gone before a slow machine looks."""
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
+    heard: list[str] = []
+    monkeypatch.setattr(ReplayScreen, "notify", lambda _, text, **__: heard.append(text))
+    return heard
+
+
+def shown(app: Dashboard) -> str:
+    return "\n".join(screen_lines(app))
+
+
+async def until(pilot: Pilot[None], app: Dashboard, condition: Callable[[], object]) -> None:
+    end = asyncio.get_running_loop().time() + DEADLINE_S
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, shown(app)
+        await pilot.pause(0.02)
+
+
+def screen_of(app: Dashboard) -> ReplayScreen:
+    assert isinstance(app.screen, ReplayScreen)
+    return app.screen
+
+
+@pytest.mark.parametrize("is_read_only", [False, True])
+def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read_only: bool) -> None:
+    app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
+    app.is_read_only = is_read_only
+
+    async def act(pilot: Pilot[None]) -> None:
+        screen = screen_of(app)
+        assert "nobody has judged this match; g does" in shown(app)
+        await pilot.press("g")
+        await until(pilot, app, lambda: "; g stops it" in shown(app) or told)
+        await until(pilot, app, lambda: told)
+        assert told == ["7 plies were judged"]
+        screen.go_to(4)
+        await settle(pilot)
+        assert "solver: best " in shown(app)
+        assert "wins in 3 plies; line " in shown(app)
+        assert "+3*" in shown(app), "on the cell itself"
+        screen.go_to(5)
+        await settle(pilot)
+        assert "? gives a win away" in shown(app)
+
+    piloted(app, act, (120, 40))
+    stored = load_analyses(str(path), 1)
+    if is_read_only:
+        assert stored == ()
+    else:
+        expected = analyse_match(make("tic-tac-toe"), ACTIONS).plies
+        assert stored[0].plies == tuple(map(stored_ply, expected))
+
+
+@pytest.mark.parametrize("key", ["g", "escape"])
+def test_a_grading_is_stopped(tmp_path: Path, told: list[str], key: str) -> None:
+    path = tmp_path / "a.db"
+    # A second for each of the first plies, which nobody can solve.
+    store_match(path, "gomoku:k=4,size=7", 49, (24, 0, 42, 6, 30, 1, 20, 2, 9, 11, 46, 48, 14, 40))
+    app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
+
+    async def act(pilot: Pilot[None]) -> None:
+        screen = screen_of(app)
+        await pilot.press("g")
+        await until(pilot, app, lambda: "of 14 plies judged" in shown(app))
+        assert screen.grading is not None
+        child = screen.grading.child
+        await pilot.press(key)
+        await until(pilot, app, lambda: told)
+        assert child.status is not None, "its process is gone"
+        assert told[0].startswith("stopped: ")
+        assert app.screen is screen, "the first escape stops the grading only"
+
+    piloted(app, act, (120, 40))
+    (analysis,) = load_analyses(str(path), 1)
+    judged = [ply for ply, said in enumerate(analysis.plies) if said.is_judged]
+    assert judged == list(range(14 - len(judged), 14)), "from the end, nothing twice"
+    assert 0 < len(judged) < 14
+
+
+def test_a_game_without_a_solver_names_the_way_out(tmp_path: Path, told: list[str]) -> None:
+    store_match(tmp_path / "a.db", "gomoku", 225, (112, 0))
+    app = replay_app(str(tmp_path / "a.db"), 1, glyphs="ascii", reduce_motion=True)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("g")
+        await until(pilot, app, lambda: told)
+        assert "no exact solver for gomoku 15x15; name a bot that judges" in told[0]
+
+    piloted(app, act, (120, 40))
+
+
+def test_plies_that_another_program_judges_appear(path: Path) -> None:
+    app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
+    plies = tuple(map(stored_ply, analyse_match(make("tic-tac-toe"), ACTIONS).plies))
+
+    def add(num: int) -> None:
+        known = (JudgedPly(),) * (len(plies) - num) + plies[len(plies) - num :]
+        with Store.open(path) as store:
+            store.add_analysis(Analysis(match=1, name="solver", plies=known, made_at=float(num)))
+
+    async def act(pilot: Pilot[None]) -> None:
+        screen = screen_of(app)
+        add(2)
+        screen.reload()
+        await until(pilot, app, lambda: screen.replay is not None and screen.replay.grade(6) is not None)
+        add(7)
+        await until(pilot, app, lambda: screen.replay is not None and screen.replay.grade(0) is not None)
+
+    piloted(app, act)
+
+
+def test_lines_of_a_grading_become_grades(path: Path) -> None:
+    match = load_match(str(path), 1)
+    line = (
+        '{"type": "ply", "schema": "arena/1", "address": "cup/1", "judge": "mcts", "identity": "ab", '
+        '"done": 1, "total": 7, "ply": 6, "value_before": 0.5, "loss": 1.0, "best": [6], "line": [6],'
+        ' "scores": [[3, -0.5, null], [6, 0.5, null]]}'
+    )
+    ply = read_told(line)
+    assert ply is not None
+    judged = with_told(match, [ply])
+    grade = replay_of(judged, "mcts").grade(6)
+    assert grade is not None
+    assert (grade.mark, grade.text, grade.scores) == ("?", "gives 50 points away", {3: "25%", 6: "75%"})
+    assert replay_of(judged, "mcts").grade(5) is None
+    assert read_told('{"type": "grade"}') is None
+    assert read_told("no JSON") is None
+    other = with_told(judged, [ToldPly(type="ply", judge="mcts", identity="cd", ply=5, best=(2,))])
+    assert [ply.is_judged for ply in other.analyses[0].plies[5:]] == [True, False], (
+        "another version's are gone"
+    )
+    assert with_told(match, [ToldPly(type="ply", judge="mcts", ply=99)]) == match

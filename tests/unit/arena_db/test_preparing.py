@@ -1,0 +1,148 @@
+"""Tournaments that are being prepared, or were refused: a name and a lease, and nobody entered."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from arena_db.errors import LeaseLostError, RefusedError, TakenError
+from arena_db.owner import current_owner
+from arena_db.records import NewTournament
+from arena_db.store import Store
+from stores import add_cup, tamper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.records import TournamentRecord
+
+
+def new(store: Store, name: str = "cup", seed: int = 7) -> NewTournament:
+    """Return the row of a tournament like that of another test."""
+    record = store.tournament("model") or add_cup(store, name="model").record
+    values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(NewTournament)}
+    values |= {"name": name, "seed": seed}
+    return NewTournament(**values)
+
+
+def held(store: Store, record: TournamentRecord) -> Store:
+    fenced = store.claim(record.id, current_owner())
+    assert fenced is not None
+    return fenced
+
+
+OTHER = replace(current_owner(), uuid="other")
+GONE = replace(current_owner(), uuid="gone", pid=1, pid_start=1)
+
+
+def test_it_has_a_name_and_a_lease_and_nobody(store: Store) -> None:
+    record = store.reserve(new(store), current_owner())
+    assert (record.state, record.has_begun, record.is_complete) == ("preparing", False, False)
+    assert (record.num_planned, record.num_total, record.decision) == (0, None, "")
+    assert store.tournament("cup") == record
+    lease = store.lease(record.id)
+    assert lease is not None
+    assert lease.owner == current_owner()
+    assert store.entrants(record.id) == []
+    assert store.check() == []
+
+
+def test_it_begins_as_if_it_had_been_added_at_once(store: Store) -> None:
+    model = add_cup(store, name="model")
+    reserved = store.reserve(new(store, seed=model.record.seed), current_owner())
+    begun = held(store, reserved).begin(reserved.id, "changed = 1\n", model.entrants, model.plan)
+    same = replace(begun, name="model", id=model.record.id, uid=model.record.uid)
+    assert replace(same, created_at=model.record.created_at, config=model.record.config) == model.record
+    assert (begun.config, begun.id, begun.uid) == ("changed = 1\n", reserved.id, reserved.uid)
+    assert store.entrants(begun.id) == model.entrants
+    assert store.planned(begun.id) == model.plan
+    assert store.check() == []
+    with pytest.raises(RefusedError, match="cup is running, and not being prepared"):
+        store.begin(begun.id, "", [], [])
+    with pytest.raises(RefusedError, match="cup is running, and not being prepared"):
+        store.refuse(begun.id, "why")
+
+
+def test_the_last_unfinished_one_is_none_that_was_refused(store: Store) -> None:
+    record = store.reserve(new(store), current_owner())
+    assert store.last_tournament(unfinished=True) == record
+    store.refuse(record.id, "a bot is missing")
+    last = store.last_tournament(unfinished=True)
+    assert last is not None
+    assert last.name == "model"
+    refused = store.last_tournament(unfinished=False)
+    assert refused is not None
+    assert (refused.name, refused.state, refused.decision) == ("cup", "refused", "a bot is missing")
+    assert store.check() == []
+
+
+def test_a_name_is_taken_while_somebody_prepares_it(store: Store) -> None:
+    record = store.reserve(new(store), OTHER)
+    with pytest.raises(TakenError, match='there is a tournament "cup"'):
+        store.reserve(new(store), current_owner())
+    with pytest.raises(TakenError, match='there is a tournament "model"'):
+        store.reserve(new(store, "model"), current_owner())
+    assert store.tournament("cup") == record
+
+
+@pytest.mark.parametrize("was", ["refused", "killed"])
+def test_one_that_never_began_gives_its_name_away(store: Store, was: str) -> None:
+    first = store.reserve(new(store, seed=1), GONE if was == "killed" else OTHER)
+    if was == "refused":
+        fenced = store.claim(first.id, OTHER)
+        assert fenced is not None
+        fenced.refuse(first.id, "a bot is missing")
+        fenced.release()
+    again = store.reserve(new(store, seed=2), current_owner())
+    assert (again.id, again.state, again.seed, again.decision) == (first.id, "preparing", 2, "")
+    assert again.uid != first.uid
+    assert store.check() == []
+
+
+def test_one_that_was_put_away_keeps_its_name(store: Store) -> None:
+    record = store.reserve(new(store), GONE)
+    store.archive(record.id, who="a@b")
+    with pytest.raises(TakenError):
+        store.reserve(new(store), current_owner())
+
+
+def test_whoever_lost_the_lease_begins_nothing(store: Store) -> None:
+    record = store.reserve(new(store), current_owner())
+    first = held(store, record)
+    tamper(store.path, "UPDATE leases SET beat_at = beat_at - 60")
+    assert store.claim(record.id, OTHER, take_over=True) is not None
+    with pytest.raises(LeaseLostError):
+        first.begin(record.id, "", [], [])
+    with pytest.raises(LeaseLostError):
+        first.refuse(record.id, "why")
+    now = store.tournament("cup")
+    assert now is not None
+    assert now.state == "preparing"
+
+
+def test_a_reason_that_was_edited_is_damage(store: Store) -> None:
+    record = store.reserve(new(store), current_owner())
+    store.refuse(record.id, "a bot is missing")
+    tamper(store.path, "UPDATE tournaments SET decision = 'no reason' WHERE name = 'cup'")
+    assert any("cup" in fault for fault in store.check())
+
+
+def test_a_merge_leaves_them_out_and_a_removal_takes_them(store: Store, tmp_path: Path) -> None:
+    store.refuse(store.reserve(new(store), GONE).id, "a bot is missing")
+    store.reserve(new(store, "left"), GONE)
+    with Store.open(tmp_path / "other.db") as other:
+        assert [one.name for one in other.merge(store.path)] == ["model"]
+        assert other.tournament("cup") is None
+    for name in ("cup", "left"):
+        record = store.tournament(name)
+        assert record is not None
+        store.remove(record.id, tmp_path / f"{name}.db", who="a@b")
+        assert store.tournament(name) is None
+    assert store.check() == []
+    with Store.open(tmp_path / "cup.db") as moved:
+        record = moved.tournament("cup")
+        assert record is not None
+        assert (record.state, record.decision) == ("refused", "a bot is missing")
+        assert moved.check() == []
