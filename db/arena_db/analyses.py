@@ -8,12 +8,12 @@ from collections import defaultdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from arena_db.codec import unpack_actions
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
-from arena_db.judging import read_rows
+from arena_db.judging import NUM_MISTAKES, read_rows
 from arena_db.models import analyses, matches, tournaments
 from arena_db.records import Analysis, JudgedAction, JudgedPly
 from arena_db.remarks import CHUNK
@@ -21,7 +21,7 @@ from arena_db.remarks import CHUNK
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 _PARTS = 5
 """What the row of an action consists of; those of versions before scores were kept have three parts."""
@@ -79,6 +79,23 @@ def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict
     query = select(analyses.c.match_id, analyses.c.content).where(near, analyses.c.name == name)
     rows = connection.execute(query)
     return {number: _unpacked(number, content)[1] for number, content in rows if number in wanted}
+
+
+def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """Return how many mistakes the newest complete analysis of each match found, by id of the match."""
+    found: dict[int, int] = {}
+    for start in range(0, len(numbers), CHUNK):
+        counted: ColumnElement[int | None] = getattr(func, NUM_MISTAKES)(
+            analyses.c.content, matches.c.num_opening
+        )
+        query = (
+            select(analyses.c.match_id, counted)
+            .join_from(analyses, matches, matches.c.id == analyses.c.match_id)
+            .where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
+            .order_by(analyses.c.match_id, analyses.c.made_at, analyses.c.name)
+        )
+        found.update((number, num) for number, num in connection.execute(query) if num is not None)
+    return found
 
 
 def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:

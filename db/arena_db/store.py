@@ -14,6 +14,7 @@ from arena_db.engine import Settings
 from arena_db.entering import Entering
 from arena_db.errors import LockedError
 from arena_db.failures import translated
+from arena_db.finding import Finding
 from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
@@ -53,6 +54,7 @@ class Store(
     BulkReading,
     Correcting,
     Entering,
+    Finding,
     Leasing,
     NamesReading,
     PlanKeeping,
@@ -322,6 +324,11 @@ class Store(
         """
         with self._read() as connection:
             return analyses.find(connection, numbers, name)
+
+    def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Return how many mistakes the last judge of each match found, by id; ungraded ones are absent."""
+        with self._read() as connection:
+            return analyses.count_mistakes(connection, numbers)
 
     def bots(self) -> dict[str, BotRecord]:
         """Return all bots by identity."""

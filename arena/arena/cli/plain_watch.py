@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.home import store_path
-from arena.live.plain import duration_text, finished_line, line_of, notice_line, progress_line, started_line
+from arena.home import open_store, store_path
+from arena.live.plain import (
+    duration_text,
+    finished_line,
+    line_of,
+    notice_line,
+    past_line,
+    progress_line,
+    standings_lines,
+    started_line,
+)
 from arena.live.reducer import reduce, stalled
+from arena.live.tables import StandingsView
 from arena.live.views import LiveView
 from arena.watching.feed import Health, Poller, with_news
 from arena.watching.query import StoreLost
@@ -18,26 +28,38 @@ from arena.watching.stored import finished_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from arena.errors import ArenaError
+    from arena.live.views import FinishedMatch
     from arena.results.addresses import Address
     from arena.watching.feed import Batch, Feed
 
 _LINE = 4000
+_LAST_LOOKS = 3
+"""Looks for the standings of a tournament that has ended: its tables come after its matches."""
 
 
-def print_events(db: str | None, address: Address) -> None:
-    """Print what has happened and what happens, until the tournament has ended or ctrl+c is pressed.
+def print_events(db: str | None, address: Address, *, from_start: bool = False) -> None:
+    """Print where a tournament stands and what happens, until it has ended or ctrl+c is pressed.
 
     Of the address of a match only that match is told, until it has a result.
+
+    Args:
+        db: path of the store; None for the usual place.
+        address: of the tournament or match.
+        from_start: print a line for each match that is over already, oldest first, in place of a summary.
     """
     if address.match is not None:
         _say(finished_line(finished_of(address.match, {})))
         return
     feed = StoreFeed(db, address.tournament.id, is_read_only=True)
     try:
-        follow_plain(feed, time.sleep, address.number)
+        if from_start and address.number is None:
+            known = _print_past(db, address)
+            follow_plain(feed, time.sleep, known=known)
+        else:
+            follow_plain(feed, time.sleep, address.number)
     except KeyboardInterrupt:
         click.echo("left; the tournament goes on by itself", err=True)
     finally:
@@ -52,14 +74,39 @@ def say_how_to_begin(db: str | None) -> None:
     )
 
 
-def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None = None) -> None:
+def _print_past(db: str | None, address: Address) -> set[int]:
+    """Print a line for each stored match of a tournament, by number; return their numbers in the store."""
+    known: set[int] = set()
+    with open_store(db, read_only=True, create=False) as store:
+        for match in store.tournament_matches(address.tournament.id):
+            _say(finished_line(finished_of(match, {})))
+            known.add(match.id)
+    return known
+
+
+def follow_plain(
+    feed: Feed,
+    wait: Callable[[float], None],
+    number: int | None = None,
+    *,
+    known: Container[int] | None = None,
+) -> None:
     """Print the lines of a feed until its tournament has ended, or the one match that is asked for.
 
     A store that is gone or locked is said to be once, and looked for again.
 
+    Args:
+        feed: where they come from.
+        wait: waits so many seconds between two looks.
+        number: of the match that is asked for; None for all.
+        known: numbers in the store of the matches that were printed before; None where a summary is to say
+            what has happened so far.
+
     Raises:
         ArenaError: the feed fails for a reason that will not pass.
     """
+    has_standings = known is not None or number is not None
+    looks_left = _LAST_LOOKS
     view, health = LiveView(), Health()
     poller, trouble = Poller(feed), ""
     is_first, is_stalled = True, False
@@ -67,13 +114,22 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
         batch, error, pause_s = poller.poll()
         trouble = _print_trouble(error, trouble)
         if batch is not None:
-            view = _print_batch(batch, view, number, is_first=is_first)
+            view = _print_batch(batch, view, number, known, is_first=is_first)
+            # Whoever came before the first match has seen it all.
+            has_standings = has_standings or (is_first and not view.finished)
+            standings = batch.facts.get("standings")
+            if not has_standings and isinstance(standings, StandingsView):
+                has_standings = True
+                for line in standings_lines(standings):
+                    _say(line)
             is_first = False
             health = _print_health(batch.health or health, health, view)
             if any(match.number == number and match.outcome != "void" for match in view.finished):
                 return
-            if view.progress.state == "ended" or batch.is_last:
-                return
+        is_over = view.progress.state == "ended" or (batch is not None and batch.is_last)
+        if is_over and (has_standings or looks_left == 0):
+            return
+        looks_left -= is_over
         was_stalled, is_stalled = is_stalled, view.progress.at(time.time()).is_stalled
         if is_stalled and not was_stalled:
             _say(f"{view.progress.name or 'tournament'} stalled: no result for longer than usual")
@@ -90,9 +146,11 @@ def _print_trouble(error: ArenaError | None, before: str) -> str:
     return now
 
 
-def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+def _print_batch(
+    batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
+) -> LiveView:
     """Print what a batch tells, and return the view after it."""
-    view = _print_news(batch, _print_view(batch, view, number, is_first=is_first), number)
+    view = _print_news(batch, _print_view(batch, view, number, known, is_first=is_first), number)
     for event in batch.events:
         view = reduce(view, event)
         line = line_of(event, view)
@@ -101,12 +159,16 @@ def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: 
     return view
 
 
-def _print_view(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+def _print_view(
+    batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
+) -> LiveView:
     """Print what is new where a batch replaces all that was known."""
     if batch.view is not None:
-        known = {(match.number, match.attempt) for match in view.finished}
+        told = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)
-        new = [match for match in view.finished if (match.number, match.attempt) not in known]
+        new = [match for match in view.finished if (match.number, match.attempt) not in told]
+        if is_first and number is None:
+            new = _since(new, view, known)
         for match in reversed([match for match in new if number in (None, match.number)]):
             _say(finished_line(match))
         if is_first and number is None:
@@ -127,6 +189,15 @@ def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
     if number is None and view.progress.goal != before.progress.goal and batch.view is None:
         _say(progress_line(view.progress))
     return view
+
+
+def _since(new: list[FinishedMatch], view: LiveView, known: Container[int] | None) -> list[FinishedMatch]:
+    """Return the matches that a viewer who comes now is told of: how things stand, not how each ended."""
+    if known is not None:
+        return [match for match in new if match.stored is None or match.stored not in known]
+    if new:
+        _say(past_line(view.progress.done, view.progress.name))
+    return []
 
 
 def _played(view: LiveView, health: Health | None) -> LiveView:

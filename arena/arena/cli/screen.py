@@ -41,9 +41,16 @@ class Look(NamedTuple):
     reduce_motion: bool
 
     def options(self) -> Options:
-        """Give it as the options of the dashboard."""
+        """Return it as the options of the dashboard, which remembers what is changed in it."""
+        from arena.tui.settings import SettingsFile
+
         glyphs: GlyphName | None = "ascii" if self.is_ascii or os.environ.get("ARENA_ASCII") else None
-        return {"glyphs": glyphs, "theme": self.theme, "reduce_motion": self.reduce_motion}
+        return {
+            "glyphs": glyphs,
+            "theme": self.theme,
+            "reduce_motion": self.reduce_motion,
+            "settings": SettingsFile(),
+        }
 
 
 def look_options(command: Callable[..., _Result]) -> Callable[..., _Result]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 @click.command(cls=RichCommand)
 @click.argument("address", required=False, metavar="[ADDRESS]")
 @click.option("--plain", is_flag=True, help="Print a line for each event, as where there is no terminal.")
+@click.option(
+    "--from-start", is_flag=True, help="As plain lines: print each match that is over, in place of a summary."
+)
 @click.option("--read-only", is_flag=True, help="Ask nothing of the tournament, only look.")
 @look_options
 @db_option
@@ -24,6 +27,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     address: str | None,
     *,
     plain: bool,
+    from_start: bool,
     read_only: bool,
     db: str | None,
     is_ascii: bool,
@@ -35,14 +39,14 @@ def watch(  # noqa: PLR0913 - one parameter an option
     ADDRESS is that of a tournament, spring, of one of its matches, spring/89, or of a screen, spring/table or
     spring/matches.
     """
-    found = _find(address, db)
-    if plain or not has_screen():
+    found = find_watched(address, db)
+    if plain or from_start or not has_screen():
         from arena.cli.plain_watch import print_events, say_how_to_begin
 
         if found is None:
             say_how_to_begin(db)
         else:
-            print_events(db, found)
+            print_events(db, found, from_start=from_start)
         return
     options = Look(is_ascii, theme, reduce_motion).options()
     check_toolkit()
@@ -83,8 +87,12 @@ def replay(  # noqa: PLR0913 - one parameter an option
     run_app(replay_app(db, match.id, found.ply, **look.options()))
 
 
-def _find(address: str | None, db: str | None) -> Address | None:
-    """Find what is to be watched; None where the newest is, and there is none yet."""
+def find_watched(address: str | None, db: str | None) -> Address | None:
+    """Find what is to be watched; None where that is the newest tournament, and there is none yet.
+
+    Raises:
+        NotFoundError: the address names nothing.
+    """
     from arena.cli.unplayed import is_played_again
     from arena.home import has_store, open_store
     from arena.results.addresses import LAST, find_address

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from arena.live.events import Event
+    from arena.live.tables import StandingsView
     from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
 SIDES = ("first", "second")
@@ -79,6 +81,23 @@ def _over(address: str, names: tuple[str, str], outcome: str, why: str) -> str:
     verb = {"first": "beats", "second": "beats", "draw": "draws with"}.get(outcome, "against")
     void = "void, " if outcome == "void" else ""
     return f"match {address} over: {void}{sides[0]} {verb} {sides[1]}, {why}"
+
+
+def past_line(num: int, name: str) -> str:
+    """Say what is left out before a viewer comes, and what prints it."""
+    many = "1 match is" if num == 1 else f"{num} matches are"
+    return f"{many} over before this; arena watch {shlex.quote(name)} --plain --from-start prints each"
+
+
+def standings_lines(standings: StandingsView, most: int = 10) -> list[str]:
+    """Say who leads, a line a bot: `1 mcts: 13 of 16 points, Elo 1781 +/- 226`; at most `most` bots."""
+    lines = [
+        f"{row.place} {row.name}: {row.points:g} of {row.games} points, Elo {row.elo:.0f}"
+        + ("?" if row.rests_on_prior else "" if row.error is None else f" +/- {row.error:.0f}")
+        for row in standings.rows[:most]
+    ]
+    left_out = len(standings.rows) - most
+    return [*lines, f"and {left_out} more: arena leaderboard"] if left_out > 0 else lines
 
 
 def progress_line(progress: ProgressView) -> str:

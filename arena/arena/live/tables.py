@@ -145,6 +145,11 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     game: str = ""
     void_reason: str = ""
     """Why it is declared void; empty where it counts."""
+    duration_ms: int = 0
+    opening: str = ""
+    """The moves that were given, with blanks between them; empty for the empty board."""
+    mistakes: int | None = None
+    """Of both bots, by whoever judged the match last; None where nobody did."""
 
     @property
     def address(self) -> str:

@@ -82,6 +82,11 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it can be gone on with."""
         return self.state in ("left", "stopped", "silent", "refused")
 
+    @property
+    def is_orphan(self) -> bool:
+        """Whether it is a match of a person that nobody referees any more."""
+        return self.type == "play" and self.state == "left"
+
     def resume_words(self) -> list[str]:
         """Return the command that goes on with it, as what stands behind `arena`."""
         return ["resume", *(["--take-over"] if self.state == "silent" else []), "--", self.name]

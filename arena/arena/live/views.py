@@ -252,7 +252,9 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float | None:
-        """Matches per minute; None before two have finished."""
+        """Matches per minute; None before two have finished, and where none begins any more."""
+        if self.state in ("stopping", "ended"):
+            return None
         if self.given_rate is not None:
             return self.given_rate
         span = self.recent[-1] - self.recent[0] if self.recent else 0.0
@@ -264,7 +266,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
         return Progress(
             done=self.done,
             total=self.planned,
-            rate=None if self.state == "ended" else self.rate,
+            rate=None if self.state == "paused" else self.rate,
             goal=self.goal,
             is_most=self.is_most,
             silent_s=max(0.0, (now or 0.0) - self.recent[-1]) if is_played else None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from arena.analysis import has_solver
@@ -17,6 +19,8 @@ from arena.referee.seats import Answer, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arena.entrants import Competitor
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
@@ -80,6 +84,68 @@ class Hinter:
         if self._seat is not None:
             with suppress(Exception):
                 self._seat.close()
+
+
+class Hints:
+    """Gives hints beside a play, one at a time: whoever waits for one can move all the same."""
+
+    def __init__(self, make: Callable[[], Hinter], answer: Callable[[int, str], None]) -> None:
+        """Take where hints come from and go to; nothing is started before the first one is asked for.
+
+        Args:
+            make: makes who gives hints; may raise an ArenaError, which is then the answer.
+            answer: called as `answer(command, text)`, in another thread.
+        """
+        self._make = make
+        self._answer = answer
+        self._wanted: SimpleQueue[tuple[State, int] | None] = SimpleQueue()
+        self._hinter: Hinter | None = None
+        self._thread: threading.Thread | None = None
+        self._is_busy = self._is_closed = False
+        self._lock = threading.Lock()
+
+    def ask(self, state: State, command: int) -> None:
+        """Have a hint looked for, and a command answered with it."""
+        with self._lock:
+            is_busy, self._is_busy = self._is_busy, True
+        if is_busy:
+            self._answer(command, "no hint: the last one is still being looked for")
+            return
+        if self._thread is None:
+            # One thread for all hints: a process it starts would end with the thread that started it.
+            self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
+            self._thread.start()
+        self._wanted.put((state, command))
+
+    def close(self) -> None:
+        """End the bot, also in the midst of a hint, and look for none any more."""
+        self._is_closed = True
+        self._wanted.put(None)
+        hinter = self._hinter
+        if hinter is not None:
+            hinter.close()
+        if self._thread is not None:
+            self._thread.join()
+        if hinter is None and self._hinter is not None:
+            self._hinter.close()
+
+    def _run(self) -> None:
+        while (wanted := self._wanted.get()) is not None:
+            state, command = wanted
+            try:
+                if self._hinter is None:
+                    self._hinter = self._make()
+                text = self._hinter.ask(state)
+            except ArenaError as error:
+                text = f"no hint: {error}"
+            except (OSError, ValueError):
+                # The bot was ended while it was asked: nobody waits for the hint.
+                if not self._is_closed:
+                    raise
+                return
+            with self._lock:
+                self._is_busy = False
+            self._answer(command, text)
 
 
 def default_hinter(game: Game) -> Competitor:

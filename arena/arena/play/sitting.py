@@ -11,7 +11,7 @@ from arena.executor.record import record_of, void_record
 from arena.match import MatchSetup, match_seed, play_match
 from arena.play.config import BOT_SEAT, PERSON_SEAT
 from arena.play.desk import Desk
-from arena.play.hints import Hinter, default_hinter
+from arena.play.hints import Hinter, Hints, default_hinter
 from arena.play.person import PersonSeat
 from arena.play.reports import Reports
 from arena.referee.clock import GameClock
@@ -65,8 +65,8 @@ class Sitting:
             must_stop=must_stop,
             beat=self._reports.state,
         )
-        self._hinter: Hinter | None = None
-        self._person_seat = PersonSeat(self._desk, self._give_hint)
+        self._hints = Hints(self._make_hinter, self._desk.answer)
+        self._person_seat = PersonSeat(self._desk, self._hints.ask)
         self._job: Job | None = None
         self._clock: GameClock | None = None
         self._state: State = plan.game.initial_state()
@@ -80,9 +80,9 @@ class Sitting:
 
     def __exit__(self, *_: object) -> None:
         """Listen no more, and end who gave hints."""
+        # Answers to hints go through the desk.
+        self._hints.close()
         self._stack.close()
-        if self._hinter is not None:
-            self._hinter.close()
 
     def run(self, match: PlannedMatch) -> None:
         """Play a planned match, and then whatever the person asks for.
@@ -173,12 +173,10 @@ class Sitting:
         if self._job is not None:
             self._reports.thought(self._job, ply, thoughts)
 
-    def _give_hint(self, state: State, command: int) -> None:
-        if self._hinter is None:
-            plan = self._table.plan
-            bot = plan.hinter or default_hinter(plan.game)
-            self._hinter = Hinter(plan.game, bot, self._table.tier, plan.config.init_time)
-        self._desk.answer(command, self._hinter.ask(state))
+    def _make_hinter(self) -> Hinter:
+        plan = self._table.plan
+        bot = plan.hinter or default_hinter(plan.game)
+        return Hinter(plan.game, bot, self._table.tier, plan.config.init_time)
 
     def _following(self, match: PlannedMatch, record: MatchRecord, *, is_undo: bool) -> PlannedMatch:
         if not is_undo:

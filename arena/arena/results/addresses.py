@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.errors import ConfigError, NotFoundError
 from arena.naming import match_address
 from arena.results.names import identity_of
-from arena_db.called import is_called
+from arena_db.called import MARK, is_called
 from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
-    from arena_db.records import Entrant, PlannedMatch, StoredMatch, TournamentRecord
+    from collections.abc import Iterable
+
+    from arena_db.records import BotRecord, Entrant, PlannedMatch, StoredMatch, TournamentRecord
     from arena_db.store import Store
 
 LAST = "last"
@@ -36,6 +38,10 @@ SCREENS = ("live", "table", "matches")
 _WITHIN = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
 """What stands behind the last `/` in the address of a match."""
 _MOST_DIGITS = 100
+_DIGITS = 6
+"""Digits of an identity in the address of a bot, at least."""
+_MOST_NAMED = 6
+"""Bots that an error names."""
 _STORED = re.compile(r"#?(?P<number>[0-9]+)(?::(?P<ply>[0-9]{1,9}))?")
 
 
@@ -89,6 +95,75 @@ def find_address(store: Store, text: str) -> Address:
         return Address(find_tournament(store, name, unfinished=False), screen=tail)
     record = find_tournament(store, text, unfinished=False)
     return Address(record)
+
+
+def find_place(store: Store, text: str) -> Address | BotRecord:
+    """Find the tournament, screen, match, position or bot that an address names; tournaments come first.
+
+    Raises:
+        NotFoundError: there is none, or several bots go by it; names the nearest, or the bots.
+    """
+    try:
+        return find_address(store, text)
+    except NotFoundError:
+        name, _, tail = text.rpartition("/")
+        if _STORED.fullmatch(text) or (store.tournament(name) is not None and _WITHIN.fullmatch(tail)):
+            raise
+    return find_bot(store, text)
+
+
+def find_bot(store: Store, text: str) -> BotRecord:
+    """Find the bot of a store that goes by its spec, name, version, digits or a label.
+
+    Raises:
+        NotFoundError: there is none, or there are several; names the nearest, or all of them.
+    """
+    records, labels = store.bots(), store.labels()
+    found = [
+        record
+        for record in records.values()
+        if is_called(
+            text,
+            (record.name, record.spec, labels.get(record.identity, record.spec)),
+            version=record.version,
+            identity=record.identity,
+        )
+    ]
+    exact = [record for record in found if record.spec == text]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if not found:
+        newest = store.last_tournament(unfinished=False)
+        identity = "" if newest is None else identity_of(store, newest, text)
+        if identity:
+            return records[identity]
+        bots = {name for each in records.values() for name in (each.name, each.spec)}
+        known = [*(each.name for each in store.tournaments()), *sorted(bots)]
+        raise NotFoundError(
+            f'nothing is called "{text}"{nearest(text, known)} (arena tournaments lists tournaments, arena '
+            "bots list lists bots)"
+        )
+    several = exact or found
+    names = [bot_address(store, record, records.values()) for record in several[:_MOST_NAMED]]
+    more = f" and {len(several) - _MOST_NAMED} more" if len(several) > _MOST_NAMED else ""
+    raise NotFoundError(f'"{text}" is {len(several)} bots: {", ".join(names)}{more}; name one of them')
+
+
+def bot_address(store: Store, bot: BotRecord, others: Iterable[BotRecord]) -> str:
+    """Return the address of a bot: its spec, and digits of its identity where that is not enough.
+
+    Args:
+        store: where it is.
+        bot: the bot.
+        others: all bots of the store; the bot itself may be among them.
+    """
+    same = [other for other in others if other.spec == bot.spec and other.identity != bot.identity]
+    if not same and bot.spec != LAST and store.tournament(bot.spec) is None:
+        return bot.spec
+    digits = _DIGITS
+    while any(other.identity.startswith(bot.identity[:digits]) for other in same):
+        digits += 1
+    return f"{bot.spec}{MARK}{bot.identity[:digits]}"
 
 
 def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:

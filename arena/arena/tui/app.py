@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp
@@ -40,7 +41,7 @@ _CLOCK_S = 1.0
 """Seconds between two looks at health while nothing happens."""
 _LINES_S = 0.5
 """Seconds between two paintings of the header for the lag alone."""
-_LOWEST = 2
+LOWEST = 2
 """Screens that are always open: the empty one below all, and the one of a digit."""
 _MAX_TOLD = 60
 """Characters of a copied text that are shown."""
@@ -108,6 +109,12 @@ class ArenaApp(LookApp):
         stack: list[object] = [*self.screen_stack]
         return stack[-1] if stack and isinstance(stack[-1], ArenaScreen) else None
 
+    @property
+    def uppermost(self) -> ArenaScreen | None:
+        """The screen that is shown, also while a question, help or the palette lies over it."""
+        stack: list[object] = [*self.screen_stack]
+        return next((screen for screen in reversed(stack) if isinstance(screen, ArenaScreen)), None)
+
     async def on_mount(self) -> None:
         """Show the first screen and begin to follow."""
         for name, screen in self._screen_classes.items():
@@ -163,10 +170,10 @@ class ArenaApp(LookApp):
             then: called with the screen, once it is shown.
         """
         if self.has_screen(name):
-            await self.leave(self.screen_stack[_LOWEST:], partial(self._open_screen, name, then))
+            await self.leave(self.screen_stack[LOWEST:], partial(self._open_screen, name, then))
 
     async def _open_screen(self, name: str, then: Callable[[Screen[Any]], object] | None) -> None:
-        while len(self.screen_stack) > _LOWEST:
+        while len(self.screen_stack) > LOWEST:
             await self.pop_screen()
         if self.screen.name != name:
             await self.switch_screen(name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
@@ -260,8 +267,8 @@ class ArenaApp(LookApp):
             self._frame_timer.pause()
 
     def _look_at_health(self) -> None:
-        if self.current is not None and self.current.is_mounted:
-            self.current.repaint_lines()
+        if self.uppermost is not None and self.uppermost.is_mounted:
+            self.uppermost.repaint_lines()
 
     # Keys
 
@@ -293,7 +300,7 @@ class ArenaApp(LookApp):
             self.screen.minimize()
         elif self.current is not None and (self.current.close_filter() or self.current.go_back()):
             pass
-        elif len(self.screen_stack) > _LOWEST:
+        elif len(self.screen_stack) > LOWEST:
             await self.leave(self.screen_stack[-1:], self._pop)
 
     async def _pop(self) -> None:
@@ -314,6 +321,12 @@ class ArenaApp(LookApp):
             self.notify(f"copied: {clip(text, _MAX_TOLD)}", markup=False)
         else:
             self.notify("there is nothing to copy here", markup=False)
+
+    @override
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            hint = "a command, or part of the name of a tournament, match or bot"
+            self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
 
     @override
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -347,9 +360,10 @@ class ArenaApp(LookApp):
 
     def header_parts(self, width: int) -> Sequence[Part]:
         """Give the header of the current screen, or the usual one."""
-        own = None if self.current is None else self.current.header_parts(width)
+        shown = self.uppermost
+        own = None if shown is None else shown.header_parts(width)
         parts = list(usual_parts(self, width) if own is None else own)
-        doing = "" if self.current is None else self.current.doing
+        doing = "" if shown is None else shown.doing
         # After the name of what is shown.
         return [*parts[:2], Part(doing, "dim", 1), *parts[2:]] if doing else parts
 
@@ -365,7 +379,7 @@ class ArenaApp(LookApp):
 
     def tab_note(self) -> str:
         """Give what the current screen has to say behind the tabs."""
-        return "" if self.current is None else self.current.tab_note()
+        return "" if self.uppermost is None else self.uppermost.tab_note()
 
     def pick_tab(self, key: str) -> None:
         """Show the screen of a tab."""

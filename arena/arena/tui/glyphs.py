@@ -41,6 +41,7 @@ class Glyphs:
     grid_side: str
     grid_top: tuple[str, str, str, str]
     """Left corner, line, joint, right corner."""
+    grid_middle: tuple[str, str, str, str]
     grid_bottom: tuple[str, str, str, str]
     bar: tuple[str, str]
     """Done, to do."""
@@ -72,6 +73,7 @@ UNICODE = Glyphs(
     heavy=Border("┏", "━", "┓", "┃", "┗", "┛"),
     grid_side="│",
     grid_top=("┌", "─", "┬", "┐"),
+    grid_middle=("├", "─", "┼", "┤"),
     grid_bottom=("└", "─", "┴", "┘"),
     bar=("█", "░"),
     shades="▁▃▅█",
@@ -91,6 +93,7 @@ ASCII = Glyphs(
     heavy=Border("#", "=", "#", "#", "#", "#"),
     grid_side="|",
     grid_top=("+", "-", "+", "+"),
+    grid_middle=("+", "-", "+", "+"),
     grid_bottom=("+", "-", "+", "+"),
     bar=("#", "."),
     shades=".-*#",
@@ -109,6 +112,9 @@ def choose_glyphs(wanted: GlyphName | None = None, environ: Mapping[str, str] = 
     if wanted is not None:
         return SETS[wanted]
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    if environ.get("LC_ALL") in ("C", "POSIX"):
+        # Python writes UTF-8 there all the same, which nobody who sets it asks for.
+        return ASCII
     # The console of Linux has 256 glyphs of its own, and of these stones are none.
     can_show = encoding in ("utf8", "utf8sig") and environ.get("TERM", "") not in ("linux", "dumb")
     return UNICODE if can_show else ASCII

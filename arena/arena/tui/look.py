@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import App
 from textual.keys import key_to_character
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from typing_extensions import override
 
 from arena.tui.glyphs import choose_glyphs
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import GlyphName, Glyphs
 
 DEFAULT_THEME = "textual-dark"
+
+
+class AsciiBars(ScrollBarRender):
+    """Scroll bars whose ends are whole cells, which takes no glyph but the blank."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class LookApp(App[None]):
@@ -37,6 +45,16 @@ class LookApp(App[None]):
         (24, "-reference"),
         (40, "-tall"),
     ]
+    CSS = """
+    /* What Textual draws with other glyphs than ASCII, once only that may be shown. */
+    App.-ascii {
+        CommandPalette #--input, CommandPalette #--input.--list-visible { border: none; height: 3; }
+        CommandPalette SearchIcon, CommandPalette LoadingIndicator { display: none; }
+        CommandList, CommandList:focus, CommandList.--visible { border: none; }
+        HelpScreen > VerticalScroll, ConfirmScreen > Vertical { border: ascii $arena-focus; }
+        Toast { border: none; }
+    }
+    """
     glyphs: Glyphs
     """What widgets draw with."""
 
@@ -52,6 +70,9 @@ class LookApp(App[None]):
         """
         super().__init__()
         self.glyphs = choose_glyphs(glyphs)
+        self.set_class(self.glyphs.is_ascii, "-ascii")
+        # The one place in which Textual takes a renderer from, for all bars of the process.
+        ScrollBar.renderer = AsciiBars if self.glyphs.is_ascii else ScrollBarRender
         self.reduce_motion = reduce_motion
         if reduce_motion:
             self.animation_level = "none"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.coordinator.client import Link
+from arena.home import open_store
+from arena.results.addresses import Address
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.export import ExportScreen
@@ -12,6 +14,7 @@ from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
 from arena.tui.screens.new_play import NewPlayScreen
+from arena.tui.screens.places import SCREEN_OF, StoreDashboard
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from arena.results.addresses import Address
     from arena.tui.screens.app import Options
     from arena.watching.feed import Feed
+    from arena.watching.places import Place
 
 SCREENS = (
     LiveScreen,
@@ -41,13 +44,11 @@ SCREENS = (
 """The screens with a digit."""
 ALL_SCREENS = (*SCREENS, NewPlayScreen)
 """Those of a dashboard that is not for one thing alone."""
-_SCREEN_OF = {"table": MatrixScreen.NAME, "matches": MatchesScreen.NAME, "live": LiveScreen.NAME}
-"""Screens by what they are called in addresses."""
 
 
 def watch_app(
     store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[Options]
-) -> Dashboard:
+) -> StoreDashboard:
     """Make the dashboard of one tournament, open at what an address names in it.
 
     Args:
@@ -57,7 +58,7 @@ def watch_app(
         options: as of the shell: glyphs, theme, reduce_motion, clock.
     """
     feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only, rates_past=True)
-    return Dashboard(
+    return StoreDashboard(
         feed,
         ALL_SCREENS,
         store=store,
@@ -66,12 +67,12 @@ def watch_app(
         ply=address.ply,
         running=0 if address.number is None or address.match is not None else address.number,
         is_read_only=is_read_only,
-        start=_SCREEN_OF.get(address.screen, ""),
+        start=SCREEN_OF.get(address.screen, ""),
         **options,
     )
 
 
-def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpack[Options]) -> Dashboard:
+def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpack[Options]) -> StoreDashboard:
     """Make the dashboard of a store without tournaments, or of none yet: it waits for the first.
 
     Args:
@@ -80,7 +81,28 @@ def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpac
         options: as of the shell.
     """
     feed: Feed = FirstFeed(store, is_read_only=is_read_only)
-    return Dashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
+    return StoreDashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
+
+
+def bot_app(
+    store: str | None, bot: Place, *, is_read_only: bool = False, **options: Unpack[Options]
+) -> StoreDashboard:
+    """Make the dashboard of the newest tournament, open at a bot.
+
+    Args:
+        store: path of the store; None for the usual place.
+        bot: what is shown at first.
+        is_read_only: whether commands are refused.
+        options: as of the shell.
+    """
+    with open_store(store, read_only=True, create=False) as opened:
+        newest = opened.last_tournament(unfinished=False)
+    if newest is None:
+        app = empty_app(store, is_read_only=is_read_only, **options)
+    else:
+        app = watch_app(store, Address(newest), is_read_only=is_read_only, **options)
+    app.first = bot
+    return app
 
 
 def replay_app(

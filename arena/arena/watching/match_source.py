@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 from arena.errors import ConfigError
 from arena.results.condition import read_condition
 from arena.watching.pages import Page
-from arena.watching.stored import row_of
+from arena.watching.stored import row_of, with_mistakes
 from arena_db.browsing import Order, Place
 from arena_db.records import MatchFilter
 
@@ -65,7 +65,7 @@ class MatchSource:
             for _ in search.steps(store, condition, query):
                 before, ids = ids, search.page(store, request)
                 if ids != before:
-                    rows = tuple(map(row_of, store.matches_of(ids)))
+                    rows = with_mistakes(store, tuple(map(row_of, store.matches_of(ids))))
                 query.check()
                 yield Page(
                     rows=rows,

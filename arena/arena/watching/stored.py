@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
+from msgspec.structs import replace
+
+from arena.errors import ArenaError
 from arena.live.events import Thoughts
+from arena.live.geometry import find_game, position
 from arena.live.labels import MAX_NAME
 from arena.live.replay import Recorded, Replay
 from arena.live.tables import MatchRow
@@ -109,8 +114,25 @@ def _end(match: StoredMatch) -> str:
     return "void" if match.void_reason else match.termination
 
 
+@lru_cache(maxsize=4096)
+def opening_text(game: str, actions: tuple[int, ...]) -> str:
+    """Return the moves of an opening, with blanks between them; empty where the game is not installed.
+
+    Args:
+        game: canonical spec.
+        actions: from the initial position.
+    """
+    try:
+        rules = find_game(game)
+        return " ".join(
+            rules.move(position(game, actions[:ply]), action) for ply, action in enumerate(actions)
+        )
+    except ArenaError:
+        return ""
+
+
 def row_of(match: StoredMatch) -> MatchRow:
-    """Give a stored match as a row of a list."""
+    """Return a stored match as a row of a list, without its mistakes."""
     return MatchRow(
         stored=match.id,
         number=match.number,
@@ -123,7 +145,15 @@ def row_of(match: StoredMatch) -> MatchRow:
         tournament=match.tournament_name,
         game=match.game,
         void_reason=clean_text(match.void_reason, _MAX_TEXT),
+        duration_ms=match.duration_ms,
+        opening=opening_text(match.game, match.actions[: match.num_opening]),
     )
+
+
+def with_mistakes(store: Store, rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
+    """Return rows with the mistakes that were counted in their matches."""
+    found = store.mistakes([row.stored for row in rows])
+    return tuple(replace(row, mistakes=found[row.stored]) if row.stored in found else row for row in rows)
 
 
 def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:

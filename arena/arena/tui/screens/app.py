@@ -9,25 +9,29 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypedDict, cast, runtime_checkable
 
+from textual import events, on
 from typing_extensions import override
 
 from arena.live.labels import show_name
 from arena.results.condition import word
 from arena.tui.app import ArenaApp
+from arena.tui.settings import Settings
 from arena.watching.feed import awaited
 from arena.watching.first_feed import FIRST, First
 from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Unpack
+    from typing import Any, Unpack
 
     from textual.message_pump import MessagePump
 
     from arena.coordinator.client import Link
     from arena.tui.glyphs import GlyphName
+    from arena.tui.settings import SettingsFile
     from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
+    from arena.tui.widgets.matrix import Matrix
     from arena.watching.feed import Feed
 
 _PLAY_FORM = "new-play"
@@ -56,13 +60,19 @@ class Opposed(Protocol):
         ...
 
 
-class Options(TypedDict, total=False):
+class ShellOptions(TypedDict, total=False):
     """Options of the shell."""
 
     glyphs: GlyphName | None
     theme: str
     reduce_motion: bool
     clock: Callable[[], float]
+
+
+class Options(ShellOptions, total=False):
+    """Options of the shell, and the file of what is remembered."""
+
+    settings: SettingsFile | None
 
 
 class Dashboard(ArenaApp):
@@ -81,7 +91,8 @@ class Dashboard(ArenaApp):
         start: str = "",
         play: Link | None = None,
         is_read_only: bool = False,
-        **options: Unpack[Options],
+        settings: SettingsFile | None = None,
+        **options: Unpack[ShellOptions],
     ) -> None:
         """Make it.
 
@@ -96,8 +107,13 @@ class Dashboard(ArenaApp):
             start: name of the first screen; empty for the first of `screens`.
             play: the way to the play that a person begins with; None for none.
             is_read_only: whether nothing may be asked of a tournament, started or written.
+            settings: the file of what is remembered; None remembers nothing.
             options: as of the shell.
         """
+        self._kept = settings
+        self.settings = Settings() if settings is None else settings.read()
+        """What was remembered from the last time, at the start of this one."""
+        options["theme"] = options.get("theme") or self.settings.theme
         super().__init__(feed, screens, start=start, store=store, **options)
         self.store = store
         """Path of the store; None for the usual place."""
@@ -115,6 +131,20 @@ class Dashboard(ArenaApp):
         """The way to the play that a person begins with."""
         self.is_read_only = is_read_only
         """Whether nothing may be asked of a tournament, started or written from here."""
+
+    @on(events.Mount)
+    def _follow_theme(self) -> None:
+        """Remember the theme when somebody chooses another one."""
+        self.theme_changed_signal.subscribe(self, lambda theme: self.keep(theme=theme.name))
+
+    def keep(self, **changes: Any) -> None:  # noqa: ANN401 # of any setting
+        """Remember settings for the next start; a dashboard that only looks leaves no trace."""
+        if self._kept is not None and not self.is_read_only:
+            self._kept.keep(**changes)
+
+    def on_matrix_changed(self, message: Matrix.Changed) -> None:
+        """Remember what cells show, on whichever screen."""
+        self.keep(cells=message.mode)
 
     def may_act(self) -> bool:
         """Say whether something may be asked, started or written; where not, tell so."""

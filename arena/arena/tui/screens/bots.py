@@ -22,6 +22,8 @@ from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
 
     from arena.tui.widgets.row_list import RowList
@@ -86,6 +88,7 @@ class BotsScreen(ArenaScreen):
         self._statuses: dict[tuple[str, str, str], str] = {}
         self._loading: Child | None = None
         self._child: Child | None = None
+        self._wanted = ""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -142,8 +145,21 @@ class BotsScreen(ArenaScreen):
         title = f"bots {len(view.rows)}{problems}{trying}{self.filter_note}"
         nothing = "no bot fits the filter; esc takes it away" if self.filter_text else "no bot is installed"
         self.table.show(rows, title=title, nothing=nothing)
+        self._go_to_wanted(rows)
         if self._child is None:
             self._describe()
+
+    def show_bot(self, name: str) -> None:
+        """Put the cursor on a bot, by the name of its entry point, as soon as it is listed."""
+        self.filter_text, self._wanted = "", name
+        self._show()
+
+    def _go_to_wanted(self, rows: Sequence[BotRow]) -> None:
+        places = [place for place, row in enumerate(rows) if row.name == self._wanted]
+        if places:
+            self._wanted = ""
+            self.table.focus()
+            self.table.go_to(places[0])
 
     @override
     def filter_changed(self, text: str) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
-from arena.results.condition import HINT
+from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
@@ -64,6 +64,7 @@ class ExportScreen(FormScreen[ExportForm]):
         super().__init__()
         self._child: Child | None = None
         self._filter = ""
+        self._usual = ""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -91,9 +92,23 @@ class ExportScreen(FormScreen[ExportForm]):
         """Begin with npz, which needs nothing further, and with the filter that was brought along."""
         self.query_one("#field-format", Choice).value = "npz"
         self.query_one("#field-filter", Field).value = self._filter
+        self._take_usual()
         self.changed()
 
     @override
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self.is_mounted:
+            self._take_usual()
+
+    def _take_usual(self) -> None:
+        """Put the tournament of the dashboard into the filter, unless something else stands there."""
+        field, before = self.query_one("#field-filter", Field), self._usual
+        tournament = dashboard_of(self).tournament
+        self._usual = word("tournament", tournament) if tournament else ""
+        if field.value == before:
+            field.value = self._usual
+
     def on_unmount(self) -> None:
         """End what still runs."""
         if self._child is not None and self._child.status is None:

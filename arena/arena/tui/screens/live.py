@@ -87,6 +87,7 @@ class LiveScreen(ArenaScreen):
     /* The header tells of progress there, and the events of what has finished. */
     LiveScreen.-wide.-tall #side ProgressPanel, LiveScreen.-wide.-tall #side #finished { display: none; }
     LiveScreen.-wide.-tall #below, LiveScreen.-wide.-tall #events { display: block; }
+    LiveScreen.-wide.-high #events { height: 8; }
     LiveScreen.-wide.-tall #below FocusPanel { width: 72; }
     LiveScreen.-wide.-tall #below RatingPlot { width: 1fr; height: 1fr; }
     /* More than the size of the terminal says. */
@@ -146,6 +147,10 @@ class LiveScreen(ArenaScreen):
         for panel in (self._progress, self.query_one("#finished", LinesPanel)):
             panel.has_frame = False
         self.query_one(StandingsTable).has_frame = False
+        settings = dashboard_of(self).settings
+        self._wall.sort, self._wall.zoom = settings.sort, settings.zoom
+        self._wall.shows_evals = settings.shows_evals
+        self.query_one(Matrix).mode = settings.cells
 
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
@@ -271,7 +276,7 @@ class LiveScreen(ArenaScreen):
     @override
     def text_to_copy(self) -> str:
         match = self._wall.focused_match
-        return "" if match is None else f"{match.address} {match.seats[0].name} v {match.seats[1].name}"
+        return "" if match is None else match.address
 
     def action_follow(self) -> None:
         """Keep the match in focus that was active last, or stay where it is."""
@@ -282,12 +287,12 @@ class LiveScreen(ArenaScreen):
     def action_evals(self) -> None:
         """Show what searches say above the boards, or not."""
         self._wall.switch_evals()
-        self._show_caption()
+        self._keep_look()
 
     def action_sort(self) -> None:
         """Sort the boards by the next thing."""
         self._wall.next_sort()
-        self._show_caption()
+        self._keep_look()
 
     def action_page(self, step: int) -> None:
         """Show other boards."""
@@ -297,6 +302,11 @@ class LiveScreen(ArenaScreen):
     def action_zoom(self, step: int) -> None:
         """Show fewer and wider boards, or more."""
         self._wall.change_zoom(step)
+        self._keep_look()
+
+    def _keep_look(self) -> None:
+        wall = self._wall
+        dashboard_of(self).keep(sort=wall.sort, zoom=wall.zoom, shows_evals=wall.shows_evals)
         self._show_caption()
 
     def action_pause(self) -> None:

@@ -90,6 +90,10 @@ class MatrixScreen(ArenaScreen):
                 yield self._places
             yield BareLines(id="details")
 
+    def on_mount(self) -> None:
+        """Show in the cells what they showed last."""
+        self.query_one(Matrix).mode = dashboard_of(self).settings.cells
+
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         view, event = model.facts.get("matrix"), model.facts.get("event")

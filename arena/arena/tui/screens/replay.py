@@ -101,7 +101,9 @@ class ReplayScreen(JudgedScreen):
     ReplayScreen.-single LargeBoard, ReplayScreen.-wide LargeBoard { width: 1fr; }
     ReplayScreen.-wide MoveList { width: 26; }
     ReplayScreen.-wide #numbers { width: 46; }
+    ReplayScreen.-huge #numbers { width: 90; }
     ReplayScreen.-tall EvalChart { height: 14; }
+    ReplayScreen.-high EvalChart { height: 24; }
     ReplayScreen.-tall #about { height: 3; }
     ReplayScreen.-flat #about { display: none; }
     """

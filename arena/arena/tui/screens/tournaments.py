@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
+from arena.coordinator.client import Link
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow
@@ -19,7 +20,10 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.steering import HELD, PLAYED, Steering
+from arena.tui.shell.child import Child, Output
+from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.table import Col, Table
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
@@ -73,7 +77,8 @@ class TournamentsScreen(ArenaScreen):
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
         " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone"
         " or silent. J enters a bot in a ladder and L withdraws one. A archives a tournament or lists it"
-        " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A tournament"
+        " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A match of a"
+        " person that nobody referees (play, no coordinator) goes on with R and ends with X. A tournament"
         " is a process of its own: it goes on when the dashboard ends. As text: arena tournament, stop,"
         " resume, ladder join, ladder leave, archive, remove"
     )
@@ -239,7 +244,16 @@ class TournamentsScreen(ArenaScreen):
             self._steering.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
-        """Stop a tournament, if that is meant."""
+        """Stop a tournament, or end a match of a person that nobody referees, if that is meant."""
+        if (play := self._orphan()) is not None:
+            dashboard_of(self).push_screen(
+                ConfirmScreen(
+                    f"End {show_name(play.name)}?",
+                    "Nobody referees it; its last match ends without a result. R goes on with it instead.",
+                ),
+                lambda yes: self._end(play) if yes else None,
+            )
+            return
         row = self.table.current
         if row is not None and self._steering.may(row, *HELD):
             self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
@@ -251,12 +265,35 @@ class TournamentsScreen(ArenaScreen):
             self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
-        """Go on with a tournament, if that is meant, also in place of a process that is silent."""
+        """Go on with a tournament, also in place of a silent process; at the board with a person's match."""
+        if (play := self._orphan()) is not None:
+            link = Link(dashboard_of(self).store, Link.again(play.name))
+            dashboard_of(self).push_screen(PlayScreen(link))
+            return
         self._steering.resume(self.table.current)
 
     def action_join(self) -> None:
         """Enter a bot in a ladder."""
         self._steering.join(self.table.current)
+
+    def _orphan(self) -> TournamentRow | None:
+        """Return the match of a person at the cursor that nobody referees, where something may be done."""
+        row = self.table.current
+        return row if row is not None and row.is_orphan and dashboard_of(self).may_act() else None
+
+    def _end(self, play: TournamentRow) -> None:
+        """End a match of a person by the command that does so."""
+        store = dashboard_of(self).store
+        child = Child(["stop", *([] if store is None else ["--db", store]), "--", play.name])
+        self.run_worker(partial(child.follow, self), name="stop", group="stop", thread=True)
+
+    def on_output(self, message: Output) -> None:
+        """Show what a command says."""
+        message.stop()
+        if message.lines:
+            self.post_message(self.Said(message.lines[-1], is_trouble=bool(message.status)))
+        elif message.status is not None:
+            self._look()
 
     def action_leave(self) -> None:
         """Withdraw a bot from a ladder."""

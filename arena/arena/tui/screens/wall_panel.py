@@ -34,9 +34,9 @@ class Fit(NamedTuple):
     rows: int
 
 
-def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int) -> Fit:
-    """Give how many boards fit; each step of `zoom` takes a column of boards away, at least one stays."""
-    board_width, board_height = board_size(rows, columns)
+def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int, scale: int = 1) -> Fit:  # noqa: PLR0913, PLR0917 # two sizes, and how large
+    """Return how many boards fit; each step of `zoom` takes a column of boards away, at least one stays."""
+    board_width, board_height = board_size(rows, columns, scale)
     if board_width > width:
         board_width = max(18, columns + 4)
     across = max(1, width // board_width - zoom)
@@ -66,6 +66,7 @@ class WallPanel(Box):
         self._fit = Fit(0, 0)
         self._boards = [SmallBoard(id="board-0")]
         self._laid_out: tuple[int, ...] = ()
+        self._has_begun = False
         self.condition = Condition()
         """Which matches stand on the wall."""
         self.sort: Sort = "place"
@@ -158,7 +159,17 @@ class WallPanel(Box):
         chosen = self._chosen()
         rows = max((match.rows for match in chosen.matches.values()), default=_FEW_ROWS)
         columns = max((match.columns for match in chosen.matches.values()), default=_FEW_COLUMNS)
-        fit = fit_boards(*panel_size, rows, columns, self.zoom)
+        # Large boards, where the wall has room for all of them at once.
+        scale = 2
+        fit = fit_boards(*panel_size, rows, columns, self.zoom, scale)
+        is_narrow = panel_size.width // fit.columns < board_size(rows, columns, scale)[0]
+        if (
+            is_narrow
+            or fit.columns * fit.rows < len(chosen.matches)
+            or panel_size.height < 2 * board_size(rows, columns, scale)[1]
+        ):
+            scale = 1
+            fit = fit_boards(*panel_size, rows, columns, self.zoom)
         size = fit.columns * fit.rows
         self.shown = wall(
             chosen, sort=self.sort, page=self.page, size=size, keep=self.keep if keep is None else keep
@@ -168,11 +179,21 @@ class WallPanel(Box):
             self._fit = fit
             self.styles.grid_size_columns = fit.columns
             self.styles.grid_size_rows = fit.rows
-        self._lay_out(size, min(panel_size.height // fit.rows, board_size(rows, columns)[1]))
+        self._lay_out(size, min(panel_size.height // fit.rows, board_size(rows, columns, scale)[1]))
         for board, match in zip_longest(self._boards, self.shown.boards):
             if board.can_focus != (match is not None):
                 board.can_focus = match is not None
+            # An empty frame says nothing.
+            board.visible = match is not None
             board.show(match, self._now, evals=self.shows_evals)
+        self._focus_first()
+
+    def _focus_first(self) -> None:
+        """Give the focus to the first board once there is one: nothing that is not drawn can have it."""
+        if not self._has_begun and self.shown.boards:
+            self._has_begun = True
+            if self.screen.focused is None:
+                self._board(0).focus()
 
     def _lay_out(self, size: int, height: int) -> None:
         """Have as many boards as fit, each of this height."""

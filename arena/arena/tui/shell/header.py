@@ -12,6 +12,7 @@ from arena.tui.text import clip
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.live.views import ProgressView
     from arena.tui.glyphs import Glyphs
     from arena.watching.feed import Model
 
@@ -41,28 +42,25 @@ class Shown(Protocol):
 def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     """Give state, tournament, progress and health; the latter stays longest where there is little room."""
     model, progress = shown.model, shown.model.view.progress
-    pace = progress.at(shown.clock())
     state = _STATES[progress.state]
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
+    warning = model.health.warning(shown.clock())
+    if warning and state == "LIVE":
+        # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
+        state, warning = warning, ""
+    is_live = state == "LIVE"
     parts = [
         Part("arena", "title"),
-        Part(f"{state}{name}", "focus" if state == "LIVE" else "alert"),
+        Part(f"{state}{name}", "focus" if is_live else "alert"),
     ]
     if shown.is_frozen:
         parts.append(Part("FROZEN", "alert"))
-    if warning := model.health.warning(shown.clock()):
+    if warning:
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
     parts.append(Part(clip(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:
-        share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
-        parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
-        if progress.rate is not None:
-            parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
-        if pace.is_stalled:
-            parts.append(Part("stalled", "alert", 5))
-        elif pace.eta_s is not None:
-            parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
+        parts += _progress_parts(progress, shown.clock(), is_live=is_live)
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
         parts.append(Part(f"{progress.workers} worker{plural}", "", 7))
@@ -72,3 +70,17 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
         parts.append(Part(f"lag {shown.lag:.2f}s", "", 1))
     parts.append(Part(f"seq {model.view.seq}", "", 8))
     return [part for part in parts if part.text]
+
+
+def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[Part]:
+    """Give how far it is, and while it is live how quickly it goes and what is left."""
+    pace = progress.at(now)
+    share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
+    parts = [Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]
+    if is_live and progress.rate is not None:
+        parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
+    if pace.is_stalled:
+        parts.append(Part("stalled", "alert", 5))
+    elif is_live and pace.eta_s is not None:
+        parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
+    return parts

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from arena.tui.look import app_of
+from arena.tui.shell.lines import Headed
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -57,12 +58,16 @@ def help_text(screen: Screen[Any]) -> Text:
     for paragraph in about:
         if paragraph:
             text.append(f"{safe(paragraph)}\n\n")
+    app = app_of(screen)
+    tabs = app.tabs() if isinstance(app, Headed) else ()
+    names = {f"tab({key})": f"Screen {label}" for key, label, _, _ in tabs}
     by_action: dict[str, tuple[list[str], str]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
         if binding.description and not binding.system:
-            keys, _ = by_action.setdefault(binding.action, ([], binding.description))
-            shown = app_of(screen).get_key_display(binding)
+            description = names.get(binding.action, binding.description)
+            keys, _ = by_action.setdefault(binding.action, ([], description))
+            shown = app.get_key_display(binding)
             if shown not in keys:
                 keys.append(shown)
     for keys, description in by_action.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
+from textual import events, on
 from textual.screen import Screen
 from textual.widget import Widget
 from typing_extensions import override
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 
+_HUGE, _HIGH = 180, 50
+"""Columns and lines from which boards, charts and events grow."""
 NAME_HINT = "part of a name"
 """What a filter may say where it is about names alone."""
 
@@ -53,7 +56,7 @@ class ArenaScreen(Screen[None]):
 
     By size one class of `-single` (below 60 columns), `-pair`, `-usual` (from 80), `-wide` (from 120) and one
     of `-flat` (below 16 lines), `-low`, `-reference` (from 24), `-tall` (from 40) are set, for CSS and
-    `has_class`.
+    `has_class`; beside them `-huge` from 180 columns and `-high` from 50 lines.
     """
 
     NAME: ClassVar[str] = ""
@@ -152,6 +155,11 @@ class ArenaScreen(Screen[None]):
     def opponent(self) -> str:
         """Give the spec of the bot at hand, whom `p` offers to play; empty for none."""
         return ""
+
+    @on(events.Resize)
+    def _see_size(self, event: events.Resize) -> None:
+        """Say by classes whether there is room for more than a wide and tall terminal shows."""
+        self.update_classes({"-huge": event.size.width >= _HUGE, "-high": event.size.height >= _HIGH})
 
     @override
     def compose(self) -> ComposeResult:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_BAR = 40
+_MARK = 2
+"""Cells of a heading that its mark and an edge take."""
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> Line:
@@ -94,7 +96,12 @@ class ProgressPanel(Panel):
         self.title = "progress"
         if not self.has_frame:
             progress = self._progress
-            self.title += f"   {count_text(progress.done, progress.planned)}{_percent(progress, '   ')}"
+            count = count_text(progress.done, progress.planned)
+            percent = _percent(progress, "   ")
+            # Words give way before any digit does.
+            self.title = _fitting(
+                width - _MARK, f"progress   {count}{percent}", f"progress {count}", f"{count}{percent}", count
+            )
         return super().draw(width, height)
 
     @override
@@ -110,19 +117,30 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
     count = f" {count_text(progress.done, progress.planned)}"
     percent = f"{_percent(progress)} "
     gap = max(1, width - len(count) - len(percent))
-    rate = "rate unknown" if progress.rate is None else f"{progress.rate:.1f} matches/min"
-    if progress.state == "ended":
-        rest = "ended" + (f": {progress.reason}" if progress.reason else "")
-    else:
-        eta_s = progress.at().eta_s
-        rest = "" if eta_s is None else f" ETA {duration_text(eta_s).replace(' ', '')}"
-        rest = f"{rate}{rest}"
     state = f"{progress.state.upper()} " if progress.state in ("preparing", "paused", "stopping") else ""
+    rest = _fitting(width - 1 - len(state), *_rest(progress))
     return [
         ((count + " " * gap + percent, "title"),),
         join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs)),
         join(" ", ((state, "alert"),), rest),
     ]
+
+
+def _rest(progress: ProgressView) -> list[str]:
+    """Return how quickly it goes and what is left, or how it ended, from the longest text to the shortest."""
+    if progress.state == "ended":
+        return ["ended" + (f": {progress.reason}" if progress.reason else "")]
+    if progress.rate is None:
+        return ["" if progress.state == "stopping" else "rate unknown"]
+    eta_s = progress.at().eta_s
+    eta = "" if eta_s is None else f"ETA {duration_text(eta_s).replace(' ', '')}"
+    rates = (f"{progress.rate:.1f} matches/min", f"{progress.rate:.1f}/min", f"{progress.rate:.0f}/min")
+    return [*(f"{rate} {eta}".strip() for rate in rates), eta or rates[-1]]
+
+
+def _fitting(width: int, *texts: str) -> str:
+    """Return the first text that fits, else the last."""
+    return next((text for text in texts if cell_len(text) <= width), texts[-1])
 
 
 def _percent(progress: ProgressView, before: str = "") -> str:

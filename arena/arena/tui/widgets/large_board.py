@@ -46,6 +46,8 @@ class _Plan(NamedTuple):
     """Line of the first row of the board."""
     rows: range
     """Those that are shown."""
+    pace: int
+    """Lines from a row to the next: 2 where a rule stands between them, which makes cells square."""
 
 
 class LargeBoard(Panel, can_focus=True):
@@ -120,7 +122,10 @@ class LargeBoard(Panel, can_focus=True):
         self.repaint()
 
     def flip(self) -> None:
-        """Show the board from the other side: rows from the bottom, columns from the right."""
+        """Show the board from the other side: columns from the right, and rows from the bottom.
+
+        Where stones fall, rows stay: a board from below would show them fall upwards.
+        """
         self._is_flipped = not self._is_flipped
         self.repaint()
 
@@ -131,7 +136,7 @@ class LargeBoard(Panel, can_focus=True):
             return None
         plan = self._plan(match, shape, self.size.width - 2, self.size.height - 2)
         column = (x - 1 - plan.margin) // plan.pitch if x - 1 >= plan.margin else -1
-        row = y - 1 - plan.top
+        row = (y - 1 - plan.top) // plan.pace
         if not 0 <= column < shape.columns:
             return None
         if shape.kind == "columns":
@@ -140,9 +145,7 @@ class LargeBoard(Panel, can_focus=True):
         if not 0 <= row < len(plan.rows):
             return None
         cell_row = plan.rows[row]
-        return shape.action_at(
-            shape.rows - 1 - cell_row if self._is_flipped else cell_row, self._column(column, shape)
-        )
+        return shape.action_at(self._source(cell_row, shape), self._column(column, shape))
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
@@ -159,7 +162,7 @@ class LargeBoard(Panel, can_focus=True):
         lines.append(self._heads(plan, names))
         if plan.has_grid:
             lines.append(self._rule(plan, shape, self.glyphs.grid_top))
-        lines += [self._row(plan, shape, match, row) for row in plan.rows]
+        lines += self._rows(plan, shape, match)
         if plan.has_grid:
             lines.append(self._rule(plan, shape, self.glyphs.grid_bottom))
         if plan.num_scores and self.grade is not None:
@@ -188,6 +191,7 @@ class LargeBoard(Panel, can_focus=True):
         shown = max(0, min(shape.rows, height - 1 - coin))
         last = shape.rows - 1 if match.last_cell is None else match.last_cell // columns
         top = min(max(0, last - shown // 2), shape.rows - shown)
+        spare = room - num_search - 2 * has_rules
         margin = names + 2 if has_grid else names + 1
         return _Plan(
             pitch=pitch,
@@ -198,10 +202,20 @@ class LargeBoard(Panel, can_focus=True):
             margin=margin,
             top=1 + coin + has_rules,
             rows=range(top, top + shown),
+            pace=2 if has_rules and spare >= shape.rows - 1 else 1,
         )
 
+    def _rows(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
+        """Draw the rows, with rules between them where there is room."""
+        lines: list[Line] = []
+        for row in plan.rows:
+            if plan.pace > 1 and row > plan.rows.start:
+                lines.append(self._rule(plan, shape, self.glyphs.grid_middle))
+            lines.append(self._row(plan, shape, match, row))
+        return lines
+
     def _row(self, plan: _Plan, shape: Geometry, match: MatchView, row: int) -> Line:
-        source = shape.rows - 1 - row if self._is_flipped else row
+        source = self._source(row, shape)
         start = source * shape.columns
         cells = match.cells[start : start + shape.columns]
         marks = Marks(match.last_cell, self._ghost, self._pending, self._player, match.winning)
@@ -295,6 +309,10 @@ class LargeBoard(Panel, can_focus=True):
 
     def _column(self, column: int, shape: Geometry) -> int:
         return shape.columns - 1 - column if self._is_flipped else column
+
+    def _source(self, row: int, shape: Geometry) -> int:
+        """Return the row of the board that is drawn in a row from the top."""
+        return shape.rows - 1 - row if self._is_flipped and shape.kind != "columns" else row
 
     def _shape(self) -> Geometry | None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from arena.live.plain import duration_text, moment_text
 from arena.live.tables import MatchRow
 
 
@@ -20,6 +21,18 @@ class Column(msgspec.Struct, frozen=True):
     is_right: bool = False
 
 
+def _took(milliseconds: int) -> str:
+    """Return how long a match took: `340 ms`, `7.2 s`, `12 min`."""
+    seconds = milliseconds / 1000
+    return (
+        f"{milliseconds} ms"
+        if seconds < 1
+        else f"{seconds:.1f} s"
+        if seconds < _LONG_S
+        else duration_text(seconds)
+    )
+
+
 COLUMNS: Sequence[Column] = (
     Column("number", "match", 8, lambda row: row.address),
     Column("first", "first", 16, lambda row: row.names[0]),
@@ -27,9 +40,17 @@ COLUMNS: Sequence[Column] = (
     Column("second", "second", 16, lambda row: row.names[1]),
     Column("termination", "by", 12, lambda row: row.termination),
     Column("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
+    Column("date", "began", 16, lambda row: moment_text(row.t)),
+    Column("duration", "took", 7, lambda row: _took(row.duration_ms), is_right=True),
+    Column(
+        "mistakes", "err", 3, lambda row: "-" if row.mistakes is None else str(row.mistakes), is_right=True
+    ),
+    Column("opening", "opening", 24, lambda row: row.opening or "empty board"),
     Column("game", "game", 20, lambda row: row.game),
 )
 """In order; those at the end go first where there is no room."""
+_LONG_S = 90
+"""Seconds from which tenths say nothing."""
 ALWAYS = 4
 """Columns that are there at any width."""
 SORTS = ("number", "date", "plies", "duration")

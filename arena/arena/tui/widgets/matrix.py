@@ -56,6 +56,13 @@ class Matrix(Panel, can_focus=True):
     class Moved(Selected):
         """The cursor came to a cell."""
 
+    class Changed(Message):
+        """Cells show something else."""
+
+        def __init__(self, mode: Mode) -> None:
+            super().__init__()
+            self.mode: Mode = mode
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__("matrix", id=id, classes=classes)
         self._view = MatrixView()
@@ -93,12 +100,14 @@ class Matrix(Panel, can_focus=True):
         labels = self._view.labels
         if not labels:
             return [((f" {self._view.doing or 'nobody has met yet'}", "dim"),)]
-        cell_width = self._cell_width
+        cell_width = self._cell_width(width)
         rows, columns = self._shown(width, height)
         heads = "".join(right(self._rank(column), cell_width - 1) + " " for column in columns)
         lines: list[Line] = [((" " * self._head + heads, "dim"),)]
         for row in rows:
-            cells = tuple(self._cell(row, column, cell_width) for column in columns)
+            cells = tuple(
+                self._cell(row, column, cell_width, has_count=self._has_counts(width)) for column in columns
+            )
             name = f" {right(self._rank(row), self._rank_width)} {labels[row]}"
             lines.append(((left(name, self._head), ""), *cells))
         return lines
@@ -116,16 +125,29 @@ class Matrix(Panel, can_focus=True):
         """Cells of ranks and labels at the left; none of these is cut."""
         return self._rank_width + 3 + max(map(cell_len, self._view.labels), default=0)
 
-    @property
-    def _cell_width(self) -> int:
-        """Cells of a column, so many that every number is whole."""
-        texts = (self._cell_text(cell) for row in self._view.cells for cell in row if cell is not None)
+    def _cell_width(self, width: int) -> int:
+        """Return the cells of a column where the matrix has `width`, so many that every number is whole."""
+        return self._text_width(has_count=self._has_counts(width))
+
+    def _text_width(self, *, has_count: bool) -> int:
+        texts = (
+            self._cell_text(cell, has_count=has_count)
+            for row in self._view.cells
+            for cell in row
+            if cell is not None
+        )
         return max(_WIDTHS[self.mode], self._rank_width + 2, 1 + max(map(cell_len, texts), default=0))
+
+    def _has_counts(self, width: int) -> bool:
+        """Return whether cells say how many matches they stand for: where all columns fit with that."""
+        if self.mode == "wdl":
+            return False
+        return len(self._view.labels) * self._text_width(has_count=True) <= width - self._head
 
     def _shown(self, width: int, height: int) -> tuple[range, range]:
         """Return the rows and columns that fit, those of the cursor among them."""
         total = len(self._view.labels)
-        columns = _window(self._column, total, max(1, (width - self._head) // self._cell_width))
+        columns = _window(self._column, total, max(1, (width - self._head) // self._cell_width(width)))
         return _window(self._row, total, max(1, height - 1)), columns
 
     def describe(self, row: int, column: int) -> str:
@@ -143,21 +165,24 @@ class Matrix(Panel, can_focus=True):
             text += f", second {100 * cell.second_score:.0f}%"
         return text
 
-    def _cell(self, row: int, column: int, width: int) -> Span:
+    def _cell(self, row: int, column: int, width: int, *, has_count: bool) -> Span:
         cell = self._view.cells[row][column]
-        text = "-- " if row == column else "  " if cell is None else self._cell_text(cell)
+        text = (
+            "-- " if row == column else "  " if cell is None else self._cell_text(cell, has_count=has_count)
+        )
         style = "cursor" if self.has_focus and (row, column) == (self._row, self._column) else ""
         return (right(text, width), style or ("dim" if row == column else ""))
 
-    def _cell_text(self, cell: MatrixCell) -> str:
+    def _cell_text(self, cell: MatrixCell, *, has_count: bool) -> str:
         if cell.score is None:
             return "- "
         shade = self.glyphs.shades[min(_QUARTERS - 1, int(cell.score * _QUARTERS))]
         if self.mode == "wdl":
             return f"{cell.wins}-{cell.draws}-{cell.losses}{shade}"
+        count = f" n{cell.games}" if has_count else ""
         if self.mode == "elo":
-            return ("?" if cell.elo is None else f"{cell.elo:+z.0f}") + shade
-        return f"{100 * cell.score:.0f}{shade}"
+            return ("?" if cell.elo is None else f"{cell.elo:+z.0f}") + shade + count
+        return f"{100 * cell.score:.0f}{shade}{count}"
 
     def action_move(self, rows: int, columns: int) -> None:
         """Move the cursor."""
@@ -178,6 +203,7 @@ class Matrix(Panel, can_focus=True):
     def action_next_mode(self) -> None:
         """Show the next kind of number."""
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
+        self.post_message(self.Changed(self.mode))
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
@@ -185,7 +211,7 @@ class Matrix(Panel, can_focus=True):
         x, y = self.inner(event.x, event.y)
         rows, columns = self._shown(self.size.width - 2, self.size.height - 2)
         head = self._head
-        column = (x - head) // self._cell_width
+        column = (x - head) // self._cell_width(self.size.width - 2)
         if x >= head and 0 <= column < len(columns) and 1 <= y <= len(rows):
             event.stop()
             self._row, self._column = rows[y - 1], columns[column]

@@ -52,9 +52,15 @@ SHORT_TERMINATIONS = {
 """Terminations in at most 7 characters, for places where the whole word does not fit."""
 
 
-def board_size(rows: int, columns: int) -> tuple[int, int]:
-    """Give columns and lines that a board of the wall takes, its frame included."""
-    return max(_MIN_WIDTH, 2 * columns + 2) + 2, rows + _ROWS
+def board_size(rows: int, columns: int, scale: int = 1) -> tuple[int, int]:
+    """Return columns and lines that a board of the wall takes, its frame included.
+
+    Args:
+        rows: of the board.
+        columns: of the board.
+        scale: 2 for cells of twice the width and height.
+    """
+    return max(_MIN_WIDTH, 2 * scale * columns + 2) + 2, scale * rows + _ROWS
 
 
 def short_termination(termination: str) -> str:
@@ -129,7 +135,8 @@ class SmallBoard(Panel, can_focus=True):
             return [()] * height
         if not match.columns:
             return [((f" {match.trouble or 'no board'}", "alert"),)]
-        pitch = 2 if 2 * match.columns + 1 <= width else 1
+        is_large = 4 * match.columns + 1 <= width and 2 * match.rows <= height - 2
+        pitch = 4 if is_large else 2 if 2 * match.columns + 1 <= width else 1
         rows = self._window(match, height - 2)
         marks = Marks(last=match.last_cell, lit=match.winning)
         drawn = [
@@ -142,6 +149,8 @@ class SmallBoard(Panel, can_focus=True):
             )
             for row in rows
         ]
+        if is_large:
+            drawn = [line for row in drawn for line in (row, ())]
         self._clocks = self._clock_line()
         blanks: list[Line] = [()] * (height - 2 - len(drawn))
         return [self._tenths_line(match, pitch), *drawn, *blanks, self._clocks]

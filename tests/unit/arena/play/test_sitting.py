@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.play.config import PlayConfig
+    from arena_plugins import State
 
 
 @pytest.fixture
@@ -177,6 +178,75 @@ def test_a_hint_is_asked_of_another_bot(begin: Callable[..., Played]) -> None:
     move = answer.partition(" ")[0]
     game = load_game("tic-tac-toe")
     assert played.move(game.parse_move(game.initial_state(), move)) == "played"
+
+
+def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, gate = threading.Event(), threading.Event()
+
+    def slow(_: object, state: State) -> str:
+        asked.set()
+        gate.wait()
+        return f"a hint after {len(state.history)} plies"
+
+    monkeypatch.setattr("arena.play.hints.Hinter.ask", slow)
+    played = begin()
+    wait_for(lambda: played.events("started"))
+    with Store.open(played.path) as store:
+        wish = json.dumps({"number": 1, "ply": 0, "action": None})
+        command = store.ask(played.record.id, "hint", wish)
+        wait_for(asked.is_set)
+        assert played.ask("hint", 1, 0) == "no hint: the last one is still being looked for"
+        assert played.move(4) == "played"
+        wait_for(lambda: len(played.events("move")) == 2)
+        assert store.command(command) is not None
+        assert not getattr(store.command(command), "answer", None), "the hint is still being looked for"
+        gate.set()
+        found = wait_for(lambda: (row := store.command(command)) and row.answer)
+    assert found == "a hint after 0 plies"
+    assert played.ask("hint", 1, 2) == "a hint after 2 plies"
+
+
+def test_a_play_ends_in_the_midst_of_a_hint(
+    begin: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def slow(_: object, __: State) -> str:
+        asked.set()
+        ended.wait()
+        raise OSError("the pipe is closed")
+
+    monkeypatch.setattr("arena.play.hints.Hinter.ask", slow)
+
+    def close(_: object) -> None:
+        ended.set()
+
+    monkeypatch.setattr("arena.play.hints.Hinter.close", close)
+    played = begin()
+    wait_for(lambda: played.events("started"))
+    with Store.open(played.path) as store:
+        store.ask(played.record.id, "hint", json.dumps({"number": 1, "ply": 0, "action": None}))
+        wait_for(asked.is_set)
+    played.close()
+    assert ended.is_set()
+
+
+def test_undo_takes_back_one_move_however_often_it_is_asked_for(begin: Callable[..., Played]) -> None:
+    played = begin()
+    played.move(4)
+    wait_for(lambda: len(played.events("move")) == 2)
+    first = played.events("move")[1]
+    (reply,) = [json.loads(first.payload)["action"]]
+    own = next(action for action in range(9) if action not in (4, reply))
+    played.move(own)
+    wait_for(lambda: len(played.events("move")) == 4)
+    with Store.open(played.path) as store:
+        for _ in range(3):
+            store.ask(played.record.id, "undo", json.dumps({"number": 1, "ply": 4, "action": None}))
+    wait_for(lambda: played.events("started", 2))
+    with Store.open(played.path, read_only=True) as store:
+        planned = store.planned(played.record.id)
+        assert [match.opening for match in planned] == [(), (4, reply)]
 
 
 def test_rated_matches_count_and_take_nothing_back(begin: Callable[..., Played]) -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from command_line import FAST, CommandLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RECORDED = Path(__file__).parents[1] / "live" / "recorded_runs"
 BOTS = ("random", "minimax:depth=1", "minimax:depth=2", "mcts:playouts=20")
@@ -30,6 +35,16 @@ def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ARENA_HOME", str(folder))
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", ""))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Show dates as in Greenwich, wherever the tests run."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture

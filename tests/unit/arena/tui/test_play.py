@@ -152,7 +152,7 @@ def test_cells_are_walked_with_arrows(tmp_path: Path) -> None:
         await board.turn(1, 2)
         assert board.screen.seen.match is not None
         assert board.screen.seen.match.actions[0] == 0, "around the edge"
-        await board.pilot.click(PlayBoard, (10, 4))
+        await board.pilot.click(PlayBoard, (10, 5))
         await board.turn(1, 4)
         assert board.screen.seen.match.actions[2] == 4
         assert board.widget.words == "", "a digit is no move here"

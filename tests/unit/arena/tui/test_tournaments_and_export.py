@@ -184,7 +184,7 @@ def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -
         screen = app.screen
         assert isinstance(screen, ExportScreen)
         text = seen(app)
-        for fact in ("26 matches of tic-tac-toe", "! out: name the folder", "duel/2 ", "[npz]"):
+        for fact in ("24 matches of tic-tac-toe", "! out: name the folder", "spring/24 ", "[npz]"):
             assert fact in text, fact
         screen.query_one("#field-out", Field).value = str(tmp_path / "data")
         screen.query_one("#field-filter", Field).value = "bot:mc* ply<7"
@@ -218,7 +218,9 @@ def test_an_export_is_a_program_of_its_own(shown_store: Path, monkeypatch: pytes
         await press(pilot, "enter")
         panel = screen.query_one(OutputPanel)
         assert list(panel.said[:2]) == ["exported 1/2", "exported 2/2"]
-        assert panel.said[2] == str(["export", "--db", str(shown_store), "--format=npz", "--", "data"])
+        assert panel.said[2] == str(
+            ["export", "--db", str(shown_store), "--format=npz", "--where=tournament:spring", "--", "data"]
+        )
         assert (panel.title, panel.note) == ("exported", "done")
         await press(pilot, "escape")
         assert panel.title == "newest of them"

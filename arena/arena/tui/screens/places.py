@@ -1,0 +1,122 @@
+"""The palette's search for tournaments, matches and bots, and the way to what it finds."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.command import Hit, Provider
+from textual.content import Content
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.results.condition import word
+from arena.tui.app import LOWEST
+from arena.tui.screens.app import Dashboard, dashboard_of
+from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.pages import BotPageScreen
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.text import safe
+from arena.watching.places import search_places
+from arena.watching.query import Query
+from arena_db.called import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from arena.watching.places import Place
+
+SCREEN_OF: Final = {"table": MatrixScreen.NAME, "matches": MatchesScreen.NAME, "live": LiveScreen.NAME}
+"""Screens by what they are called in addresses."""
+_DIGITS: Final = 12
+"""Digits of an identity by which a bot is asked for."""
+_SCORES: Final = (3000.0, 2000.0, 0.5)
+"""Of places that are called exactly so, begin so, or hold the text; a command scores some tens."""
+
+
+class PlaceSearch(Provider):
+    """Finds places of the store for the palette."""
+
+    @override
+    async def search(self, query: str) -> AsyncIterator[Hit]:
+        app = dashboard_of(self.screen)
+        question = Query(app.store, is_expected=False)
+        try:
+            places = await asyncio.to_thread(search_places, question, query)
+        except ArenaError:
+            # The banner says what is wrong with the store; commands are found all the same.
+            return
+        finally:
+            # The next letter cancels this search, and what it asks the store is interrupted.
+            question.cancel()
+        for number, place in enumerate(places):
+            yield Hit(
+                # Equal scores would be put in no order.
+                _SCORES[place.rank] - number / 1000,
+                Content(safe(place.address)),
+                partial(self._go, place),
+                text=place.address,
+                help=safe(place.about),
+            )
+
+    async def _go(self, place: Place) -> None:
+        app = self.app
+        if isinstance(app, StoreDashboard):
+            await app.go(place)
+
+
+class StoreDashboard(Dashboard):
+    """The dashboard of a whole store, whose palette finds every tournament, match and bot in it."""
+
+    COMMANDS = Dashboard.COMMANDS | {PlaceSearch}
+
+    first: Place | None = None
+    """What is shown at the start; None for the screen and the match that it was made with."""
+
+    async def on_ready(self) -> None:
+        """Show what the dashboard was opened for."""
+        if self.first is not None:
+            await self.go(self.first)
+
+    async def go(self, place: Place) -> None:
+        """Show a place; what lies over the screen of a digit closes, after it has asked."""
+        if place.kind == "bot":
+            await self._go_to_bot(place)
+        elif place.match:
+            await self.leave(self.screen_stack[LOWEST:], partial(self._replay, place.match, place.ply))
+        else:
+            await self._go_to_tournament(place)
+
+    async def _replay(self, match: int, ply: int | None) -> None:
+        while len(self.screen_stack) > LOWEST:
+            await self.pop_screen()
+        await self.push_screen(ReplayScreen(match, ply=ply))
+
+    async def _go_to_bot(self, place: Place) -> None:
+        """Show the page of a bot, over the screen of bots with the cursor on its name."""
+        # A bare name would be that of all its versions.
+        is_bare = place.address == place.bot
+        called = f"{place.address}{MARK}{place.identity[:_DIGITS]}" if is_bare else place.address
+
+        def show(screen: object) -> None:
+            if isinstance(screen, BotsScreen):
+                screen.show_bot(place.bot)
+                self.push_screen(BotPageScreen(called))
+
+        await self.open_screen(BotsScreen.NAME, show)
+
+    async def _go_to_tournament(self, place: Place) -> None:
+        """Watch a tournament, or one of its matches as soon as there is something of it."""
+
+        def show(screen: object) -> None:
+            if self.tournament != place.tournament_name:
+                self._watch(place.tournament, place.tournament_name)
+            self.running = place.number
+            if isinstance(screen, MatchesScreen):
+                screen.show_condition(word("tournament", place.tournament_name))
+
+        await self.open_screen(SCREEN_OF.get(place.screen, LiveScreen.NAME), show)

@@ -1,0 +1,188 @@
+"""Places: what an address or a part of a name leads to, for the palette and for `arena open`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from arena.errors import NotFoundError
+from arena.home import has_store, open_store
+from arena.live.tournaments import STATES
+from arena.live.views import RESULTS
+from arena.naming import count_text
+from arena.results.addresses import Address, bot_address, find_address, find_place, planned_match
+from arena.results.tournaments import state_of
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.watching.query import Query
+    from arena_db.records import BotRecord, TournamentRecord
+    from arena_db.store import Store
+
+Kind = Literal["tournament", "match", "bot"]
+MOST: Final = 20
+"""Places that a search finds at most."""
+_MAX_TEXT: Final = 200
+_DIGITS: Final = 6
+_SCREENS: Final = {"live": "boards", "table": "crosstable", "matches": "list of matches"}
+"""What the screens of a tournament show."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A tournament, one of its screens, a match, a position or a bot, and where it is shown."""
+
+    kind: Kind
+    address: str
+    """By which `arena open` and the palette find it again."""
+    about: str
+    """What it is, in a line."""
+    command: tuple[str, ...]
+    """Words of the command that prints it, behind `arena`."""
+    tournament: int = 0
+    """Id of the tournament; 0 for a bot."""
+    tournament_name: str = ""
+    screen: str = ""
+    """`live`, `table` or `matches`; empty for none of them."""
+    match: int = 0
+    """The store's number of the match; 0 where it has no result."""
+    number: int = 0
+    """Of the match in its tournament; 0 for no match."""
+    ply: int | None = None
+    """How many plies the position has; None for no position."""
+    bot: str = ""
+    """Name of the entry point of the bot."""
+    identity: str = ""
+    """Of the bot, hex digits."""
+    rank: int = 0
+    """Of a search: 0 where it is called exactly so, 1 where it begins so, 2 where it holds the text."""
+
+
+def place_of(store: Store, found: Address | BotRecord) -> Place:
+    """Return what an address that was found leads to."""
+    return _place_of(store, found) if isinstance(found, Address) else _bot_place(store, found, store.bots())
+
+
+def read_place(option: str | None, text: str) -> Place:
+    """Return the place that an address names.
+
+    Args:
+        option: path of the store; None for the usual place.
+        text: the address.
+
+    Raises:
+        NotFoundError: there is none; names the nearest.
+        StoreError: the store cannot be read.
+    """
+    if not has_store(option):
+        raise NotFoundError(f"there is no {text}: nothing has been played yet; arena tournament begins")
+    with open_store(option, read_only=True, create=False) as store:
+        return place_of(store, find_place(store, text))
+
+
+def search_places(query: Query, text: str) -> list[Place]:
+    """Return the tournaments, matches and bots that a text may mean, the best first, `MOST` at most.
+
+    The text is an address, or words that all stand in a name. Exact names come first, then names that begin
+    so; of equal ones the newest.
+
+    Args:
+        query: the question, which whoever types on cancels.
+        text: what somebody typed so far.
+
+    Raises:
+        Cancelled: nobody waits for it any more.
+        StoreLost, StoreError: the store cannot be read.
+    """
+    text = text.strip()
+    if not text:
+        return []
+    with query.store() as store:
+        found = _exact(store, text)
+        hits = store.find_named(text, MOST, query.is_wanted)
+        query.check()
+        bots = store.bots() if any(hit.kind == "bot" for hit in hits) else {}
+        for hit in hits:
+            record = store.tournament(hit.name) if hit.kind == "tournament" else None
+            if record is not None:
+                place = _place_of(store, Address(record))
+            elif hit.name in bots:
+                place = _bot_place(store, bots[hit.name], bots)
+            else:
+                continue
+            found.append(msgspec.structs.replace(place, rank=hit.rank))
+    return list({(place.kind, place.address): place for place in reversed(found)}.values())[::-1][:MOST]
+
+
+def _exact(store: Store, text: str) -> list[Place]:
+    """Return the screen, match or position that a text is the address of."""
+    try:
+        address = find_address(store, text)
+    except NotFoundError:
+        return []
+    return [] if address.number is None and not address.screen else [_place_of(store, address)]
+
+
+def _place_of(store: Store, address: Address) -> Place:
+    record = address.tournament
+    if address.number is None:
+        about, command = _about_tournament(store, record), ("watch", record.name)
+        if address.screen:
+            about = f"{_SCREENS[address.screen]} of {record.name}, {about}"
+            command = {
+                "table": ("crosstable", record.name),
+                "matches": ("matches", "--tournament", record.name),
+            }.get(address.screen, command)
+        return _made(address, "tournament", about, command)
+    if address.match is None:
+        return _made(address, "match", _about_planned(store, address), ("watch", str(address)))
+    what = f"position of {address._replace(ply=None)}, " if address.ply is not None else ""
+    match = address.match
+    about = (
+        f"{what}match, {record.game}, {match.first_label} v {match.second_label}, "
+        f"{RESULTS[match.outcome]} by {match.termination}, {len(match.actions)} plies"
+    )
+    return _made(address, "match", about, ("show", str(address)))
+
+
+def _made(address: Address, kind: Kind, about: str, command: tuple[str, ...]) -> Place:
+    return Place(
+        kind=kind,
+        address=str(address),
+        about=clean_text(about, _MAX_TEXT),
+        command=command,
+        tournament=address.tournament.id,
+        tournament_name=address.tournament.name,
+        screen=address.screen,
+        match=0 if address.match is None else address.match.id,
+        number=address.number or 0,
+        ply=address.ply,
+    )
+
+
+def _about_tournament(store: Store, record: TournamentRecord) -> str:
+    done = count_text(record.num_done, record.num_total, " of ")
+    state = STATES[state_of(store, record)]
+    return f"tournament, {record.type} of {record.game} {record.pool.short}, {done} matches, {state}"
+
+
+def _about_planned(store: Store, address: Address) -> str:
+    planned = planned_match(store, address)
+    labels = {entrant.seat: entrant.label for entrant in store.entrants(address.tournament.id)}
+    who = f"{labels[planned.first]} v {labels[planned.second]}"
+    return f"match, {address.tournament.game}, {who}, no result yet"
+
+
+def _bot_place(store: Store, bot: BotRecord, others: Mapping[str, BotRecord]) -> Place:
+    address = bot_address(store, bot, others.values())
+    version = f" {bot.distribution} {bot.version}".rstrip() if bot.version else ""
+    return Place(
+        kind="bot",
+        address=address,
+        about=clean_text(f"bot {bot.name}{version}, identity ~{bot.identity[:_DIGITS]}", _MAX_TEXT),
+        command=("bots", "show", address),
+        bot=bot.name,
+        identity=bot.identity,
+    )

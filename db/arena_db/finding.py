@@ -1,0 +1,136 @@
+"""Finds tournaments and bots by any part of what they are called, the best matches first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select
+
+from arena_db.access import Access
+from arena_db.models import bots, entrants, tournaments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+RANGE: Final = 5_000
+"""Rows that one query looks at, so that a search nobody wants any more ends within milliseconds."""
+_EXACT, _BEGINS, _HOLDS = range(3)
+_LEAST_DIGITS: Final = 4
+"""Digits of an identity that a search looks for, at least."""
+
+
+class Hit(NamedTuple):
+    """A tournament or a bot that a search found; of two the smaller one is the better match."""
+
+    rank: int
+    """0 where it is called exactly so, 1 where its name begins so, 2 where its name holds the text."""
+    age: int
+    """Negative id: of equal matches the newest comes first."""
+    kind: str
+    """`tournament` or `bot`."""
+    name: str
+    """Name of the tournament, or identity of the bot."""
+
+
+class Finding(Access):
+    """The part of a store that is searched by names."""
+
+    def find_named(self, text: str, limit: int, is_wanted: Callable[[], bool]) -> list[Hit]:
+        """Return the tournaments and bots that are called by all words of a text, the best matches first.
+
+        Bots are found by name, spec, version, digits of their identity, and labels in tournaments. No match
+        is read; case does not matter for the letters of ASCII.
+
+        Args:
+            text: words in any order; none finds nothing.
+            limit: how many are returned at most.
+            is_wanted: asked after every few thousand rows; False ends the search with what it has.
+        """
+        words = text.lower().split()
+        best: dict[tuple[str, str], Hit] = {}
+        if not words:
+            return []
+        for last in _ranges(self._last_ids()):
+            if not is_wanted():
+                break
+            with self._read() as connection:
+                found = [
+                    *_tournaments(connection, words, last, limit),
+                    *_bots(connection, words, last, limit),
+                    *_labels(connection, words, last, limit),
+                ]
+            for hit in found:
+                key = (hit.kind, hit.name)
+                best[key] = min(hit, best.get(key, hit))
+            best = {(hit.kind, hit.name): hit for hit in sorted(best.values())[:limit]}
+        return sorted(best.values())
+
+    def _last_ids(self) -> int:
+        with self._read() as connection:
+            ids = [connection.scalar(select(func.max(table.c.id))) or 0 for table in (tournaments, bots)]
+        return max(ids)
+
+
+def _ranges(last: int) -> Iterator[int]:
+    """Return the last id of each range, newest first."""
+    yield from range(last, 0, -RANGE)
+
+
+def _tournaments(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
+    rank = _rank(words, tournaments.c.name)
+    query = (
+        select(rank, tournaments.c.id, tournaments.c.name)
+        .where(_within(tournaments.c.id, last), _holds(words, tournaments.c.name))
+        .order_by(rank, tournaments.c.id.desc())
+        .limit(limit)
+    )
+    return [Hit(row[0], -row[1], "tournament", row[2]) for row in connection.execute(query)]
+
+
+def _bots(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
+    rank = _rank(words, bots.c.spec)
+    digits = words[-1].rpartition("~")[2]
+    is_told = bots.c.identity.startswith(digits, autoescape=True)
+    named = _holds(words, bots.c.spec + literal(" ") + bots.c.version)
+    wanted = or_(named, is_told) if len(digits) >= _LEAST_DIGITS and len(words) == 1 else named
+    query = (
+        select(rank, bots.c.id, bots.c.identity)
+        .where(_within(bots.c.id, last), wanted)
+        .order_by(rank, bots.c.id.desc())
+        .limit(limit)
+    )
+    return [Hit(row[0], -row[1], "bot", row[2]) for row in connection.execute(query)]
+
+
+def _labels(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
+    """Return bots by what they were called in the tournaments of a range."""
+    label = func.coalesce(entrants.c.name, entrants.c.label)
+    rank = _rank(words, label)
+    query = (
+        select(func.min(rank), bots.c.id, bots.c.identity)
+        .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
+        .where(_within(entrants.c.tournament_id, last), _holds(words, label))
+        .group_by(bots.c.id, bots.c.identity)
+        .order_by(func.min(rank), bots.c.id.desc())
+        .limit(limit)
+    )
+    return [Hit(row[0], -row[1], "bot", row[2]) for row in connection.execute(query)]
+
+
+def _within(number: ColumnElement[int], last: int) -> ColumnElement[bool]:
+    return and_(number > last - RANGE, number <= last)
+
+
+def _holds(words: list[str], text: ColumnElement[str]) -> ColumnElement[bool]:
+    lowered = func.lower(text)
+    return and_(*(lowered.contains(word, autoescape=True) for word in words))
+
+
+def _rank(words: list[str], text: ColumnElement[str]) -> ColumnElement[int]:
+    """Return how well a text fits."""
+    wanted, lowered = " ".join(words), func.lower(text)
+    return case(
+        (lowered == wanted, _EXACT), (lowered.startswith(wanted, autoescape=True), _BEGINS), else_=_HOLDS
+    )

@@ -1,0 +1,211 @@
+"""The palette and `arena open` lead to every tournament, match and bot of the store."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from textual.command import CommandPalette
+
+from arena.results.addresses import Address
+from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.pages import BotPageScreen
+from arena.tui.screens.places import PlaceSearch, StoreDashboard
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.start import ALL_SCREENS, bot_app, watch_app
+from arena.watching.places import read_place
+from arena_db.store import Store
+from dashboard import piloted, screen_lines, settle
+from watching import Brief, press
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+    from textual.screen import Screen
+
+    from arena.tui.screens.app import Dashboard
+    from arena.watching.query import Query
+
+STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "minus", "~": "tilde"}
+
+
+@pytest.fixture(autouse=True)
+def brief_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let feeds end once all of the store has been told."""
+    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.start.StoreFeed", Brief)
+
+
+def dashboard(path: Path) -> StoreDashboard:
+    return StoreDashboard(
+        Brief(str(path), 1),
+        ALL_SCREENS,
+        store=str(path),
+        tournament="spring",
+        glyphs="ascii",
+        reduce_motion=True,
+    )
+
+
+async def jump(pilot: Pilot[None], text: str) -> None:
+    """Open the palette, type a text, and open the first thing that is found once it is."""
+    await press(pilot, "ctrl+p")
+    await pilot.press(*(STEPS.get(letter, letter) for letter in text))
+    palette = cast("CommandPalette", pilot.app.screen)
+    assert isinstance(palette, CommandPalette)
+    while not any(text.lower() in line.lower() for line in screen_lines(pilot.app)[6:]):
+        await pilot.pause(0.01)
+    await pilot.press("enter")
+    while isinstance(pilot.app.screen, CommandPalette):
+        await pilot.pause(0.01)
+    await settle(pilot)
+    await settle(pilot)
+
+
+def after(app: Dashboard, act: Callable[[Pilot[None]], Awaitable[None]]) -> None:
+    piloted(app, act)
+
+
+def test_it_leads_to_matches_positions_tournaments_screens_and_bots(shown_store: Path) -> None:
+    app = dashboard(shown_store)
+
+    def shown() -> Screen[object]:
+        return app.screen
+
+    async def act(pilot: Pilot[None]) -> None:
+        await jump(pilot, "spring/3:4")
+        replay = shown()
+        assert isinstance(replay, ReplayScreen)
+        assert (replay.text_to_copy(), replay.ply) == ("spring/3:4", 4)
+        await jump(pilot, "duel/1")
+        assert isinstance(shown(), ReplayScreen)
+        assert shown() is not replay
+        assert len(app.screen_stack) == 3, "the replay before was closed"
+        assert app.tournament == "spring"
+        await jump(pilot, "due")
+        assert isinstance(shown(), LiveScreen)
+        assert app.tournament == "duel"
+        await jump(pilot, "spring/table")
+        assert isinstance(shown(), MatrixScreen)
+        assert app.tournament == "spring"
+        await jump(pilot, "duel/matches")
+        matches = shown()
+        assert isinstance(matches, MatchesScreen)
+        assert matches.filter_text == "tournament:duel"
+        await jump(pilot, "mcts:play")
+        assert isinstance(shown(), BotPageScreen)
+        assert "mcts:playouts=20" in "\n".join(screen_lines(app))
+        await press(pilot, "escape")
+        bots = shown()
+        assert isinstance(bots, BotsScreen)
+        assert bots.table.current is not None
+        assert bots.table.current.name == "mcts"
+
+    after(app, act)
+
+
+def test_it_says_what_each_is_and_has_commands_too(shown_store: Path) -> None:
+    app = dashboard(shown_store)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "ctrl+p")
+        await pilot.press(*"spr")
+        while "spring" not in "\n".join(screen_lines(app)[5:]):
+            await pilot.pause(0.01)
+        text = "\n".join(screen_lines(app))
+        assert "tournament, round-robin of tic-tac-toe" in text
+        assert text.isascii()
+        await press(pilot, "escape", "ctrl+p")
+        await pilot.press(*"help")
+        while "as the key ?" not in "\n".join(screen_lines(app)):
+            await pilot.pause(0.01)
+
+    after(app, act)
+
+
+def test_a_search_that_is_not_wanted_any_more_ends(
+    shown_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = dashboard(shown_store)
+    asked, ended = threading.Event(), threading.Event()
+
+    def slow(query: Query, _: str) -> list[object]:
+        asked.set()
+        while query.is_wanted():
+            ended.wait(0.005)
+        ended.set()
+        return []
+
+    monkeypatch.setattr("arena.tui.screens.places.search_places", slow)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "ctrl+p")
+        await pilot.press("a")
+        while not asked.is_set():
+            await pilot.pause(0.01)
+        assert not ended.is_set()
+        await pilot.press("escape")
+        while not ended.is_set():
+            await pilot.pause(0.01)
+
+    after(app, act)
+
+
+def test_a_store_that_is_gone_leaves_the_commands(shown_store: Path, tmp_path: Path) -> None:
+    app = dashboard(shown_store)
+
+    async def act(pilot: Pilot[None]) -> None:
+        del pilot
+        app.store = str(tmp_path / "no" / "folder.db")
+        assert [hit async for hit in PlaceSearch(app.screen).search("spring")] == []
+
+    after(app, act)
+
+
+@pytest.mark.parametrize("text", ["random", "mcts:playouts=20"])
+def test_a_bot_is_opened_at_its_row(shown_store: Path, text: str) -> None:
+    app = bot_app(str(shown_store), read_place(str(shown_store), text), glyphs="ascii")
+
+    async def act(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        await settle(pilot)
+        assert isinstance(app.screen, BotPageScreen)
+        await press(pilot, "escape")
+        screen = app.screen
+        assert isinstance(screen, BotsScreen)
+        assert screen.table.current is not None
+        assert screen.table.current.name == text.partition(":")[0]
+        assert app.tournament == "duel", "the newest one"
+
+    after(app, act)
+
+
+def test_a_match_that_is_not_played_yet_is_waited_for(shown_store: Path) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        record = store.tournament("spring")
+        assert record is not None
+        app = watch_app(str(shown_store), Address(record, number=3), glyphs="ascii")
+    assert app.running == 3
+
+
+def test_y_copies_the_address_of_what_is_selected(shown_store: Path) -> None:
+    app = dashboard(shown_store)
+
+    async def act(pilot: Pilot[None]) -> None:
+        for key, wanted in (("1", "spring/24"), ("3", "duel/2"), ("7", "duel")):
+            await press(pilot, key)
+            if key == "7":
+                await press(pilot, "home")
+            await press(pilot, "y")
+            assert app.clipboard == wanted, key
+            assert f"copied: {wanted}" in "\n".join(screen_lines(app))
+        await press(pilot, "2", "home", "y")
+        assert read_place(str(shown_store), app.clipboard).kind == "bot"
+
+    after(app, act)
