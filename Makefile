@@ -65,6 +65,7 @@ ladder-trials: $(VENV)/.installed-test
 
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py
+	$(BIN)/python benchmarks/store_kills.py
 	$(BIN)/python benchmarks/power_loss.py
 	$(BIN)/python benchmarks/damaged_stores.py
 

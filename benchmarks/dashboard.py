@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from simulated.season import add_tournament, make_bots, make_plan, make_records
+from simulated.season import add_tournament, make_bots, make_plan
 
 from arena.executor.telling import PERIOD_S
 from arena.live.events import Finished, Move, RunState, Started, kind_of, pack
@@ -209,7 +209,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measure of processor time")
     parser.add_argument("--moves", type=int, default=60, help="whose way to the screen is timed")
-    parser.add_argument("--matches", type=int, default=100_000, help="of the large store")
     parser.add_argument("--duel", type=int, default=200_000, help="most matches of a duel of so many seconds")
     parser.add_argument("--rounds", type=int, default=3, help="of such duels")
     chosen = parser.parse_args()
@@ -219,7 +218,6 @@ def main() -> None:
             "benchmark": "dashboard",
             "cores": os.cpu_count(),
             "load": os.getloadavg()[0],
-            **large_store(folder / "large.db", chosen.matches, chosen.seconds),
             "wall_10x2_80x24": wall(folder / "10.db", 10, 2, (80, 24), chosen.seconds),
             "wall_24x10_120x40": wall(folder / "24.db", 24, 10, (120, 40), chosen.seconds),
             "commit_to_paint_ms": commit_to_paint(folder / "one.db", chosen.moves),
@@ -227,42 +225,6 @@ def main() -> None:
             "match_rate_with_3_viewers": match_rate(folder, chosen.duel, chosen.seconds / 2, chosen.rounds),
         }
     print(json.dumps(figures))
-
-
-def large_store(db: Path, num_matches: int, seconds: float) -> dict[str, float]:
-    """Open a store with many matches, go to the list, jump to its end, and do nothing."""
-    rng = np.random.default_rng(1)
-    with Store.open(db, fast=True) as store:
-        plan, bots = list(make_plan(NUM_BOTS, num_matches, rng)), make_bots(NUM_BOTS)
-        tournament = add_tournament(store, bots).id
-        store.extend_plan(tournament, plan, "")
-        for start in range(0, num_matches, 10_000):
-            store.save(make_records(tournament, plan[start : start + 10_000], bots, rng))
-        store.set_state(tournament, "finished")
-    screen = Screen(db, (80, 24))
-    first_paint, first_paint_cpu = screen.wait_for(b"Live]") - screen.began, screen.cpu_s()
-    first_data = screen.wait_for(b"ENDED") - screen.began
-    screen.rested_after(time.monotonic() + 5)
-    opened = screen.press(b"3")
-    open_s = screen.rested_after(opened + 0.05) - opened
-    jumps: list[float] = []
-    for key in (b"G", b"g") * 5:
-        pressed = screen.press(key)
-        jumps.append(screen.rested_after(pressed + 0.02) - pressed)
-    idle = screen.share(seconds)
-    memory = screen.memory_mb()
-    every = memory_with_all(screen)
-    screen.close()
-    return {
-        "first_paint_s": round(first_paint, 2),
-        "first_paint_cpu_s": round(first_paint_cpu, 2),
-        "first_data_s": round(first_data, 2),
-        "open_matches_ms": round(1000 * open_s),
-        "jump_ms": round(1000 * statistics.median(jumps)),
-        "idle_percent": idle,
-        "memory_mb": memory,
-        "memory_all_screens_mb": every,
-    }
 
 
 def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> dict[str, float]:

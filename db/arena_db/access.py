@@ -86,8 +86,8 @@ class Access:
             with suppress(self._settings.driver.module.ProgrammingError):
                 raw.interrupt()
 
-    def check_place(self) -> None:
-        """Return if the file of this store still has its name; takes some microseconds.
+    def check_readable(self) -> None:
+        """Return if the file of this store still has its name and may be read; takes some microseconds.
 
         An open connection goes on reading a file that was moved or deleted, as if nothing had happened.
 

@@ -88,9 +88,9 @@ def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
         DamagedError: it cannot be read.
     """
     try:
-        rows: list[Any] = json.loads(inflate(content))
-        return tuple(_number(row[1]) for row in rows)
-    except (zlib.error, ValueError, TypeError, IndexError, RecursionError) as error:
+        _, rows = read_rows(content)
+        return tuple(None if row is None else _number(row[1]) for row in rows)
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise DamagedError(f"an analysis of match #{match} cannot be read: {error}") from error
 
 

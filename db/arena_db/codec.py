@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import struct
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from arena_db.errors import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _WIDE: Final = 256
 """With more actions than this one takes two bytes."""
@@ -166,27 +166,3 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
         raise RefusedError(f"a number of a match is too large: {numbers}") from error
     texts = (reason + fault).encode()
     return sha256(b"".join((same, own, texts, actions, times, claims, match_hash, setting))).digest()
-
-
-_KIND: Final = ("tournament_id", "first_seat", "second_seat", "rated", "is_final")
-_TEXTS: Final = ("outcome", "termination", "tier")
-_TEXTS_OF_SETTING: Final = ("limits", "runtime_first", "runtime_second")
-_NUMBERS: Final = ("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
-"""Columns in the order of a record's hash."""
-
-
-def row_hash(match: Mapping[str, Any], identities: tuple[str, str], versions: str) -> bytes:
-    """Return the hash of a match as it is stored; see `record_hash`.
-
-    Args:
-        match: the columns of its row by name.
-        identities: of the bot that moved first and of the other.
-        versions: the text that `versions_id` stands for.
-    """
-    texts = (*identities, *(match[name] for name in _TEXTS), versions)
-    same = same_part(tuple(match[name] for name in _KIND), texts)
-    numbers = (*(match[name] for name in _NUMBERS), len(same))
-    blobs = (match["actions"], match["times"], match["claims"], match["match_hash"])
-    idle_ms = (match["idle_cpu_first_ms"], match["idle_cpu_second_ms"])
-    setting = setting_part(idle_ms, tuple(match[name] for name in _TEXTS_OF_SETTING))
-    return record_hash(same, numbers, match["started_at"], match["reason"], match["fault"], blobs, setting)

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import select
 
-from arena_db.codec import record_hash, same_part, setting_part
 from arena_db.models import bots, entrants, matches, planned, versions
+from arena_db.row_hash import KIND, from_row, row_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection
 
-_COLUMNS: Final = tuple(column.name for column in matches.c)
-
-
-def _from_row(*names: str) -> itemgetter[Any]:
-    return itemgetter(*(_COLUMNS.index(name) for name in names))
-
-
-_KIND: Final = _from_row("tournament_id", "first_seat", "second_seat", "rated", "is_final")
-_TEXTS: Final = _from_row("outcome", "termination", "tier")
-_SETTING: Final = _from_row("limits", "runtime_first", "runtime_second")
-_NUMBERS: Final = _from_row("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
-"""Columns in the order of a record's hash."""
-_BLOBS: Final = _from_row("actions", "times", "claims", "match_hash")
-_IDLE: Final = _from_row("idle_cpu_first_ms", "idle_cpu_second_ms")
-_OWN: Final = _from_row("started_at", "reason", "fault", "record_hash")
-_POINTERS: Final = _from_row("first_bot", "second_bot", "versions_id")
+_POINTERS: Final = from_row("first_bot", "second_bot", "versions_id")
+_HASH: Final = from_row("record_hash")
 
 
 class _Known(NamedTuple):
@@ -66,7 +51,7 @@ def _load(connection: Connection) -> _Known:
 
 def _wrong_copies(row: tuple[Any, ...], known: _Known) -> Iterator[str]:
     number, tournament = row[:2]
-    _, *seats, _, _ = _KIND(row)
+    _, *seats, _, _ = KIND(row)
     *bot_ids, _ = _POINTERS(row)
     planned_seats = list(row[-2:])
     if number < 1:
@@ -80,9 +65,4 @@ def _is_as_stored(row: tuple[Any, ...], known: _Known) -> bool:
     identities, contents = known.identities, known.versions
     if one not in identities or other not in identities or content not in contents:
         return False
-    same = same_part(_KIND(row), (identities[one], identities[other], *_TEXTS(row), contents[content]))
-    started_at, reason, fault, kept = _OWN(row)
-    setting = setting_part(_IDLE(row), _SETTING(row))
-    return kept == record_hash(
-        same, (*_NUMBERS(row), len(same)), started_at, reason, fault, _BLOBS(row), setting
-    )
+    return _HASH(row) == row_hash(row, (identities[one], identities[other]), contents[content])

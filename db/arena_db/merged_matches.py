@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import insert, select, update
 
 from arena_db.analyses import content_for
-from arena_db.codec import row_hash
 from arena_db.columns import values_of
 from arena_db.corrections import changes, voids
 from arena_db.counted import parts
@@ -16,6 +15,7 @@ from arena_db.errors import DamagedError
 from arena_db.models import analyses, bots, entrants, matches, planned, remarks, versions
 from arena_db.numbering import last_match
 from arena_db.remarks import content_hash
+from arena_db.row_hash import MATCH_COLUMNS, row_hash
 from arena_db.saving import count_text, insert_text
 from arena_db.tallying import KEYS
 from arena_db.voiding import find_judged, settle
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 5_000
 """Matches in memory at once."""
-_COLUMNS: Final = tuple(column.name for column in matches.c)
 
 
 class MatchMerge:
@@ -137,15 +136,15 @@ class MatchMerge:
         """Return the columns of a match as they are here, and its hash as it is here."""
         content, versions_id = self._version(row.versions_id)
         first, second = self._bots[row.first_seat], self._bots[row.second_seat]
-        values: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
-        if row_hash(values, (first[1], second[1]), content) != row.record_hash:
+        values: dict[str, Any] = dict(zip(MATCH_COLUMNS, row, strict=True))
+        if row_hash(row, (first[1], second[1]), content) != row.record_hash:
             raise DamagedError(
                 f"match #{row.id} of {self._where} is not as it was stored; nothing was changed"
             )
         values.update(
             tournament_id=self._here, first_bot=first[0], second_bot=second[0], versions_id=versions_id
         )
-        return values, row_hash(values, (first[1], second[1]), content)
+        return values, row_hash(tuple(values.values()), (first[1], second[1]), content)
 
     def _version(self, number: int) -> tuple[str, int]:
         """Return a text of the other store with its id here."""

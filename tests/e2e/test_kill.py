@@ -38,6 +38,14 @@ def test_lost_leases_stores_and_backups(tmp_path: Path) -> None:
     assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)
 
 
+def test_killed_restores_and_upgrades(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "store_kills.py", "--kills", "2"]
+    figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
+
+    assert (figures["restores"], figures["upgrades"]) == (2, 2)
+    assert (figures["not_whole"], figures["left_files"]) == (0, 0)
+
+
 @pytest.mark.slow
 def test_killed_workers_bots_and_starters(tmp_path: Path) -> None:
     command = [sys.executable, ROOT / "benchmarks" / "worker_kills.py", "--kills", "6", "--rounds", "200"]

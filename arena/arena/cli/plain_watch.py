@@ -62,7 +62,7 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
     """
     view, health = LiveView(), Health()
     poller, trouble = Poller(feed), ""
-    is_first = True
+    is_first, is_stalled = True, False
     while True:
         batch, error, pause_s = poller.poll()
         trouble = _print_trouble(error, trouble)
@@ -74,6 +74,9 @@ def follow_plain(feed: Feed, wait: Callable[[float], None], number: int | None =
                 return
             if view.progress.state == "ended" or batch.is_last:
                 return
+        was_stalled, is_stalled = is_stalled, view.progress.at(time.time()).is_stalled
+        if is_stalled and not was_stalled:
+            _say(f"{view.progress.name or 'tournament'} stalled: no result for longer than usual")
         wait(pause_s)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.live.pace import Progress
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _CLEAR = "\r\x1b[K"
 _NUM_LEADERS = 3
 
 
-class Progress:
+class ProgressLine:
     """One line: redrawn at most once a second on a terminal, else printed where it is due."""
 
     def __init__(self, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,12 +34,22 @@ class Progress:
         self._num_before: int | None = None
         self._line = ""
 
-    def show(self, done: int, total: int | None, *, faults: int, due: bool, elo: Mapping[str, float]) -> None:
+    def show(  # noqa: PLR0913 - what stands in the line
+        self,
+        done: int,
+        total: int | None,
+        *,
+        faults: int,
+        due: bool,
+        elo: Mapping[str, float],
+        is_most: bool = False,
+    ) -> None:
         """Show how far the run is.
 
         Args:
             done: finished matches.
             total: matches that are to be played in all; None where nobody can know yet.
+            is_most: whether `total` is only the most there can be.
             faults: matches that bots forfeited.
             due: whether it is time for a line where no terminal is.
             elo: the incremental Elo of each bot; the best ones are shown, marked as approximate.
@@ -49,16 +60,20 @@ class Progress:
         if self._quiet or not (now - self._drawn_at >= 1 if self._live else due):
             return
         self._drawn_at = now
-        rate = (done - self._num_before) / max(now - self._began, 1e-9)
-        pace = f"{60 * rate:.1f}/min"
+        rate = 60 * (done - self._num_before) / max(now - self._began, 1e-9)
+        progress = Progress(done=done, total=total, rate=rate, is_most=is_most)
+        pace = f"{rate:.1f}/min"
         if total is None:
             text = f"{done} matches  {pace}  faults {faults}"
         else:
-            left = timedelta(seconds=round((total - done) / rate)) if rate > 0 else "-"
-            percent = 100 * done // max(total, 1)
-            text = f"{done}/{total} matches ({percent}%)  {pace}  ETA {left}  faults {faults}"
+            eta_s = progress.eta_s
+            # Of a test only its decision is known to end it.
+            left = "" if is_most else f"  ETA {'-' if eta_s is None else timedelta(seconds=round(eta_s))}"
+            most = f"at most {total}" if is_most else f"{total}"
+            percent = "" if is_most else f" ({100 * done // max(total, 1)}%)"
+            text = f"{done}/{most} matches{percent}  {pace}{left}  faults {faults}"
         if self._live:
-            filled = 0 if total is None else _BAR * done // max(total, 1)
+            filled = int(_BAR * progress.share)
             self._line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {text}{_ticker(elo)}"
             self._draw()
         else:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
-from arena.cli.progress import Progress
+from arena.cli.progress import ProgressLine
 from arena.coordinator.events import DecisionFell, MatchFinished, MatchStarted, Notice
 from arena_plugins import Termination
 
@@ -70,8 +70,9 @@ class Reporter(ABC):
         """Show `held`."""
         self.held = held
         self.num_warnings = 0
-        self._progress = Progress(quiet=held.quiet)
+        self._progress = ProgressLine(quiet=held.quiet)
         self._num_faults = 0
+        self._is_most = held.test is not None and not held.record.decision
         self._num_finished = 0
 
     @abstractmethod
@@ -108,6 +109,7 @@ class Reporter(ABC):
         elif isinstance(event, MatchFinished):
             self._finished(event)
         elif isinstance(event, DecisionFell):
+            self._is_most = False
             with self._progress.aside():
                 self.decided(event)
         else:
@@ -138,4 +140,11 @@ class Reporter(ABC):
             if is_due:
                 self.standings()
         elo = self.held.scores.ticker.elo
-        self._progress.show(event.num_done, event.total, faults=self._num_faults, due=is_due, elo=elo)
+        self._progress.show(
+            event.num_done,
+            event.total,
+            faults=self._num_faults,
+            due=is_due,
+            elo=elo,
+            is_most=self._is_most,
+        )

@@ -37,12 +37,12 @@ class EventTables(NamedTuple):
 
 
 def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
-    """Return the tables by place as results have made them so far; None of other events.
+    """Return the tables by place as results have made them so far; None of other events, and before it began.
 
     Raises:
         ConfigError: the stored configuration cannot be read.
     """
-    if record.type not in {"swiss", "knockout"}:
+    if record.type not in {"swiss", "knockout"} or not record.has_begun:
         return None
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
     event = EventView(store, record)

@@ -13,6 +13,7 @@ from arena.errors import ArenaError
 from arena.executor.telling import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
 from arena.results.forfeits import loser
+from arena.results.tested import is_test
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
 from arena_plugins import Outcome, Termination
@@ -91,6 +92,7 @@ class Herald:
         self._next_beat = self._next_flush = self._next_sample = clock()
         self._counts: deque[tuple[float, int]] = deque()
         self._leaves_out = False
+        self._is_most = is_test(tournament) and not tournament.decision
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
         """Learn what is to be played next, and how many matches there are in all, if that is known."""
@@ -127,6 +129,7 @@ class Herald:
         elif isinstance(event, Notice):
             self._add(Fault(text=event.text[:_MAX_TEXT]))
         elif isinstance(event, DecisionFell):
+            self._is_most = False
             self._state_is_due = True
         elif isinstance(event, Ended):
             self._num_done = event.num_done
@@ -248,6 +251,7 @@ class Herald:
         return RunState(
             state=self._state,
             planned=self._total,
+            is_most=self._is_most,
             done=self._num_done,
             name=tournament.name,
             game=tournament.game,

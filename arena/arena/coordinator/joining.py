@@ -93,7 +93,7 @@ def find_ladder(store: Store, name: str) -> TournamentRecord:
     record = find_tournament(store, name, unfinished=False)
     if record.type != "ladder":
         raise ConfigError(
-            f"{record.name} is a {record.type}, which nobody joins or leaves; arena ladder run holds a ladder"
+            f"{record.name} is a {record.type} and no ladder; arena entrants changes who takes part in it"
         )
     return record
 

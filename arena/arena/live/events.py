@@ -124,6 +124,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why it stops or stopped, in words."""
     goal: str = ""
     """How far it is on the way to what it is held for, in words: of a sequential test its state."""
+    is_most: bool = False
+    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
 
 
 class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from arena.live.columns import Column, lay_out
+from arena.live.events import Started, make_event
+from arena.live.reducer import reduce
+from arena.live.views import LiveView, MatchView
 
 PERFECT = {1: "wins", 0: "draws", -1: "loses"}
 """What perfect play says of a move, for the side that makes it."""
@@ -128,6 +131,13 @@ def cells_of(view: OpeningsView) -> list[tuple[str, ...]]:
         )
         for row in view.rows
     ]
+
+
+def position(game: str, actions: tuple[int, ...]) -> MatchView:
+    """Return the board after some actions, as a board shows matches: nobody plays this one."""
+    body = Started(bots=("first", "second"), game=game, opening=actions)
+    event = make_event(1, body, t=0.0, match=1, tournament=1)
+    return reduce(LiveView(), event).matches[1]
 
 
 def opening_lines(view: OpeningsView, width: int | None = None) -> list[str]:

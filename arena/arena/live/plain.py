@@ -86,11 +86,11 @@ def progress_line(progress: ProgressView) -> str:
     """Say how far it is: `rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go`."""
     done = count_text(progress.done, progress.planned, " of ")
     text = f"{progress.name or 'tournament'} {progress.state}: {done} matches"
-    parts = [text] if progress.planned is None else [text, f"{100 * progress.share:.0f} %"]
+    parts = [text] if progress.planned is None else [text, f"{100 * progress.at().share:.0f} %"]
     if progress.rate is not None:
         parts.append(f"{progress.rate:.1f} a minute")
-    if progress.eta_s is not None:
-        parts.append(f"{duration_text(progress.eta_s)} to go")
+    if (eta_s := progress.at().eta_s) is not None:
+        parts.append(f"{duration_text(eta_s)} to go")
     if progress.reason:
         parts.append(progress.reason)
     if progress.goal:

@@ -185,6 +185,7 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
         reason=clean_text(body.reason, MAX_TEXT),
         goal=clean_text(body.goal, MAX_TEXT) or before.goal,
         planned=body.planned,
+        is_most=body.is_most,
         done=body.done,
         workers=body.workers,
         given_rate=body.rate,

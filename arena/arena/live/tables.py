@@ -137,7 +137,6 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """When it began, UTC seconds."""
     tournament: str = ""
     game: str = ""
-    duration_ms: int = 0
 
     @property
     def address(self) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from arena.live.events import Thoughts
+from arena.live.pace import Progress
 from arena.naming import match_address
 
 MAX_FINISHED = 200
@@ -231,6 +232,8 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     """How far it is on the way to what it is held for; empty where that is no question."""
     planned: int | None = 0
     """Matches that are to be played in all; None where nobody can know yet."""
+    is_most: bool = False
+    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
     done: int = 0
     workers: int = 0
     given_rate: float | None = None
@@ -240,11 +243,6 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     """When something was last heard of it, UTC seconds."""
 
     @property
-    def share(self) -> float:
-        """What part is done, 0 to 1; 0 where nobody knows of how many."""
-        return min(1.0, self.done / self.planned) if self.planned else 0.0
-
-    @property
     def rate(self) -> float | None:
         """Matches per minute; None before two have finished."""
         if self.given_rate is not None:
@@ -252,12 +250,17 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
         span = self.recent[-1] - self.recent[0] if self.recent else 0.0
         return 60 * (len(self.recent) - 1) / span if span > 0 else None
 
-    @property
-    def eta_s(self) -> float | None:
-        """Seconds until all are done at this rate; None where nobody knows."""
-        if self.state == "ended" or not self.rate or self.planned is None:
-            return None
-        return 60 * max(0, self.planned - self.done) / self.rate
+    def at(self, now: float | None = None) -> Progress:
+        """Return where it stands at a moment, UTC seconds; without one nothing is called stalled."""
+        is_played = self.state in ("running", "stopping") and now is not None and self.recent
+        return Progress(
+            done=self.done,
+            total=self.planned,
+            rate=None if self.state == "ended" else self.rate,
+            goal=self.goal,
+            is_most=self.is_most,
+            silent_s=max(0.0, (now or 0.0) - self.recent[-1]) if is_played else None,
+        )
 
 
 class LiveView(msgspec.Struct, frozen=True, kw_only=True):

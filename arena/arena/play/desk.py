@@ -35,6 +35,8 @@ _LOOK_S = 0.03
 """Seconds between two looks for commands: a click is seen at once."""
 _BEAT_S = 10.0
 """Seconds between two signs of life."""
+NOBODY_S = 900.0
+"""Seconds without a first command after which nobody is expected: screens can be killed."""
 
 Next = Literal["undo", "new", "stop"]
 """What comes after a match."""
@@ -88,6 +90,9 @@ class Desk:
         self._is_over = True
         self._must_end = False
         self._is_stopped = self._ends_at_once = False
+        self._has_heard = False
+        """Whether the person ever asked for anything."""
+        self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="desk", daemon=True)
 
@@ -95,6 +100,7 @@ class Desk:
         """Begin to listen; what was asked before is out of date."""
         for command in self._store.take_commands(self._tournament):
             self._store.answer(command.id, "asked before this run began")
+        self._began = time.monotonic()
         self._thread.start()
         return self
 
@@ -138,7 +144,12 @@ class Desk:
     @property
     def must_end(self) -> bool:
         """Whether the match is to end at once, without a result."""
-        return self._must_end or self._ends_at_once or self._must_stop()
+        return self._must_end or self._ends_at_once or self.is_deserted or self._must_stop()
+
+    @property
+    def is_deserted(self) -> bool:
+        """Whether the person never came, so that nobody waits for this match."""
+        return not self._has_heard and time.monotonic() - self._began >= NOBODY_S
 
     def next_order(self, seconds: float) -> Order | None:
         """Wait so long for what the person's seat is to do."""
@@ -149,7 +160,7 @@ class Desk:
     def next_step(self, seconds: float) -> Next:
         """Wait so long for what comes after the match; nothing at all is a stop."""
         end = time.monotonic() + seconds
-        while not self._is_stopped and not self._must_stop() and time.monotonic() < end:
+        while not (self._is_stopped or self.is_deserted or self._must_stop()) and time.monotonic() < end:
             with suppress(Empty):
                 return self._next.get(timeout=0.1)
         return "stop"
@@ -187,6 +198,7 @@ class Desk:
                 return f"a person at the board cannot ask for {row.kind}"
             if command is None:
                 return f"this {row.kind} cannot be read"
+            self._has_heard = True
             if command.number != self._number:
                 return f"match {command.number} is not the one that is played"
             return self._obey(row.id, command)
@@ -244,7 +256,8 @@ class Desk:
         return "a new match, sides swapped"
 
     def _stop(self, *, at_once: bool) -> str:
-        # It holds, whatever match begins meanwhile.
+        # It holds, whatever match begins meanwhile. Nobody would end a match that nobody has come to.
+        at_once = at_once or not self._has_heard
         self._is_stopped = True
         self._ends_at_once = self._ends_at_once or at_once
         return "this match ends now" if at_once else "no further match begins"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.results.kept import encounters_of, lightened
+from arena.results.replays import replayed_of
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_db.wild import is_wild
@@ -16,6 +18,7 @@ from arena_plugins import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.rating.replayed import Replayed
     from arena.rating.sums import Encounters
     from arena_db.store import Store
     from arena_db.sums import EncounterSums
@@ -93,6 +96,23 @@ class RatedMatches:
             return encounters(self.matches(seats))
         own = [each for each in self._kept if (each.game, each.pool) == (game, pool)]
         return encounters_of(own, {**index})
+
+    def replayed(self, seats: Mapping[Seat, int]) -> Replayed | None:
+        """Return what replays found of a field whose matches are all those of one event; else None.
+
+        Args:
+            seats: index of the bot in the field, by tournament and seat.
+        """
+        events = {tournament for tournament, _ in seats}
+        if len(events) != 1 or self._store is None or not self._is_kept:
+            return None
+        found = replayed_of(self._store, *events)
+        order = [seat for _, seat in sorted(seats, key=seats.__getitem__)]
+        return (
+            None
+            if found is None
+            else replace(found, strength=found.strength[order], away=found.away[:, order])
+        )
 
     def weighted(self, whole: Encounters, seats: Mapping[Seat, int]) -> Encounters:
         """Return encounters in which matches of replayed events count for as much as their errors allow.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from arena.rating.fit import fit
@@ -47,7 +48,7 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
         if entrant.anchor is not None and entrant.seat < num_bots
     ]
     ratings = rate_event(
-        encounters_of(moment.sums, {**seats}), num_bots, replayed_of(store, tournament, num_bots), anchors
+        encounters_of(moment.sums, {**seats}), num_bots, replayed_of(store, tournament), anchors
     )
     return RatingPoint(moment.num_matches, moment.last_match, _seat_ratings(ratings))
 
@@ -86,48 +87,56 @@ class History:
         self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
 
     def needs_scan(self, tournament: TournamentRecord) -> bool:
-        """Return whether the beginning of the tournament has no points; `tournament` is as it is now.
+        """Return whether a part of the tournament has no points; `tournament` is as it is now.
 
-        A run of this version keeps its first point at the first step.
+        A run of this version keeps its first point at the first step, and further ones without a gap. A match
+        that becomes void takes away all points from it on.
         """
         if self._is_scanned or not tournament.num_done:
             return False
-        if not self.points:
-            return True
-        first = self.points[0].num_matches
+        return not self.points or bool(self._gaps(tournament))
+
+    def _gaps(self, tournament: TournamentRecord) -> list[tuple[int, int]]:
+        """Return between which numbers of matches points are missing; with no point at all from 0 on."""
+        known = [0, *(point.num_matches for point in self.points)]
+        if len(known) == 1:
+            return [(0, tournament.num_done + 1)]
         step = step_of(tournament.num_total or tournament.num_done, self._num_bots)
-        return 4 * first > tournament.num_done and first > 2 * step + _FEW
+        most = max(tournament.num_done / 4, 2 * step + _FEW)
+        return [(low, high) for low, high in pairwise(known) if high - low > most]
 
     def scan(
         self, store: Store, tournament: TournamentRecord, is_wanted: Callable[[], bool] = lambda: True
     ) -> None:
-        """Compute the points of the beginning from its matches, all of them once.
+        """Compute the points that are missing from the matches, all of them once.
 
         Args:
             store: where they are.
             tournament: as it is now.
             is_wanted: asked between pages of matches and between fits; once it says no, nothing changes.
         """
-        end = self.points[0].num_matches if self.points else None
+        gaps = self._gaps(tournament)
+        end = max((high for _, high in gaps), default=0)
         step = step_of(tournament.num_done, self._num_bots, NUM_SCANNED)
         matches = MatchArrays()
         found: list[RatingPoint] = []
         last: Counted | None = None
         for page in store.counted_matches(self._tournament.id):
             start = 0
-            while start < len(page) and (end is None or len(matches) < end):
+            while start < len(page) and len(matches) < end:
                 # Up to the next point, or to the end of the page.
                 part = page[start : start + step - len(matches) % step]
                 matches.add(map(_rated, part))
                 start, last = start + len(part), part[-1]
                 if not is_wanted():
                     return
-                if len(matches) % step == 0 and (end is None or len(matches) < end):
+                if len(matches) % step == 0 and any(low < len(matches) < high for low, high in gaps):
                     found.append(self._point(store, matches, last))
-        if last is not None and end is None and len(matches) % step:
+        if last is not None and not self.points and len(matches) % step:
             found.append(self._point(store, matches, last))
         self._is_scanned = True
-        self.points = [point for point in found if point.ratings] + self.points
+        missing = [point for point in found if point.ratings]
+        self.points = sorted([*missing, *self.points], key=lambda point: point.num_matches)
 
     def _point(self, store: Store, matches: MatchArrays, last: Counted) -> RatingPoint:
         ratings = _seat_ratings(fit(encounters(matches), self._num_bots))

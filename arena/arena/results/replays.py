@@ -17,16 +17,15 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 
-def replayed_of(store: Store, tournament: int, num_bots: int) -> Replayed | None:
+def replayed_of(store: Store, tournament: int) -> Replayed | None:
     """Return what replays found of an event; None while it is played, or after a change of its matches.
 
     Args:
         store: where it is.
         tournament: its id.
-        num_bots: its entrants.
     """
     kept = store.replay_of(tournament)
-    if kept is None or len(kept.strength) != num_bots:
+    if kept is None:
         return None
     return Replayed(np.array(kept.strength), kept.slope, np.array(kept.away))
 

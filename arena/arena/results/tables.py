@@ -11,6 +11,7 @@ import msgspec
 from arena.errors import ConfigError
 from arena.rating.bootstrap import bootstrap
 from arena.rating.misfit import Residual, cycles, residuals
+from arena.rating.replayed import ReplayedRatings
 from arena.results.sides import Sides
 from arena_plugins.spec import nearest
 
@@ -98,7 +99,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool | None = None
     """Of an event that was paired by its own results: whether ratings and errors are those of its replays.
 
-    They are made when it ends; None of other events and of leaderboards.
+    They are made when it ends; None of other events, and of several.
     """
     first_advantage: float
     """What moving first is worth, Elo."""
@@ -151,6 +152,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
             first_advantage=ratings.advantage,
             first_advantage_error=ratings.advantage_error,
             misfits=misfits,
+            replayed=isinstance(ratings, ReplayedRatings) or None,
         )
         for bots in ratings.ranking()
     ]

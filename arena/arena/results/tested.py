@@ -29,8 +29,8 @@ class Tested(NamedTuple):
 
 
 def is_test(tournament: TournamentRecord) -> bool:
-    """Say whether a tournament is a sequential test."""
-    return tournament.type == "match" and "sprt" in tomllib.loads(tournament.config)
+    """Return whether a tournament is a sequential test that has begun: before that it has no state."""
+    return tournament.has_begun and tournament.type == "match" and "sprt" in tomllib.loads(tournament.config)
 
 
 def count_tested(store: Store, where: MatchFilter) -> Tested:

@@ -63,11 +63,11 @@ def standings(
     sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
     own = [(entrant.label, entrant.anchor) for entrant in entrants if entrant.anchor is not None]
     anchors = own if anchor is None else [anchor]
-    found = replayed_of(store, tournament.id, len(entrants))
+    found = replayed_of(store, tournament.id)
     rate = partial(rate_event, sums, field.names, found)
     tables = make_tables(field, rate, tournament.game, tournament.pool.name, anchors=anchors)
-    if tournament.type in REPLAYED_TYPES:
-        tables = [replace(table, replayed=found is not None) for table in tables]
+    if tournament.type in REPLAYED_TYPES and found is None:
+        tables = [replace(table, replayed=False) for table in tables]
     return mark_tested(tables, count_tested(store, where))
 
 
@@ -167,5 +167,8 @@ class Leaderboard:
         )
 
     def _rate(self, anchors: Sequence[tuple[int, float]]) -> Ratings:
+        found = self._book.replayed(self._seats)
+        if found is not None:
+            return rate_event(self._encounters, self._field.names, found, anchors)
         weighted = self._book.weighted(self._encounters, self._seats)
         return fit(self._encounters, self._field.names, anchors=anchors, weighted=weighted)

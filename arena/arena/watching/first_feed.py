@@ -79,7 +79,7 @@ class FirstFeed:
     def _poll(self) -> Batch | None:
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
-        self._store.check_place()
+        self._store.check_readable()
         version = self._store.data_version()
         if version == self._version:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -22,6 +23,8 @@ _NUM_OPENINGS: Final = 12
 _NUM_OPPONENTS: Final = 100
 _NAME_WIDTHS: Final = ((160, 32), (110, 20), (0, 12))
 """Cells of a name, by the cells of the terminal."""
+_LEAST_WIDTH: Final = 20
+"""Cells to which lines are broken at least."""
 _DAY: Final = len("2026-11-23")
 
 _MATCHES: Final = (
@@ -139,7 +142,7 @@ def versus_rows(found: Versus, width: int | None = None) -> list[PageRow]:
     cell = first.cell
     names = _names([name for each in found.meetings for name in (each.cell.bot, each.cell.opponent)], width)
     rows = [PageRow(f"{names[cell.bot]} v {names[cell.opponent]}  {first.game}, {first.pool}", "title")]
-    rows += [PageRow(line) for line in first.lines]
+    rows += [PageRow(part) for line in first.lines for part in _wrapped(line, width)]
     if any((cell.forfeits, cell.opponent_forfeits)):
         rows.append(PageRow(f"Forfeits: {cell.forfeits} - {cell.opponent_forfeits}"))
     if len(found.meetings) > 1:
@@ -161,6 +164,13 @@ def versus_rows(found: Versus, width: int | None = None) -> list[PageRow]:
         [Target(match=one.match) for one in first.matches],
     )
     return rows
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    """Return a line of words in as many as it needs, indented from the second one on."""
+    if width is None:
+        return [line]
+    return wrap(line, max(width, _LEAST_WIDTH), subsequent_indent="  ") or [""]
 
 
 def _heading(text: str) -> list[PageRow]:
@@ -221,7 +231,7 @@ def _cell_rows(
 def _loss_rows(
     losses: Sequence[Loss], title: str, names: Mapping[str, str], width: int | None
 ) -> Iterator[PageRow]:
-    yield from _heading(f"{title}: most expected points first, then earliest mistake")
+    yield from _heading(f"{title}: most expected points, then earliest mistake")
     yield from _table(
         _LOSSES,
         [

@@ -129,7 +129,7 @@ class StoreFeed:
             self._store = self._stack.enter_context(self._query.store())
             self._version = self._store.data_version()
         # An open connection goes on reading a file that was moved or deleted.
-        self._store.check_place()
+        self._store.check_readable()
         with damage_told(self._store):
             return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
 

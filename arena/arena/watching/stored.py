@@ -118,7 +118,6 @@ def row_of(match: StoredMatch) -> MatchRow:
         t=match.started_at,
         tournament=match.tournament_name,
         game=match.game,
-        duration_ms=match.duration_ms,
     )
 
 
@@ -167,6 +166,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
             reason=clean_text(_reason(record), _MAX_TEXT),
             goal=_goal(store, record),
             planned=record.num_total,
+            is_most=is_test(record) and not record.decision,
             done=record.num_done,
             recent=tuple(times) if record.state == "running" else (),
         ),

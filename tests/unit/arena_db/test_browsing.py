@@ -121,11 +121,11 @@ def test_the_place_of_a_file_is_checked_by_device_and_inode(tmp_path: Path) -> N
     with Store.open(path) as made:
         add_cup(made)
     with Store.open(path, read_only=True) as reader:
-        reader.check_place()
+        reader.check_readable()
         path.rename(tmp_path / "away.db")
         with pytest.raises(MovedError, match="was removed"):
-            reader.check_place()
+            reader.check_readable()
         with Store.open(path) as made:
             add_cup(made)
         with pytest.raises(MovedError, match="replaced by another file"):
-            reader.check_place()
+            reader.check_readable()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db.errors import RefusedError, TakenError
+from arena_db.owner import current_owner
 from arena_db.records import NewBatch, OpenPlan
-from stores import Cup, entrants, new_tournament, plan
+from stores import Cup, add_cup, entrants, new_tournament, plan
 
 if TYPE_CHECKING:
     from arena_db.records import Entrant
@@ -96,3 +97,101 @@ def test_what_cannot_be_changes_nothing(store: Store) -> None:
             store.leave(ladder, seat, reason="", who=WHO)
     assert len(store.entrants(ladder)) == 2
     assert [change.kind for change in store.changes(ladder)] == ["leave"]
+
+
+def test_what_is_planned_for_a_leaver_is_dropped(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    store.save([cup.match(1), cup.match(2)])
+    store.leave(cup.record.id, 0, reason="", who=WHO)
+    left = [match for match in cup.plan if match.number > 2 and 0 not in (match.first, match.second)]
+    assert store.unplayed(cup.record.id) == left
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert (record.num_dropped, record.num_total) == (10 - len(left), 2 + len(left))
+    store.save([cup.match(match.number) for match in left])
+    store.set_state(cup.record.id, "stopped")
+    assert store.drop_gone(cup.record.id) == []
+    assert store.check() == []
+
+
+def test_a_run_drops_what_it_is_not_playing(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    run = store.claim(cup.record.id, current_owner())
+    assert run is not None
+    store.leave(cup.record.id, 0, reason="", who=WHO)
+    own = [match.number for match in cup.plan if 0 in (match.first, match.second)]
+    # The run alone knows what is being played.
+    assert len(store.unplayed(cup.record.id)) == 12
+    assert run.drop_gone(cup.record.id, own[:2]) == own[2:]
+    left = {match.number for match in store.unplayed(cup.record.id)}
+    assert left & set(own) == set(own[:2])
+    run.save([cup.match(number) for number in own[:2]])
+    assert run.drop_gone(cup.record.id) == []
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert record.num_total == 12 - len(own) + 2
+    run.close()
+    assert store.check() == []
+
+
+def test_an_event_whose_last_matches_are_dropped_is_finished(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    rest = [match.number for match in cup.plan if 0 not in (match.first, match.second)]
+    store.save([cup.match(number) for number in rest])
+    store.set_state(cup.record.id, "stopped")
+    store.leave(cup.record.id, 0, reason="", who=WHO)
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert (record.state, record.is_complete) == ("finished", True)
+    back = store.join(cup.record.id, newcomer("a"), reason="", who=WHO, restores=True)
+    assert (back.seat, back.state, bool(back.joined), back.left) == (0, "playing", True, 0)
+    record = store.tournament(cup.record.id)
+    assert record is not None
+    assert (record.state, record.num_dropped) == ("stopped", 0)
+    assert len(store.unplayed(cup.record.id)) == 12 - len(rest)
+    assert store.check() == []
+
+
+def test_a_disqualified_bot_is_void_and_stays_out(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    own = [match.number for match in cup.plan if 0 in (match.first, match.second)]
+    store.save([cup.match(number) for number in range(1, 7)])
+    run = store.claim(cup.record.id, current_owner())
+    assert run is not None
+    num = store.disqualify(cup.record.id, 0, reason="helped", who=WHO)
+    assert num == len([number for number in own if number <= 6])
+    with pytest.raises(RefusedError):
+        store.disqualify(cup.record.id, 0, reason="again", who=WHO)
+    with pytest.raises(RefusedError, match="disqualified"):
+        store.join(cup.record.id, newcomer("a"), reason="", who=WHO)
+    # One that was being played is void when it is stored, once.
+    late = next(number for number in own if number > 6)
+    run.save([cup.match(late)])
+    assert run.void_out(cup.record.id) == 1
+    assert run.void_out(cup.record.id) == 0
+    voids = {match.number: match.void_reason for match in store.tournament_matches(cup.record.id)}
+    assert {number for number, reason in voids.items() if reason == "helped"} == {
+        number for number in own if number <= 6
+    } | {late}
+    store.unvoid([match.id for match in store.tournament_matches(1)], reason="cleared", who=WHO)
+    assert run.void_out(cup.record.id) == 0
+    run.close()
+    assert store.check() == []
+
+
+def test_a_disqualification_needs_a_reason(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    with pytest.raises(RefusedError, match="no reason"):
+        store.disqualify(cup.record.id, 0, reason=" ", who=WHO)
+    assert store.changes(cup.record.id) == []
+    assert [one.state for one in store.entrants(cup.record.id)] == ["playing"] * 3
+
+
+def test_how_long_a_plan_was_at_each_change(store: Store) -> None:
+    cup = add_ladder(store)
+    ladder = cup.record.id
+    assert store.plan_lengths(ladder) == [(0, 4)]
+    store.join(ladder, newcomer("c"), reason="", who=WHO)
+    more = plan(2, 2, start=4)
+    store.add_batch(ladder, NewBatch(matches=more, num_total=None, basis_change=1))
+    assert store.plan_lengths(ladder) == [(0, 4), (1, 6)]

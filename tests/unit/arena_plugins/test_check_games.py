@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from arena_plugins import InvalidMoveError, State, assert_conforms, check_game, 
 from arena_plugins.checks import ConformanceError, random_match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from arena_plugins import Game
@@ -102,23 +101,21 @@ def test_a_broken_state_is_found(
     assert not check_game(game)[number - 1].passed
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        list,
-        lambda cells: cells[::-1],
-        lambda cells: tuple(map(float, cells)),
-        lambda cells: cells and (*cells, 99),
-        lambda cells: cells and tuple(range(9)),
-        lambda _: (0,),
-    ],
-)
-def test_winning_cells_that_are_wrong_are_found(
-    change: Callable[[tuple[int, ...]], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+WRONG: dict[str, Callable[[tuple[int, ...]], Any]] = {
+    "a list": list,
+    "descending": lambda cells: cells[::-1],
+    "floats": lambda cells: tuple(map(float, cells)),
+    "beyond the board": lambda cells: cells and (*cells, 99),
+    "the loser's": lambda cells: cells and tuple(range(9)),
+    "before the end": lambda _: (0,),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_winning_cells_that_are_wrong_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("tic-tac-toe")
     initial = game.initial_state()
-    monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, {"winning_cells": change}))
+    monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, {"winning_cells": WRONG[what]}))
     assert not check_game(game)[8].passed
 
 

@@ -13,7 +13,7 @@ from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.opening import show_matches
+from arena.tui.screens.pages import BotPageScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.output import OutputPanel
@@ -64,7 +64,7 @@ class BotsScreen(ArenaScreen):
     HELP = (
         "All bots that are installed or have played. Each is loaded once, in a process of its own: status"
         " says ok, fails, twice (two distributions offer the name) or why else it cannot be used. i tells all"
-        " about a bot, t runs the conformance kit on it, enter shows its matches. As text: arena bots list"
+        " about a bot, t runs the conformance kit on it, enter opens its page. As text: arena bots list"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "info", "Info", id="bots.info"),
@@ -169,12 +169,12 @@ class BotsScreen(ArenaScreen):
         """Whether no command runs whose output is looked at."""
         return self._child is None or self._child.status is not None
 
-    async def on_row_list_selected(self, message: RowList.Selected) -> None:
-        """Show the matches of a bot."""
+    def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Open the page of a bot."""
         message.stop()
         row = self.table.current
-        if row is not None:
-            await show_matches(self, [word("bot", row.name)])
+        if row is not None and message.sender is self.table:
+            dashboard_of(self).push_screen(BotPageScreen(row.name))
 
     def action_info(self) -> None:
         """Tell all that is known of a bot."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
 
@@ -14,6 +15,7 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
+from arena.tui.screens.pages import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.matrix import Matrix
 
@@ -33,9 +35,11 @@ class MatrixScreen(ArenaScreen):
     LABEL = "Matrix"
     FILTER_HINT = NAME_HINT
     HELP = (
-        "Each row against each column, best bots first. Enter opens the matches of the cell; a filter leaves"
-        " the bots whose names have these words in them. As text: arena crosstable"
+        "Each row against each column, best bots first. Enter shows the two bots of a cell head to head, o"
+        " their matches; a filter leaves the bots whose names have these words in them. As text: arena"
+        " crosstable"
     )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "Matches", id="matrix.matches")]
     CSS = """
     MatrixScreen Matrix { height: 1fr; }
     MatrixScreen #details { height: 3; }
@@ -77,10 +81,17 @@ class MatrixScreen(ArenaScreen):
         message.stop()
         self._describe()
 
-    async def on_matrix_selected(self, message: Matrix.Selected) -> None:
-        """Show the matches of a cell."""
+    def on_matrix_selected(self, message: Matrix.Selected) -> None:
+        """Show the two bots of a cell head to head."""
         message.stop()
-        await show_matches(self, self._words(message.row, message.column))
+        bots = self._view.names[message.row], self._view.names[message.column]
+        dashboard_of(self).push_screen(VersusScreen(*bots, dashboard_of(self).tournament))
+
+    async def action_matches(self) -> None:
+        """Show the matches of a cell."""
+        row, column = self.query_one(Matrix).cursor
+        if row != column:
+            await show_matches(self, self._words(row, column))
 
     @override
     def export_filter(self) -> str:

@@ -17,6 +17,7 @@ from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.lines import BareLines
+from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
 from arena.tui.text import safe
@@ -64,7 +65,8 @@ class ReplayScreen(JudgedScreen):
         " result away and ?? one that turned a win into a loss, by the grade of a judge; ~ without grades one"
         " after which both bots saw the mover 20 points worse off. g lets the exact solver judge the match in"
         " the background, g or escape stops it; arena grade does the same, also by a bot. v shows what the"
-        " next judge says. p plays on from here in place of the side to move."
+        " next judge says. p plays on from here in place of the side to move, o shows what was played next"
+        " in this position over all matches."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -80,6 +82,7 @@ class ReplayScreen(JudgedScreen):
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
+        Binding("o", "openings", "Openings", id="replay.openings"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
     CSS = """
@@ -254,6 +257,12 @@ class ReplayScreen(JudgedScreen):
     def action_flip(self) -> None:
         """Show the board from the other side."""
         self.query_one(LargeBoard).flip()
+
+    def action_openings(self) -> None:
+        """Show what was played next in the position over all stored matches."""
+        if self.match is not None:
+            recorded = self.match.recorded
+            dashboard_of(self).push_screen(OpeningsScreen(recorded.game, recorded.actions, self.ply))
 
     def action_play(self) -> None:
         """Play on from the position that is shown, in place of the side to move."""

@@ -38,6 +38,7 @@ class Shown(Protocol):
 def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     """Give state, tournament, progress and health; the latter stays longest where there is little room."""
     model, progress = shown.model, shown.model.view.progress
+    pace = progress.at(shown.clock())
     state = _STATES[progress.state]
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
     parts = [
@@ -50,12 +51,14 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
     if width >= _WIDE and progress.planned != 0:
-        share = "" if progress.planned is None else f" {100 * progress.share:.0f}%"
+        share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
         parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))
         if progress.rate is not None:
             parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
-        if progress.eta_s is not None:
-            parts.append(Part(f"ETA {duration_text(progress.eta_s).replace(' ', '')}", "", 5))
+        if pace.is_stalled:
+            parts.append(Part("stalled", "alert", 5))
+        elif pace.eta_s is not None:
+            parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
         parts.append(Part(f"{progress.workers} worker{plural}", "", 7))

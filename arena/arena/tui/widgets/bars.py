@@ -114,15 +114,16 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
     if progress.state == "ended":
         rest = "ended" + (f": {progress.reason}" if progress.reason else "")
     else:
-        rest = "" if progress.eta_s is None else f" ETA {duration_text(progress.eta_s).replace(' ', '')}"
+        eta_s = progress.at().eta_s
+        rest = "" if eta_s is None else f" ETA {duration_text(eta_s).replace(' ', '')}"
         rest = f"{rate}{rest}"
     state = f"{progress.state.upper()} " if progress.state in ("preparing", "paused", "stopping") else ""
     return [
         ((count + " " * gap + percent, "title"),),
-        join(" ", bar(progress.share, min(_MAX_BAR, width - 2), glyphs)),
+        join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs)),
         join(" ", ((state, "alert"),), rest),
     ]
 
 
 def _percent(progress: ProgressView, before: str = "") -> str:
-    return "" if progress.planned is None else f"{before}{100 * progress.share:.0f}%"
+    return "" if progress.planned is None else f"{before}{100 * progress.at().share:.0f}%"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from arena.live.plain import duration_text, moment_text
 from arena.live.tables import MatchRow
 
 
@@ -29,8 +28,6 @@ COLUMNS: Sequence[Column] = (
     Column("termination", "by", 12, lambda row: row.termination),
     Column("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
     Column("game", "game", 20, lambda row: row.game),
-    Column("date", "began", 16, lambda row: moment_text(row.t)),
-    Column("duration", "time", 10, lambda row: duration_text(row.duration_ms / 1000), is_right=True),
 )
 """In order; those at the end go first where there is no room."""
 ALWAYS = 4

@@ -33,20 +33,20 @@ class Matrix(Panel, can_focus=True):
         Binding("down,j", "move(1,0)", "Down", show=False, id="matrix.down"),
         Binding("left,h", "move(0,-1)", "Left", show=False, id="matrix.left"),
         Binding("right,l", "move(0,1)", "Right", show=False, id="matrix.right"),
-        Binding("enter", "select", "Matches", id="matrix.select"),
+        Binding("enter", "select", "Head to head", id="matrix.select"),
         Binding("c", "next_mode", "Score/WDL/Elo", id="matrix.mode"),
     ]
     HELP = (
         "What the bot of a row scores against that of a column, in percent; the sign beside it repeats the"
         " number as a shade. Columns are headed by the places of their bots in the standings. Arrows move,"
-        " enter opens the matches of a cell, c changes what cells show."
+        " enter shows the two bots of a cell head to head, c changes what cells show."
     )
     DEFAULT_CSS = """
     Matrix { height: auto; }
     """
 
     class Selected(Message):
-        """The matches of two bots are to be shown."""
+        """Two bots are to be shown head to head."""
 
         def __init__(self, row: int, column: int) -> None:
             super().__init__()
@@ -171,7 +171,7 @@ class Matrix(Panel, can_focus=True):
         self.repaint()
 
     def action_select(self) -> None:
-        """Ask for the matches of the cell."""
+        """Ask for the two bots of the cell."""
         if self._row != self._column:
             self.post_message(self.Selected(self._row, self._column))
 

@@ -27,7 +27,8 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     assert any("minimax:depth=2" in line for line in again if line.startswith("Started"))
     left = arena.lines("ladder", "leave", "main", "minimax:depth=1")
     assert left == [
-        "minimax:depth=1 left main; matches that are planned already are played; nobody runs main now"
+        "minimax:depth=1 left main; what it played counts, what was planned for it is dropped",
+        "nobody runs main now",
     ]
     status = arena.lines("ladder", "status", "main")
     assert status[0].startswith("main is finished: ")
@@ -44,7 +45,7 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     ("command", "message"),
     [
         ("run main", 'no tournament "main"'),
-        ("run spring", "spring is a round-robin, which nobody joins"),
+        ("run spring", "spring is a round-robin and no ladder"),
         ("run spring random minimax", "there is a tournament spring already"),
         (
             "run main --until error=15",
@@ -54,9 +55,9 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
         ("run main random --until 15", "cannot be read; write error=E"),
         ("run main random --anchor random", "write BOT=ELO, as random=1000"),
         ("run main random --anchor minimax=3", "--anchor minimax names 0 of the bots; name one of: random"),
-        ("join spring random", "spring is a round-robin, which nobody joins"),
-        ("leave spring random", "spring is a round-robin, which nobody joins"),
-        ("status spring", "spring is a round-robin, which nobody joins"),
+        ("join spring random", "spring is a round-robin and no ladder"),
+        ("leave spring random", "spring is a round-robin and no ladder"),
+        ("status spring", "spring is a round-robin and no ladder"),
     ],
 )
 def test_what_cannot_be_is_refused(played: CommandLine, command: str, message: str) -> None:

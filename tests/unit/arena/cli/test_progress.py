@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.progress import Progress
+from arena.cli.progress import ProgressLine
 from arena.naming import count_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class _Clock:
 
 def test_without_terminal_a_line_where_it_is_due(capsys: pytest.CaptureFixture[str]) -> None:
     clock = _Clock()
-    progress = Progress(quiet=False, clock=clock)
+    progress = ProgressLine(quiet=False, clock=clock)
     progress.show(1, 40, faults=0, due=False, elo=ELO)
     clock.now += 4
     progress.show(2, 40, faults=1, due=True, elo=ELO)
@@ -44,7 +44,7 @@ def test_where_nobody_knows_the_end_only_what_is_done_is_shown(
     clock = _Clock()
     for is_terminal in (False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_live=is_terminal: is_live)
-        progress = Progress(quiet=False, clock=clock)
+        progress = ProgressLine(quiet=False, clock=clock)
         clock.now += 4
         progress.show(2, None, faults=1, due=True, elo={})
     assert capsys.readouterr().err == (
@@ -58,7 +58,7 @@ def test_on_a_terminal_it_is_redrawn_once_a_second(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     clock = _Clock()
-    progress = Progress(quiet=False, clock=clock)
+    progress = ProgressLine(quiet=False, clock=clock)
     progress.show(1, 4, faults=0, due=True, elo=ELO)
     clock.now += 0.9
     progress.show(2, 4, faults=0, due=True, elo=ELO)
@@ -80,8 +80,17 @@ def test_on_a_terminal_it_is_redrawn_once_a_second(
 def test_quiet_is_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     clock = _Clock()
-    progress = Progress(quiet=True, clock=clock)
+    progress = ProgressLine(quiet=True, clock=clock)
     clock.now += 60
     progress.show(1, 4, faults=0, due=True, elo=ELO)
     progress.end()
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_test_has_no_time_to_go(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = _Clock()
+    progress = ProgressLine(quiet=False, clock=clock)
+    progress.show(1, 1944, faults=0, due=False, elo={}, is_most=True)
+    clock.now += 60
+    progress.show(13, 1944, faults=0, due=True, elo={}, is_most=True)
+    assert capsys.readouterr().err == "13/at most 1944 matches  13.0/min  faults 0\n"

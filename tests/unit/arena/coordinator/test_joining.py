@@ -239,6 +239,10 @@ def test_a_newcomer_is_paired_in_the_next_round(begin: Begin) -> None:
     assert [who.left_at for who in seats] == [None] * 4 + [len(sitting.matches_planned())]
     with pytest.raises(ConfigError, match="who leaves a Swiss tournament does not come back"):
         add(sitting, "mcts:playouts=5")
+    # A newcomer opens the event again, so that its replays are none of it.
+    assert sitting.store.replay_of(1) is not None
+    add(sitting, "mcts:playouts=10")
+    assert sitting.store.replay_of(1) is None
 
 
 def test_a_knockout_gives_walkovers(begin: Begin) -> None:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.replaying import keep_all_replays, keep_replays
+from arena.rating.fit import fit
 from arena.rating.model import MEAN_ELO
 from arena.results.book import RatedMatches
 from arena.results.corrections import declare_void
 from arena.results.history import rate_now
+from arena.results.kept import encounters_of
 from arena.results.replays import replayed_of
 from arena.results.table_notes import notes_on
 from arena.results.views import Leaderboard, standings
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.results.tables import Table
+    from arena_db.replays import ReplayRecord
 
     Begin = Callable[[TournamentConfig], Sitting]
 
@@ -80,7 +83,7 @@ def boards(store: Store) -> list[Table]:
 
 def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     sitting = cup
-    found = replayed_of(sitting.store, 1, 5)
+    found = replayed_of(sitting.store, 1)
     assert found is not None
     (table,) = tables(sitting)
     assert table.replayed
@@ -96,6 +99,14 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     for row, below in zip(table.rows, table.rows[1:], strict=False):
         gap = found.gap(labels.index(row.name), labels.index(below.name))
         assert row.los == pytest.approx(gap.los)
+    kept, moment = sitting.store.replay_of(1), sitting.store.moment(1)
+    assert kept is not None
+    assert moment is not None
+    plain = fit(encounters_of(moment.sums, {seat: seat for seat in range(5)}), 5)
+    assert found.slope > 0
+    assert kept.weight == pytest.approx(
+        min(1.0, sum(each**2 for each in plain.error) / sum(each**2 for each in found.error.tolist()))
+    )
     point = rate_now(sitting.store, 1, 5)
     assert point is not None
     assert {labels[each.seat]: (each.elo, each.error) for each in point.ratings} == shown
@@ -170,14 +181,14 @@ def test_an_event_that_changed_while_it_was_replayed_is_replayed_again(
     store.void([match], reason="x", who="ann@lab")
     # What rests on other matches than there are is not kept.
     assert not store.add_replay(1, kept)
-    add, calls = Store.add_replay, []
+    add, calls = Store.add_replay, list[int]()
 
-    def late(self: Store, *given: object) -> bool:
+    def late(self: Store, tournament: int, replay: ReplayRecord) -> bool:
         if not calls:
             calls.append(0)
             with Store.open(self.path) as other:
                 other.unvoid([match], reason="x", who="ann@lab")
-        return add(self, *given)  # pyright: ignore[reportArgumentType] - as it was called
+        return add(self, tournament, replay)
 
     monkeypatch.setattr(Store, "add_replay", late)
     assert keep_replays(store, 1)
@@ -212,25 +223,43 @@ def test_replays_of_other_bots_are_refused(cup: Sitting, changes: dict[str, obje
         sitting.store.add_replay(1, kept._replace(**changes))
 
 
-def test_a_leaderboard_weighs_the_event_by_its_errors(cup: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = cup
+def test_a_leaderboard_of_one_event_has_its_ratings(cup: Sitting) -> None:
+    (board,), (table,) = boards(cup.store), tables(cup)
+    assert board.replayed
+    figures = [
+        {row.identity: (row.elo, row.error, row.los, row.games) for row in each.rows}
+        for each in (board, table)
+    ]
+    assert figures[0] == figures[1]
+
+
+def test_a_leaderboard_weighs_the_event_by_its_errors(
+    cup: Sitting, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting, other = cup, begin(config(*TRIO))
+    other.play()
+    sitting.store.merge(other.store.path)
+    assert boards(sitting.store)[0].replayed is None
     kept = sitting.store.replay_of(1)
     assert kept is not None
-    errors = [row.error or 0.0 for row in sorted(boards(sitting.store)[0].rows, key=lambda row: row.name)]
-    for weight, factor in ((1.0, 1.0), (0.25, 2.0)):
-        monkeypatch.setattr(Store, "replay_of", lambda *_, w=weight: kept._replace(weight=w))
+    found: list[list[float]] = []
+    for weight in (1.0, kept.weight, 0.25):
+        changed = kept._replace(weight=weight)
+
+        def weighed(*_: object, changed: ReplayRecord = changed) -> ReplayRecord:
+            return changed
+
+        monkeypatch.setattr(Store, "replay_of", weighed)
         (board,) = boards(sitting.store)
-        found = [row.error or 0.0 for row in sorted(board.rows, key=lambda row: row.name)]
-        if weight == 1:
-            plain = found
-            continue
-        # A quarter of the matches has about twice the errors; the prior and few matches blur that.
-        ratio = sum(found) / sum(plain)
-        assert 1.2 < ratio < 1.25 * factor
-        assert sum(errors) <= sum(found)
+        found.append([row.error or 0.0 for row in sorted(board.rows, key=lambda row: row.name)])
         # What was played stays what it was.
-        assert sum(row.games for row in board.rows) == 2 * kept.num_matches
-        assert sum(row.pairs for row in board.rows) == kept.num_matches
+        num = kept.num_matches + len(other.matches())
+        assert sum(row.games for row in board.rows) == 2 * num
+        assert sum(row.pairs for row in board.rows) == num
+    plain, own, quarter = map(sum, found)
+    assert plain <= own <= quarter
+    # Most matches are those of the event: a quarter of them has nearly twice the errors.
+    assert 1.05 < quarter / plain < 2.5
 
 
 def test_three_stores_merged_in_any_order_have_equal_tables(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from arena.errors import ProtocolError
 from arena.live.events import (
     BODIES,
     MAX_PAYLOAD,
+    EntrantChange,
     Event,
     Fault,
     Finished,
@@ -15,12 +18,16 @@ from arena.live.events import (
     Move,
     RunState,
     Started,
+    Voided,
     kind_of,
     make_event,
     pack,
     thoughts_of,
     unpack,
 )
+
+if TYPE_CHECKING:
+    from arena.live.events import Payload
 
 EXAMPLES = (
     Started(bots=("az", "mcts"), game="connect-four", opening=(3, 3), tc="10+0.1"),
@@ -29,11 +36,13 @@ EXAMPLES = (
     Finished(outcome="first", termination="rules", reason="X wins", plies=9, stored=313),
     Fault(player=1, termination="time_game", text="late by 12 ms"),
     RunState(state="running", planned=600, done=312, name="rr-42", rate=7.8),
+    Voided(num=1, match=3, reason="it was helped"),
+    EntrantChange(bot="az", change="leave", reason="it crashes"),
 )
 
 
 @pytest.mark.parametrize("body", EXAMPLES, ids=kind_of)
-def test_what_is_packed_is_read_back(body: Started | Move | Info | Finished | Fault | RunState) -> None:
+def test_what_is_packed_is_read_back(body: Payload) -> None:
     event = Event(seq=1, tournament=1, match=1, kind=kind_of(body), payload=unpack(pack(body)), t=0.0)
     assert event.body() == body
     assert make_event(1, body, t=0.0, match=1).body() == body

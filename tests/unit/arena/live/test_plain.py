@@ -121,7 +121,7 @@ def test_progress_without_a_known_end() -> None:
     assert progress_line(known) == "cup running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go"
     open_end = ProgressView(name="cup", state="running", planned=None, done=312, given_rate=7.8)
     assert progress_line(open_end) == "cup running: 312 matches, 7.8 a minute"
-    assert (open_end.share, open_end.eta_s) == (0.0, None)
+    assert (open_end.at().share, open_end.at().eta_s) == (0.0, None)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_finished_matches_are_counted_and_listed() -> None:
             view = reduce(view, moved)
     assert view.progress.done == 7
     assert view.progress.rate == pytest.approx(1.0)
-    assert view.progress.eta_s == pytest.approx(180.0)
+    assert view.progress.at().eta_s == pytest.approx(180.0)
     assert [match.number for match in view.finished] == [3, 2, 1]
     assert view.finished[0].result == "1-0"
     void = Finished(outcome="void", termination="arena_stall", plies=1, is_final=False)
@@ -174,7 +174,7 @@ def test_a_run_that_ends_leaves_no_match_running() -> None:
     view = reduce(view, make_event(9, RunState(state="ended", planned=5, done=2, reason="killed"), t=9.0))
     match = view.matches[313]
     assert (match.outcome, match.termination) == ("void", "aborted")
-    assert view.progress.eta_s is None
+    assert view.progress.at().eta_s is None
 
 
 def test_what_is_damaged_is_noted_and_changes_nothing_else() -> None:

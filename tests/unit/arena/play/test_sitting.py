@@ -193,8 +193,8 @@ def test_rated_matches_count_and_take_nothing_back(begin: Callable[..., Played])
 
 def test_stop_ends_the_play_after_the_match_and_abort_at_once(begin: Callable[..., Played]) -> None:
     played = begin()
-    assert played.ask("stop") == "no further match begins"
     played.move(4)
+    assert played.ask("stop") == "no further match begins"
     assert played.ask("resign", 1, 2) == "you resign"
     wait_for(lambda: not played.is_alive)
     other = begin()
@@ -210,6 +210,31 @@ def test_stop_ends_the_play_after_the_match_and_abort_at_once(begin: Callable[..
             assert record is not None
             assert (record.state, record.num_done) == ("finished", record.num_planned)
             assert store.last_tournament(unfinished=True) is None
+
+
+def test_a_stop_ends_a_match_that_nobody_has_come_to(begin: Callable[..., Played]) -> None:
+    played = begin()
+    assert played.ask("stop") == "this match ends now"
+    wait_for(lambda: not played.is_alive)
+    assert [match.termination for match in played.matches()] == ["aborted"]
+
+
+def test_a_play_ends_by_itself_where_nobody_comes(
+    begin: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played, other = begin(), begin()
+    other.move(4)
+    monkeypatch.setattr("arena.play.desk.NOBODY_S", 0.0)
+    wait_for(lambda: not played.is_alive)
+    assert [match.termination for match in played.matches()] == ["aborted"]
+    with Store.open(played.path, read_only=True) as store:
+        record = store.tournament(played.record.id)
+        assert record is not None
+        assert record.state == "finished"
+    # Whoever came once is waited for.
+    wait_for(lambda: len(other.events("move")) >= 2)
+    assert other.ask("undo", 1, 2) == "taken back"
+    assert other.is_alive
 
 
 def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:

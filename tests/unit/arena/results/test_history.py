@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -210,3 +211,25 @@ def test_matches_that_were_read_one_by_one_are_read_again(store: Store) -> None:
     play(cup, store, 21, 21)
     read.update(store)
     assert len(read.matches(index)) == 20
+
+
+def test_the_gap_that_a_void_match_leaves_is_filled(store: Store) -> None:
+    cup = add_cup(store, num=400)
+    for begin, end in pairwise((0, 40, 80, 120, 400)):
+        play(cup, store, begin + 1, end)
+        point = rate_now(store, cup.record.id, 3)
+        assert point is not None
+        store.add_rating_point(cup.record.id, point)
+    now = store.tournament(cup.record.id)
+    assert now is not None
+    number = next(match.id for match in store.tournament_matches(cup.record.id) if match.number == 101)
+    declare_void(store, [cup.record.id], [number], "an engine helped")
+    history = History(store, now)
+    history.update(store)
+    assert [point.num_matches for point in history.points] == [40, 80, 399]
+    assert history.needs_scan(now)
+    history.scan(store, now)
+    # Between points that were kept nothing is computed.
+    assert [point.num_matches for point in history.points] == [40, 80, *range(100, 399, 20), 399]
+    assert_true(store, cup.record, history.points)
+    assert not history.needs_scan(now)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
@@ -10,8 +12,8 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from arena.pairing.schedule import FixedPlan, stable_encounter
-from arena.schedules.fixed import FixedSchedule
-from arena.schedules.protocol import Closed, PlannedBatch, View
+from arena.schedules.fixed import FixedSchedule, plan_for
+from arena.schedules.protocol import Closed, Participant, PlannedBatch, View
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
@@ -139,3 +141,78 @@ def test_results_change_nothing() -> None:
     play_all(event, 5, lambda match: None if match.number % 3 else 1.0)
     assert event.plan == list(fixed.matches())
     assert not event.decision
+
+
+@given(fixed_plans(), st.data())
+def test_bots_that_come_and_go_change_the_rest_of_the_plan(fixed: FixedPlan, data: st.DataObject) -> None:
+    schedule = FixedSchedule(fixed)
+    seats = [Participant(f"bot-{seat}") for seat in range(fixed.num_bots)]
+    plan: list[PlannedMatch] = []
+    for change in range(1, 4):
+        for _ in range(data.draw(st.integers(0, 3))):
+            found = schedule.next(
+                View(seats=seats, plan=plan, results={}), data.draw(st.sampled_from([2, 6, 40]))
+            )
+            plan += found.matches if isinstance(found, PlannedBatch) else ()
+        if fixed.kind != "match" and fixed.version == 2 and data.draw(st.booleans()):
+            seats.append(Participant(f"new-{change}", joined=change))
+        else:
+            gone = data.draw(st.integers(0, len(seats) - 1))
+            seats[gone] = seats[gone]._replace(state=data.draw(st.sampled_from(["left", "out"])))
+    before = list(plan)
+    while isinstance(
+        found := schedule.next(
+            View(seats=seats, plan=plan, results={}), data.draw(st.sampled_from([2, 10, 40]))
+        ),
+        PlannedBatch,
+    ):
+        assert found.total is not None
+        total = found.total
+        plan += found.matches
+        assert len(plan) <= total
+    assert found == Closed()
+    assert [match.number for match in plan] == list(range(1, len(plan) + 1))
+    # Brute force: who takes part meets everybody it is to meet, as often as in a plan without changes.
+    is_here = [who.state == "playing" for who in seats]
+    per_pair = fixed.rounds * fixed.games
+    first = fixed.seeds if fixed.kind == "gauntlet" else len(seats)
+    for low, high in combinations(range(len(seats)), 2):
+        own = [match for match in plan if {match.first, match.second} == {low, high}]
+        meets = fixed.kind != "gauntlet" or low < first <= high
+        if is_here[low] and is_here[high]:
+            assert len(own) == (per_pair if meets else 0)
+        assert [match.match_no for match in own] == list(range(len(own)))
+        assert len({match.encounter for match in own}) <= 1
+        late = [match for match in own if match.number > len(before)]
+        assert not late or (is_here[low] and is_here[high])
+        whole = plan_for(fixed, len(seats))
+        assert all(whole.as_planned(match) == match for match in own)
+        for match in own:
+            turned = fixed.reverse != (fixed.swap and match.match_no % 2 == 1)
+            assert (match.first, match.second) == ((high, low) if turned else (low, high))
+            assert match.opening == OPENINGS[match.match_no // 2 % 3]
+    # Encounters that were played less often come first.
+    counts = Counter(match.encounter for match in before)
+    for match in plan[len(before) :]:
+        behind = [
+            encounter
+            for encounter, low, high in plan_for(fixed, len(seats)).round_of()
+            if is_here[low]
+            and is_here[high]
+            and counts[encounter] // fixed.games < match.match_no // fixed.games
+        ]
+        assert behind == []
+        counts[match.encounter] += 1
+
+
+def test_a_plan_knows_its_matches_again() -> None:
+    for version in (1, 2):
+        fixed = FixedPlan(
+            kind="round-robin", num_bots=4, rounds=2, games=2, openings=OPENINGS, version=version
+        )
+        for match in fixed.matches():
+            assert fixed.as_planned(match) == match
+            wrong = replace(match, encounter=match.encounter + 1)
+            assert fixed.as_planned(wrong) is None
+            turned = replace(match, first=match.second, second=match.first)
+            assert fixed.as_planned(turned) == match

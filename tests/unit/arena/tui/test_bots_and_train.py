@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.pages import BotPageScreen
 from arena.tui.screens.train import TrainScreen
 from arena.tui.widgets.output import OutputPanel
 from watching import press, seen, shown, watch
@@ -33,6 +34,8 @@ def test_bots_are_listed_and_told_of(shown_store: Path) -> None:
         await press(pilot, "y")
         assert app.clipboard == "random"
         await press(pilot, "enter")
+        assert isinstance(app.screen, BotPageScreen)
+        await press(pilot, "o")
         assert isinstance(app.screen, MatchesScreen)
         assert app.screen.filter_text == "bot:random"
 

@@ -13,6 +13,7 @@ from arena.results.grades import stored_ply
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
+from arena.watching.query import Query
 from arena_db.records import Analysis, JudgedPly
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
@@ -51,7 +52,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect what the screen notifies, by a real judge; it may be gone before a slow machine looks."""
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
     heard: list[str] = []
-    monkeypatch.setattr(ReplayScreen, "notify", lambda _, text, **__: heard.append(text))
+
+    def hear(_: ReplayScreen, text: str, **__: object) -> None:
+        heard.append(text)
+
+    monkeypatch.setattr(ReplayScreen, "notify", hear)
     return heard
 
 
@@ -93,7 +98,7 @@ def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read
         assert "? gives a win away" in shown(app)
 
     piloted(app, act, (120, 40))
-    stored = load_analyses(str(path), 1)
+    stored = load_analyses(Query(str(path)), 1)
     if is_read_only:
         assert stored == ()
     else:
@@ -121,7 +126,7 @@ def test_a_grading_is_stopped(tmp_path: Path, told: list[str], key: str) -> None
         assert app.screen is screen, "the first escape stops the grading only"
 
     piloted(app, act, (120, 40))
-    (analysis,) = load_analyses(str(path), 1)
+    (analysis,) = load_analyses(Query(str(path)), 1)
     judged = [ply for ply, said in enumerate(analysis.plies) if said.is_judged]
     assert judged == list(range(14 - len(judged), 14)), "from the end, nothing twice"
     assert 0 < len(judged) < 14
@@ -160,7 +165,7 @@ def test_plies_that_another_program_judges_appear(path: Path) -> None:
 
 
 def test_lines_of_a_grading_become_grades(path: Path) -> None:
-    match = load_match(str(path), 1)
+    match = load_match(Query(str(path)), 1)
     line = (
         '{"type": "ply", "schema": "arena/1", "address": "cup/1", "judge": "mcts", "identity": "ab", '
         '"done": 1, "total": 7, "ply": 6, "value_before": 0.5, "loss": 1.0, "best": [6], "line": [6],'

@@ -12,6 +12,7 @@ from arena.tui.screens.app import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.pages import VersusScreen
 from arena.tui.screens.replay import NARROWED, ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
 from arena.tui.screens.wall_panel import WallPanel
@@ -235,6 +236,8 @@ def test_matrix_cells_are_described_and_open_their_matches(shown_store: Path) ->
         await press(pilot, "c")
         assert "row W-D-L" in seen(app)
         await press(pilot, "enter")
+        assert isinstance(app.screen, VersusScreen)
+        await press(pilot, "escape", "o")
         assert isinstance(app.screen, MatchesScreen)
         assert app.screen.query_one(MatchList).total == 4
 

@@ -208,7 +208,7 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     tamper(running.path, "UPDATE leases SET beat_at = beat_at - 720")
     model = drain(feed, model)
     assert model.health.warning(now) == "STALE 12min"
-    assert (model.view.progress.rate, model.view.progress.eta_s) == (None, None)
+    assert (model.view.progress.rate, model.view.progress.at().eta_s) == (None, None)
     assert model.view.matches[1].is_stalled
     assert feed.interval == 1.0
     feed.close()

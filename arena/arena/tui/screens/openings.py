@@ -1,0 +1,182 @@
+"""Openings: a board, what was played next in its position over all stored matches, and a way to play on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from typing_extensions import override
+
+from arena.errors import ArenaError
+from arena.games.notation import format_moves
+from arena.live.openings import COLUMNS, NextMove, OpeningsView, cells_of, position
+from arena.results.condition import HINT, read_condition
+from arena.tui.screens.lines import BareLines
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import safe
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.table import Col, Table
+from arena.watching.answers import Empty, Loading, Rows
+from arena.watching.bot_pages import read_openings
+from arena_plugins import load_game
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.tui.widgets.row_list import RowList
+    from arena.watching.answers import Answer
+
+_Row: TypeAlias = tuple[NextMove, tuple[str, ...]]
+"""A move, and its numbers as texts."""
+_NOTE_WIDTH = 38
+"""Cells of the notes below the table, on the narrowest terminal that shows a board beside it."""
+
+
+def _cell(place: int, row: _Row) -> str:
+    return row[1][place]
+
+
+class NextMoves(Table[_Row]):
+    """The next moves, a row each, beside their numbers as texts."""
+
+    HELP = (
+        "n matches, score of the side to move with its 95 % interval, given: how often the opening of a"
+        " tournament gave the move. Enter plays it on the board."
+    )
+
+
+class OpeningsScreen(ArenaScreen):
+    """The openings of a game, from a position on."""
+
+    NAME = "openings"
+    FILTER_HINT = HINT
+    HELP = (
+        "What was played next in the position over all stored matches; other orders of the same moves and"
+        " mirror images are counted, too. Enter plays the move of the cursor, left takes one back, right"
+        " follows the match this was opened from, g goes to the start, / filters the matches. As text:"
+        " arena openings MOVES"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h,backspace", "back_up", "Take back", key_display="left", id="openings.back"),
+        Binding("right,l", "follow", "Match's move", key_display="right", id="openings.next"),
+        Binding("g", "start", "Start", id="openings.start"),
+        Binding("x", "flip", "Flip", show=False, id="openings.flip"),
+    ]
+    CSS = """
+    OpeningsScreen LargeBoard { height: 1fr; width: 38; }
+    OpeningsScreen NextMoves { height: 1fr; }
+    OpeningsScreen #notes { height: 6; }
+    OpeningsScreen.-wide LargeBoard { width: 1fr; }
+    OpeningsScreen.-wide #side { width: 78; }
+    OpeningsScreen.-pair LargeBoard { width: 30; }
+    OpeningsScreen.-single LargeBoard { display: none; }
+    OpeningsScreen.-flat #notes { display: none; }
+    """
+
+    def __init__(self, game: str, actions: tuple[int, ...] = (), ply: int = 0) -> None:
+        """Take a match.
+
+        Args:
+            game: canonical spec.
+            actions: of the match, which `right` follows.
+            ply: after how many of them to begin.
+        """
+        super().__init__()
+        self._reads = self.asks("openings")
+        self._spec = game
+        self._game = load_game(game)
+        self._match = actions
+        self._line = actions[:ply]
+        self._view: OpeningsView | None = None
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        columns = [
+            Col(
+                column.head, partial(_cell, place), len(column.head), column.rank, is_right=not column.is_name
+            )
+            for place, column in enumerate(COLUMNS)
+        ]
+        with Horizontal():
+            yield LargeBoard()
+            with Vertical(id="side"):
+                yield NextMoves(columns, "next moves", nothing="reading ...")
+                yield BareLines(id="notes")
+
+    def on_mount(self) -> None:
+        """Read what was played here."""
+        self.reload()
+        self.query_one(NextMoves).focus()
+
+    @override
+    def reload(self) -> None:
+        moves = format_moves(self._game, self._line)
+        self.query_one(LargeBoard).show(position(self._spec, self._line))
+        source = partial(read_openings, game=self._spec, moves=moves, condition=self.filter_text)
+        self._reads.ask(source, "counting next moves", self._take, key=(self._line, self.filter_text))
+
+    def _take(self, answer: Answer[OpeningsView]) -> None:
+        table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)
+        if isinstance(answer, Loading):
+            return
+        if not isinstance(answer, Rows):
+            self._view = None
+            table.show((), nothing=answer.why if isinstance(answer, Empty) else answer.reason)
+            notes.show([])
+            return
+        view = self._view = answer.content
+        plural = "" if view.games == 1 else "es"
+        title = f"next moves, {view.games} match{plural}{self.filter_note}"
+        nothing = "no stored match goes on from here; left takes a move back"
+        table.show(list(zip(view.rows, cells_of(view), strict=True)), title=title, nothing=nothing)
+        table.go_to(0, tell=False)
+        side = ("first", "second")[view.player]
+        line = f"{' '.join(view.line) or 'start'}: scores are those of the {side} player"
+        width = max(_NOTE_WIDTH, notes.size.width - 1)
+        notes.show([((f" {safe(text)}", "dim"),) for text in break_lines([line, *view.notes], width)])
+
+    @override
+    def filter_changed(self, text: str) -> None:
+        try:
+            read_condition(text)
+        except ArenaError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
+            return
+        self.reload()
+
+    def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Play the move of a row."""
+        message.stop()
+        self._go((*self._line, self.query_one(NextMoves).row(message.row)[0].action))
+
+    def action_back_up(self) -> None:
+        """Take a move back."""
+        self._go(self._line[:-1])
+
+    def action_follow(self) -> None:
+        """Play the next move of the match, where its moves led here."""
+        num = len(self._line)
+        if self._match[:num] == self._line and num < len(self._match):
+            self._go(self._match[: num + 1])
+        else:
+            self.notify("this is not a position of the match; left takes moves back", markup=False)
+
+    def action_start(self) -> None:
+        """Go to the initial position."""
+        self._go(())
+
+    def action_flip(self) -> None:
+        """Show the board from the other side."""
+        self.query_one(LargeBoard).flip()
+
+    def _go(self, line: tuple[int, ...]) -> None:
+        if line != self._line:
+            self._line = line
+            self.reload()
+
+    @override
+    def text_to_copy(self) -> str:
+        return format_moves(self._game, self._line)

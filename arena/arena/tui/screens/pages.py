@@ -1,0 +1,184 @@
+"""Pages of a bot and of two bots head to head: every row opens what it is about."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from typing_extensions import override
+
+from arena.results.condition import word
+from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.opening import show_matches
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.page import PagePanel
+from arena.watching.answers import Empty, Loading, Rows
+from arena.watching.bot_pages import read_bot, read_versus
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from arena.results.bot_page import BotPage
+    from arena.results.versus import Versus
+    from arena.tui.widgets.row_list import RowList
+    from arena.watching.answers import Answer
+    from arena.watching.page_rows import Target
+
+
+class PageScreen(ArenaScreen):
+    """What both pages have in common."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "All matches", id="page.matches")]
+    CSS = """
+    PageScreen PagePanel { height: 1fr; }
+    """
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._reads = self.asks("page")
+        self._title = title
+
+    @override
+    def compose_body(self) -> ComposeResult:
+        yield PagePanel(self._title, nothing="reading ...")
+
+    def on_mount(self) -> None:
+        """Read the page."""
+        self.reload()
+
+    @property
+    def panel(self) -> PagePanel:
+        """The page itself."""
+        return self.query_one(PagePanel)
+
+    def words(self) -> list[str]:
+        """Return the filter for all matches that the page is about."""
+        return []
+
+    async def action_matches(self) -> None:
+        """Show all matches that the page is about in the list."""
+        await show_matches(self, self.words())
+
+    def on_row_list_selected(self, message: RowList.Selected) -> None:
+        """Open what a row is about."""
+        message.stop()
+        target = self.panel.row(message.row).target
+        if target is not None:
+            dashboard_of(self).push_screen(_screen_of(target, self.tournament))
+
+    @property
+    def tournament(self) -> str:
+        """Name of the only tournament whose matches are counted; empty for all."""
+        return ""
+
+    def say(self, answer: Answer[object]) -> None:
+        """Say why there is no page."""
+        if isinstance(answer, Loading):
+            return
+        self.panel.show(None, answer.why if isinstance(answer, Empty) else getattr(answer, "reason", ""))
+
+    @override
+    def export_filter(self) -> str:
+        return " ".join(self.words())
+
+    @override
+    def text_to_copy(self) -> str:
+        row = self.panel.current
+        return "" if row is None else row.text.strip()
+
+
+class BotPageScreen(PageScreen):
+    """A bot: opponents, worst losses, versions, mistakes, openings, tournaments, forfeits."""
+
+    NAME = "bot"
+    HELP = (
+        "A bot against each opponent, its worst losses (those of which the ratings expected most), versions,"
+        " mistakes by stored grades, openings, tournaments and forfeits. Enter opens a row: the match, the"
+        " head-to-head or the version; o shows all its matches. As text: arena bots show BOT"
+    )
+
+    def __init__(self, bot: str) -> None:
+        """Take what the bot is called; `~` and its identity is one version alone."""
+        super().__init__(f"bot {bot}")
+        self._bot = bot
+
+    @override
+    def reload(self) -> None:
+        self._reads.ask(partial(read_bot, bot=self._bot), "reading the bot", self._take, key=self._bot)
+
+    def _take(self, answer: Answer[BotPage]) -> None:
+        from arena.watching.page_rows import bot_rows
+
+        if isinstance(answer, Rows):
+            self.panel.title = f"bot {answer.content.bot}"
+            self.panel.show(partial(bot_rows, answer.content))
+        else:
+            self.say(answer)
+
+    @override
+    def words(self) -> list[str]:
+        return [word("bot", self._bot)]
+
+    @override
+    def opponent(self) -> str:
+        return "" if self._bot.startswith("~") else self._bot
+
+
+class VersusScreen(PageScreen):
+    """Two bots head to head."""
+
+    NAME = "versus"
+    HELP = (
+        "Two bots: score, Elo, likelihood of superiority and what they rest on, worst losses of both,"
+        " openings and the newest matches. Enter opens the match of a row, x turns the two around, o shows"
+        " all their matches. As text: arena versus A B"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "turn", "Turn around", id="versus.turn")]
+
+    def __init__(self, bot: str, opponent: str, tournament: str = "") -> None:
+        """Take the two bots, and the tournament whose matches are counted; an empty one is all."""
+        super().__init__("head to head")
+        self._bots = bot, opponent
+        self._tournament = tournament
+
+    @property
+    @override
+    def tournament(self) -> str:
+        return self._tournament
+
+    @override
+    def reload(self) -> None:
+        bot, opponent = self._bots
+        source = partial(read_versus, bot=bot, opponent=opponent, tournament=self._tournament)
+        self._reads.ask(source, "reading their matches", self._take, key=self._bots)
+
+    def _take(self, answer: Answer[Versus]) -> None:
+        from arena.watching.page_rows import versus_rows
+
+        if isinstance(answer, Rows):
+            cell = answer.content.meetings[0].cell
+            where = f" in {self._tournament}" if self._tournament else ""
+            self.panel.title = f"{cell.bot} v {cell.opponent}{where}"
+            self.panel.show(partial(versus_rows, answer.content))
+        else:
+            self.say(answer)
+
+    def action_turn(self) -> None:
+        """Show the same as the other bot sees it."""
+        self._bots = self._bots[1], self._bots[0]
+        self.reload()
+
+    @override
+    def words(self) -> list[str]:
+        words = [word("tournament", self._tournament)] if self._tournament else []
+        return [*words, word("bot", self._bots[0]), word("vs", self._bots[1])]
+
+
+def _screen_of(target: Target, tournament: str) -> ArenaScreen:
+    if target.match:
+        return ReplayScreen(target.match, ply=target.ply)
+    if target.opponent:
+        return VersusScreen(target.bot, target.opponent, tournament)
+    return BotPageScreen(target.bot)

@@ -1,0 +1,44 @@
+"""The hash of a match as it lies in the store: one way for the check and for a merge."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from arena_db.codec import record_hash, same_part, setting_part
+from arena_db.models import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MATCH_COLUMNS: Final = tuple(column.name for column in matches.c)
+"""Names of the columns of a match, in their order."""
+
+
+def from_row(*names: str) -> itemgetter[Any]:
+    """Return what takes these columns out of a row of `matches`; of a million rows names would be slow."""
+    return itemgetter(*(MATCH_COLUMNS.index(name) for name in names))
+
+
+KIND: Final = from_row("tournament_id", "first_seat", "second_seat", "rated", "is_final")
+"""Takes the numbers that a match shares with many others."""
+_TEXTS: Final = from_row("outcome", "termination", "tier")
+_SETTING: Final = from_row("limits", "runtime_first", "runtime_second")
+_NUMBERS: Final = from_row("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
+_BLOBS: Final = from_row("actions", "times", "claims", "match_hash")
+_IDLE: Final = from_row("idle_cpu_first_ms", "idle_cpu_second_ms")
+_OWN: Final = from_row("started_at", "reason", "fault")
+
+
+def row_hash(row: Sequence[Any], identities: tuple[str, str], versions: str) -> bytes:
+    """Return the hash of a match as it is stored; see `record_hash`.
+
+    Args:
+        row: the columns of its row in their order; more may follow.
+        identities: of the bot that moved first and of the other.
+        versions: the text that `versions_id` stands for.
+    """
+    same = same_part(KIND(row), (*identities, *_TEXTS(row), versions))
+    setting = setting_part(_IDLE(row), _SETTING(row))
+    started_at, reason, fault = _OWN(row)
+    return record_hash(same, (*_NUMBERS(row), len(same)), started_at, reason, fault, _BLOBS(row), setting)

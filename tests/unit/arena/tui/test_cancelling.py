@@ -1,0 +1,186 @@
+"""The dashboard over a store that is slow or gone: nothing stale is shown, and leaving waits for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.tui.screens.app import Dashboard
+from arena.tui.start import ALL_SCREENS
+from arena.tui.widgets.match_list import MatchList
+from arena.watching import store_feed
+from arena.watching.store_feed import StoreFeed
+from arena_db.records import Analysis, JudgedPly, MatchFilter
+from arena_db.store import Store
+from dashboard import screen_lines
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+_PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> Path:
+    """Return a store with 12 matches, all of them graded; a filter on mistakes asks a function of ours."""
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, num=12, name="cup")
+        store.save([cup.match(number) for number in range(1, 13)])
+        for match in store.matches(MatchFilter(rated_only=False)):
+            plies = tuple(JudgedPly(value=0.0, loss=0.0) for _ in match.actions)
+            store.add_analysis(Analysis(match=match.id, name="solver", plies=plies, made_at=1.0))
+        store.set_state(1, "finished")
+    return tmp_path / "arena.db"
+
+
+class Slow:
+    """A slow SQL function: each call waits until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.num_calls = 0
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        monkeypatch.setattr("arena_db.engine.num_mistakes", self)
+
+    def __call__(self, content: object, num_opening: object) -> int:
+        del content, num_opening
+        self.num_calls += 1
+        self.begun.set()
+        self.go_on.wait(_PATIENCE_S)
+        return 0
+
+
+def dashboard(path: Path) -> Dashboard:
+    """Return the dashboard of a store, which goes on looking."""
+    feed = StoreFeed(str(path), 1, rates_past=True)
+    return Dashboard(feed, ALL_SCREENS, store=str(path), tournament="cup", glyphs="ascii", reduce_motion=True)
+
+
+def move(source: Path, target: Path) -> None:
+    source.rename(target)
+
+
+async def until(pilot: Pilot[None], is_met: Callable[[str], bool]) -> str:
+    """Wait until the screen is as wanted; return what it shows."""
+    end = time.monotonic() + _PATIENCE_S
+    while not is_met(text := "\n".join(screen_lines(pilot.app))):
+        assert time.monotonic() < end, text
+        await pilot.pause()
+        await asyncio.sleep(0.01)
+    return text
+
+
+async def ask(pilot: Pilot[None], condition: str) -> None:
+    """Type a filter in place of the one before."""
+    await pilot.press("slash")
+    pilot.app.screen.query_one("FilterLine").value = condition  # pyright: ignore[reportAttributeAccessIssue] # an input
+    await pilot.press("enter")
+
+
+def run(
+    app: Dashboard, act: Callable[[Pilot[None]], Awaitable[None]], size: tuple[int, int] = (80, 24)
+) -> None:
+    """Run an app whose feed never ends, and `act` on it."""
+
+    async def go() -> None:
+        async with app.run_test(size=size) as pilot:
+            await act(pilot)
+
+    asyncio.run(go())
+
+
+async def begun(slow: Slow) -> None:
+    """Wait until SQLite is held."""
+    assert await asyncio.to_thread(slow.begun.wait, _PATIENCE_S)
+
+
+def test_a_new_filter_ends_the_old_one_and_q_ends_both(graded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, app = Slow(monkeypatch), dashboard(graded)
+    shown: list[str] = []
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("3")
+        await until(pilot, lambda text: "1/12" in text)
+        await ask(pilot, "mistakes>=0")
+        await begun(slow)
+        text = await until(pilot, lambda text: "searching matches ..." in text)
+        assert "cup/12" in text, "the rows of before stay"
+        assert app.screen.query_one(MatchList).is_stale
+        assert "no matches" not in text
+        await ask(pilot, "result:1/2")
+        slow.go_on.set()
+        await until(pilot, lambda text: "no matches fit" in text and "0/0" in text)
+        assert slow.num_calls == 1, "the old search was interrupted, not finished"
+        await until(pilot, lambda text: "searching" not in text)
+
+        slow.go_on.clear()
+        slow.begun.clear()
+        await ask(pilot, "mistakes>=0 bot:a")
+        await begun(slow)
+        running = app.queries.num_running
+        assert running
+        await pilot.press("q")
+        slow.go_on.set()
+        shown.extend(screen_lines(app))
+
+    before = set(threading.enumerate())
+    run(app, act)
+    assert slow.num_calls == 2
+    assert app.queries.num_running == 0
+    assert set(threading.enumerate()) <= before, "no thread is left"
+    assert not any("cup/11" in line for line in shown), "what was interrupted was never shown"
+
+
+def test_a_store_that_is_gone_keeps_what_was_shown_and_comes_back(
+    graded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_feed, "_SLOW_S", 0.02)
+    gone = "store arena.db is gone (moved or deleted); looking again"
+    away = graded.with_suffix(".away")
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("3")
+        await until(pilot, lambda text: "1/12" in text)
+        move(graded, away)
+        text = await until(pilot, lambda text: gone in text)
+        assert "cup/12" in text
+        await pilot.press("r")
+        await ask(pilot, "ply<9")
+        await until(pilot, lambda _: bool(pilot.app.screen.query_one(MatchList).trouble))
+        for key, fact in (("3", "cup/12"), ("7", "looking again"), ("2", gone), ("4", gone), ("5", gone)):
+            await pilot.press(key)
+            text = await until(pilot, lambda text, fact=fact: gone in text and fact in text)
+            for claim in ("no matches", "no tournament yet", "no results yet", "nobody has met"):
+                assert claim not in text, key
+        move(away, graded)
+        await until(pilot, lambda text: gone not in text)
+        await pilot.press("3")
+        await until(pilot, lambda text: "1/12   filter ply<9" in text and "gone" not in text)
+        await pilot.press("7")
+        await until(pilot, lambda text: "finished" in text and "gone" not in text)
+
+    run(dashboard(graded), act)
+
+
+def test_what_takes_long_is_said_in_the_header(graded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, app = Slow(monkeypatch), dashboard(graded)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("3")
+        await until(pilot, lambda text: "1/12" in text)
+        assert "reading" not in screen_lines(app)[0]
+        await ask(pilot, "mistakes>=0")
+        await begun(slow)
+        await until(pilot, lambda text: "searching matches ..." in text.splitlines()[0])
+        slow.go_on.set()
+        await until(pilot, lambda text: "searching" not in text.splitlines()[0])
+        assert not app.screen.query_one(MatchList).is_stale
+
+    run(app, act, (120, 24))

@@ -1,0 +1,248 @@
+"""A bot's page, head-to-heads and openings in the dashboard; their text is that of the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.live.openings import position
+from arena.results.bot_page import bot_page
+from arena.results.condition import Condition
+from arena.results.openings import find_openings
+from arena.results.versus import versus
+from arena.tui.screens.app import Dashboard
+from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.openings import NextMoves, OpeningsScreen
+from arena.tui.screens.pages import BotPageScreen, PageScreen, VersusScreen
+from arena.tui.screens.replay import ReplayScreen
+from arena.tui.shell.keys import clashes
+from arena.tui.start import SCREENS, replay_app
+from arena.tui.widgets.large_board import LargeBoard
+from arena.tui.widgets.match_list import MatchList
+from arena.tui.widgets.page import PagePanel
+from arena.watching.bot_pages import read_bot, read_openings, read_versus
+from arena.watching.page_rows import bot_rows, versus_rows
+from arena.watching.query import Cancelled, Query
+from arena_db.store import Store
+from dashboard import piloted, screen_lines, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.pilot import Pilot
+
+GOLDEN = Path(__file__).parent / "golden" / "pages.txt"
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+def shown(
+    path: Path, act: Callable[[Pilot[None], Dashboard], Awaitable[None]], size: tuple[int, int] = (80, 24)
+) -> None:
+    """Act on a dashboard without a feed."""
+    app = Dashboard(
+        None,
+        SCREENS,
+        store=str(path),
+        tournament="spring",
+        glyphs="ascii",
+        clock=lambda: 1e9,
+        reduce_motion=True,
+    )
+    piloted(app, lambda pilot: act(pilot, app), size)
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settle(pilot)
+
+
+async def push(pilot: Pilot[None], screen: PageScreen | OpeningsScreen) -> None:
+    await pilot.app.push_screen(screen)
+    await settle(pilot)
+
+
+def _rows(screen: object) -> list[str]:
+    assert isinstance(screen, PageScreen)
+    panel = screen.query_one(PagePanel)
+    return [panel.row(place).text for place in range(panel.num_rows)]
+
+
+def test_a_worst_loss_of_a_bot_is_three_keys_away(shown_store: Path) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        page = bot_page(store, "random")
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "5")
+        assert isinstance(app.screen, BotsScreen)
+        table = app.screen.table
+        names = [table.row(place).name for place in range(table.num_rows)]
+        table.go_to(names.index("random"))
+        await press(pilot, "enter")
+        assert isinstance(app.screen, BotPageScreen)
+        await press(pilot, "w", "enter")
+        assert isinstance(app.screen, ReplayScreen)
+        assert app.screen.text_to_copy().startswith(page.worst[0].address)
+
+    shown(shown_store, act)
+
+
+def test_rows_of_a_page_lead_to_head_to_heads_versions_and_matches(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, BotPageScreen("minimax"))
+        panel = app.screen.query_one(PagePanel)
+        panel.go_to(4)
+        text = panel.row(4).text.split()
+        await press(pilot, "enter")
+        assert isinstance(app.screen, VersusScreen)
+        assert " v " in app.screen.panel.title
+        title = app.screen.panel.title
+        await press(pilot, "x")
+        assert app.screen.panel.title == " v ".join(reversed(title.split(" v ")))
+        await press(pilot, "escape")
+        assert isinstance(app.screen, BotPageScreen)
+        assert panel.row(4).text.split() == text
+        versions = next(place for place, row in enumerate(_rows(app.screen)) if row.startswith("Elo over"))
+        panel.go_to(versions + 2)
+        await press(pilot, "enter")
+        assert isinstance(app.screen, BotPageScreen)
+        assert len({row for row in _rows(app.screen) if row.startswith("minimax")}) == 1
+        await press(pilot, "o")
+        assert isinstance(app.screen, MatchesScreen)
+        assert app.screen.query_one(MatchList).total > 0
+
+    shown(shown_store, act)
+
+
+def test_sections_are_walked_and_headings_lead_nowhere(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, BotPageScreen("random"))
+        panel = app.screen.query_one(PagePanel)
+        heads = [place for place in range(panel.num_rows) if panel.row(place).style == "title"]
+        walked = [panel.cursor]
+        for _ in heads[1:]:
+            await press(pilot, "n")
+            walked.append(panel.cursor)
+        assert walked == heads
+        await press(pilot, "n", "enter")
+        assert panel.cursor == heads[-1]
+        assert isinstance(app.screen, BotPageScreen)
+        await press(pilot, "N")
+        assert panel.cursor == heads[-2]
+        await press(pilot, "y")
+        assert app.clipboard == panel.row(heads[-2]).text
+
+    shown(shown_store, act)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_are_the_text_of_the_commands_in_the_cells_at_hand(
+    shown_store: Path, size: tuple[int, int]
+) -> None:
+    width = size[0] - 3
+    with Store.open(shown_store, read_only=True) as store:
+        page = bot_rows(bot_page(store, "minimax"), width)
+        both = versus_rows(versus(store, "random", "minimax:depth=2", Condition(tournament="spring")), width)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, BotPageScreen("minimax"))
+        assert _rows(app.screen) == [row.text for row in page]
+        assert clashes(app.screen) == {}
+        assert all(len(line) == size[0] for line in screen_lines(app))
+        await push(pilot, VersusScreen("random", "minimax:depth=2", "spring"))
+        assert _rows(app.screen) == [row.text for row in both]
+        assert clashes(app.screen) == {}
+
+    shown(shown_store, act, size)
+    # Numbers are never cut: columns that do not fit are left out.
+    assert max(len(row.text) for row in (*page, *both)) <= width
+
+
+def test_next_moves_are_played_through_from_a_replay(shown_store: Path) -> None:
+    app = replay_app(str(shown_store), 3, glyphs="ascii", reduce_motion=True)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "home", "right", "o")
+        screen = app.screen
+        assert isinstance(screen, OpeningsScreen)
+        table, board = screen.query_one(NextMoves), screen.query_one(LargeBoard)
+        with Store.open(shown_store, read_only=True) as store:
+            view = find_openings(store, Condition(), screen.text_to_copy())
+        assert [table.row(place)[0] for place in range(table.num_rows)] == list(view.rows)
+        assert board.match is not None
+        assert board.match.ply == 1
+        action = table.row(0)[0].action
+        await press(pilot, "enter")
+        assert board.match == position("tic-tac-toe", (*view.actions, action))
+        await press(pilot, "left", "right", "right")
+        assert board.match is not None
+        assert board.match.ply == 3
+        await press(pilot, "g")
+        assert screen.text_to_copy() == ""
+        assert clashes(screen) == {}
+        await press(pilot, "slash", *"bot:random", "enter")
+        assert "filter bot:random" in table.title
+        rows = [table.row(place)[0] for place in range(table.num_rows)]
+        await press(pilot, "escape")
+        assert [table.row(place)[0] for place in range(table.num_rows)] != rows
+        await press(pilot, "escape")
+        assert isinstance(app.screen, ReplayScreen)
+
+    piloted(app, act)
+
+
+def test_a_line_that_leaves_the_match_is_told(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, OpeningsScreen("tic-tac-toe", (0, 1, 2), 0))
+        await press(pilot, "right", "right", "right", "right")
+        assert app.screen.text_to_copy() == "a3 b3 c3"
+        await push(pilot, OpeningsScreen("tic-tac-toe", (0, 1, 2, 3, 4, 5, 6), 7))
+        assert "no stored match goes on" in "\n".join(screen_lines(app))
+
+    shown(shown_store, act)
+
+
+def test_who_has_not_played_has_a_page_that_says_so(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, BotPageScreen("nobody"))
+        assert 'no stored bot "nobody"' in "\n".join(screen_lines(app))
+        await press(pilot, "w", "n", "enter", "y")
+        await push(pilot, VersusScreen("nobody", "random"))
+        assert 'no stored bot "nobody"' in "\n".join(screen_lines(app))
+
+    shown(shown_store, act)
+
+
+def test_nobody_waits_for_a_cancelled_page(shown_store: Path) -> None:
+    query = Query(str(shown_store))
+    query.cancel()
+    for source in (
+        lambda: read_bot(query, "random"),
+        lambda: read_versus(query, "random", "minimax"),
+        lambda: read_openings(query, "tic-tac-toe", ""),
+    ):
+        with pytest.raises(Cancelled):
+            source()
+
+
+def test_the_pages_look_as_they_did(shown_store: Path, request: pytest.FixtureRequest) -> None:
+    pictures: list[str] = []
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        for screen in (
+            BotPageScreen("random"),
+            VersusScreen("minimax:depth=2", "random", "spring"),
+            OpeningsScreen("tic-tac-toe", (4, 0), 1),
+        ):
+            await push(pilot, screen)
+            pictures.extend(line.rstrip() for line in screen_lines(app))
+
+    shown(shown_store, act)
+    found = "\n".join(pictures) + "\n"
+    if request.config.getoption("--update-golden"):
+        GOLDEN.write_text(found, encoding="utf-8")
+        pytest.fail(f"{GOLDEN.name} is written anew; look at its difference")
+    assert found == GOLDEN.read_text(encoding="utf-8")
