@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from arena_plugins import InvalidMoveError, State, assert_conforms, check_game, 
 from arena_plugins.checks import ConformanceError, random_match
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from arena_plugins import Game
