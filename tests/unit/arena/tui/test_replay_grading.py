@@ -14,7 +14,7 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
 from arena.watching.query import Query
-from arena_db.records import Analysis, JudgedPly
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
 from game_samples import make
