@@ -88,7 +88,7 @@ def main() -> None:
 
 def build(path: Path) -> State:
     """Play two small tournaments; return the files of the store, the second tournament in the log."""
-    from arena_db.records import Analysis, JudgedPly
+    from arena_db.judgements import Analysis, JudgedPly
     from arena_db.store import Store
 
     common = ["--isolation", "none", "--executor", "inline", "--db", str(path)]

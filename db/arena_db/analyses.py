@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 from arena_db.codec import unpack_actions
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
+from arena_db.judgements import Analysis, JudgedAction, JudgedPly
 from arena_db.judging import NUM_MISTAKES, read_rows
 from arena_db.models import analyses, matches, tournaments
-from arena_db.records import Analysis, JudgedAction, JudgedPly
 from arena_db.remarks import CHUNK
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from arena_db.records import JudgedPly, MatchSelection, Remark
+    from arena_db.judgements import JudgedPly
+    from arena_db.records import MatchSelection, Remark
 
 _Match = TypeVar("_Match", PackedMatch, StoredMatch)
 

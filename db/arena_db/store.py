@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from arena_db.judgements import Analysis
     from arena_db.records import (
-        Analysis,
         BotRecord,
         CommandRecord,
         Entrant,

@@ -6,7 +6,8 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.games.symmetry import match_hash
-from arena_db.records import Analysis, JudgedPly, MatchFilter, Remark
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter, Remark
 from arena_db.remark_codec import pack_remarks
 from arena_db.store import Store
 from arena_plugins import game_spec, load_game

@@ -24,6 +24,7 @@ PUBLIC = (
     "arena_db.owner",
     "arena_db.plan_keeping",
     "arena_db.plan_records",
+    "arena_db.judgements",
     "arena_db.records",
     "arena_db.store",
 )

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from arena.analysis import Ply
     from arena.grading.judges import MatchJudge
     from arena.results.addresses import Address
-    from arena_db.records import Analysis, StoredMatch
+    from arena_db.judgements import Analysis
+    from arena_db.records import StoredMatch
     from arena_db.store import Store
 
 _NICENESS = 10

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arena.results.grades import stored_ply
-from arena_db.records import Analysis, JudgedPly
+from arena_db.judgements import Analysis, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

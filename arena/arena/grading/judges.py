@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
-    from arena_db.records import JudgedPly
+    from arena_db.judgements import JudgedPly
     from arena_plugins import Game, State
 
 SECONDS = 1.0

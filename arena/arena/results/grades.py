@@ -8,8 +8,8 @@ from arena.analysis import SOLVER, ActionScore, Ply, analyse_match, has_solver, 
 from arena.errors import IllegalMoveError, InvalidMoveError, PluginError
 from arena.live.replay import PlyGrade
 from arena.live.views import percent_for_first
-from arena_db.records import Analysis as StoredAnalysis
-from arena_db.records import JudgedAction, JudgedPly
+from arena_db.judgements import Analysis as StoredAnalysis
+from arena_db.judgements import JudgedAction, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

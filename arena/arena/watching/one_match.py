@@ -17,7 +17,7 @@ from arena.results.addresses import address_of
 from arena.results.grades import grades_of, preferred, restored
 from arena.results.names import naming_of
 from arena.watching.stored import recorded_of
-from arena_db.records import Analysis, JudgedAction, JudgedPly
+from arena_db.judgements import Analysis, JudgedAction, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

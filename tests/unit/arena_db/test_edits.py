@@ -10,9 +10,10 @@ from sqlalchemy import LargeBinary, Table
 from arena_db import seals
 from arena_db.checking import find_faults
 from arena_db.engine import Settings, make_migration_engine
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.models import metadata
 from arena_db.points import RatingPoint, SeatRating
-from arena_db.records import Analysis, JudgedPly, LiveEvent, Remark
+from arena_db.records import LiveEvent, Remark
 from arena_db.remark_codec import pack_remarks
 from arena_db.replays import ReplayRecord
 from arena_db.store import Store

@@ -13,9 +13,10 @@ import pytest
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
 from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.owner import current_owner
 from arena_db.points import RatingPoint, SeatRating
-from arena_db.records import Analysis, JudgedPly, MatchFilter, NewBatch, OpenPlan
+from arena_db.records import MatchFilter, NewBatch, OpenPlan
 from arena_db.store import Store
 from stores import add_cup, digest, plan, pool, seal_anew, tamper
 

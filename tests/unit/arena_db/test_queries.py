@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import event
 
 from arena_db import queries
-from arena_db.records import Analysis, JudgedPly, MatchFilter, OpeningFilter
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter, OpeningFilter
 from arena_db.wild import is_like
 from stores import START, Cup, add_cup, digest, pool
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from arena_db import remark_codec
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
-from arena_db.records import Analysis, JudgedPly, MatchFilter, Remark
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter, Remark
 from arena_db.remark_codec import pack_remarks, unpack_remarks
 from arena_db.store import Store
 from stores import add_cup

@@ -130,7 +130,8 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
 )
 def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, text: str) -> None:
     """A store of an earlier version has remarks hashed without their match, and grades without a hash."""
-    from arena_db.records import Analysis, JudgedPly, Remark
+    from arena_db.judgements import Analysis, JudgedPly
+    from arena_db.records import Remark
     from arena_db.remark_codec import pack_remarks
 
     cup = add_cup(store)

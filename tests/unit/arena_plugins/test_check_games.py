@@ -102,23 +102,21 @@ def test_a_broken_state_is_found(
     assert not check_game(game)[number - 1].passed
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        list,
-        lambda cells: cells[::-1],
-        lambda cells: tuple(map(float, cells)),
-        lambda cells: cells and (*cells, 99),
-        lambda cells: cells and tuple(range(9)),
-        lambda _: (0,),
-    ],
-)
-def test_winning_cells_that_are_wrong_are_found(
-    change: Callable[[tuple[int, ...]], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+WRONG: dict[str, Callable[[tuple[int, ...]], Any]] = {
+    "a list": list,
+    "descending": lambda cells: cells[::-1],
+    "floats": lambda cells: tuple(map(float, cells)),
+    "beyond the board": lambda cells: cells and (*cells, 99),
+    "the loser's": lambda cells: cells and tuple(range(9)),
+    "before the end": lambda _: (0,),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_winning_cells_that_are_wrong_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("tic-tac-toe")
     initial = game.initial_state()
-    monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, {"winning_cells": change}))
+    monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, {"winning_cells": WRONG[what]}))
     assert not check_game(game)[8].passed
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.watching.answers import Answer
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
-    from arena_db.records import Analysis
+    from arena_db.judgements import Analysis
 
 _LOOK_S = 2.0
 """Seconds between two looks at a grading that another program does."""

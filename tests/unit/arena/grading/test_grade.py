@@ -16,7 +16,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.games.solver.find import solver_for
 from arena.grading.grade import grade_match
 from arena.grading.judges import BotJudge, SolverJudge, make_judge
-from arena_db.records import Analysis, JudgedPly
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.store import Store
 from arena_plugins import load_game
 from arena_plugins.errors import PluginError

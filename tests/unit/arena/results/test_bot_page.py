@@ -16,7 +16,7 @@ from arena.results.crosstable import crosstable
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.leaderboards import rate
 from arena.results.versus import versus
-from arena_db.records import Analysis, JudgedPly
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.store import Store
 from stores import add_cup, digest, pool
 

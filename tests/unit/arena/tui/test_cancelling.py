@@ -14,7 +14,8 @@ from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.match_list import MatchList
 from arena.watching import store_feed
 from arena.watching.store_feed import StoreFeed
-from arena_db.records import Analysis, JudgedPly, MatchFilter
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from dashboard import screen_lines
 from stores import add_cup

@@ -14,7 +14,7 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
 from arena.watching.query import Query
-from arena_db.records import Analysis, JudgedPly
+from arena_db.judgements import Analysis, JudgedPly
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
 from game_samples import make
@@ -52,7 +52,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect what the screen notifies, by a real judge; it may be gone before a slow machine looks."""
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
     heard: list[str] = []
-    monkeypatch.setattr(ReplayScreen, "notify", lambda _, text, **__: heard.append(text))
+
+    def hear(_: ReplayScreen, text: str, **__: object) -> None:
+        heard.append(text)
+
+    monkeypatch.setattr(ReplayScreen, "notify", hear)
     return heard
 
 
@@ -94,7 +98,7 @@ def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read
         assert "? gives a win away" in shown(app)
 
     piloted(app, act, (120, 40))
-    stored = load_analyses(str(path), 1)
+    stored = load_analyses(Query(str(path)), 1)
     if is_read_only:
         assert stored == ()
     else:
@@ -122,7 +126,7 @@ def test_a_grading_is_stopped(tmp_path: Path, told: list[str], key: str) -> None
         assert app.screen is screen, "the first escape stops the grading only"
 
     piloted(app, act, (120, 40))
-    (analysis,) = load_analyses(str(path), 1)
+    (analysis,) = load_analyses(Query(str(path)), 1)
     judged = [ply for ply, said in enumerate(analysis.plies) if said.is_judged]
     assert judged == list(range(14 - len(judged), 14)), "from the end, nothing twice"
     assert 0 < len(judged) < 14

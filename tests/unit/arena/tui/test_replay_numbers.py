@@ -13,7 +13,8 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
 from arena.watching.query import Query
-from arena_db.records import Analysis, JudgedPly, MatchFilter
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from command_line import CommandLine
 from dashboard import piloted, screen_lines, settle

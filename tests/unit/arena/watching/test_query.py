@@ -12,7 +12,8 @@ from arena.errors import ConfigError
 from arena.watching.answers import Empty, Rows, Unavailable
 from arena.watching.query import Queries, Query
 from arena_db.engine import find_driver
-from arena_db.records import Analysis, JudgedPly, MatchFilter
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup
 
