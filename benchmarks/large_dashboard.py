@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from simulated.season import add_tournament, make_bots, make_plan, make_records
+from terminal_screen import DEADLINE_S, SETTLED_S, Screen, memory_with_all
 
 from arena.results.history import rate_now
 from arena_db.store import Store
-from dashboard import DEADLINE_S, SETTLED_S, Screen, memory_with_all
 
 
 def main() -> None:

@@ -2,7 +2,8 @@
 
     .venv/bin/python tests/support/dashboard_pictures.py [NAME...]
 
-It plays a small tournament in a folder of its own, opens the dashboard on it, and goes through its screens.
+It plays a small tournament and a knockout in a folder of its own, opens the dashboard on them, and goes
+through the screens; with names it draws these pictures alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pictures import picture_of
 from source_tree import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.pilot import Pilot
 
     from arena.tui.screens.app import Dashboard
@@ -56,6 +59,8 @@ SCREENS: Final = (
     ("play", ("1", "p")),
 )
 """Name of the picture, and the keys that lead to it; the replay is judged and shows its first mistake."""
+CUP: Final = (("bracket", ("4", "home")),)
+"""The same of the knockout."""
 
 
 def main() -> None:
@@ -69,23 +74,27 @@ def main() -> None:
         shutil.copytree(RUNS, folder / "home" / "runs")
         arena("tournament", *BOTS, *GAME, "--rounds", 4, "--srand", 1, "--name", "spring", "--quiet")
         arena("tournament", *BOTS[3:], *GAME, "--rounds", 1, "--srand", 2, "--name", "summer", "--quiet")
-        asyncio.run(_draw(arena.db))
+        wanted = set(sys.argv[1:])
+        for event, screens in (("spring", SCREENS), ("cup", CUP)):
+            shown = [screen for screen in screens if not wanted or screen[0] in wanted]
+            if shown and event == "cup":
+                knockout = ("--type", "knockout", "--double", "--pairs", 1, "--name", "cup")
+                arena("tournament", *BOTS, *GAME, *knockout, "--srand", 3, "--quiet")
+            if shown:
+                asyncio.run(_draw(arena.db, event, shown))
 
 
-async def _draw(store: Path) -> None:
+async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str, ...]]]) -> None:
     from arena.results.addresses import find_address
     from arena.tui.start import watch_app
     from arena_db.store import Store
 
     with Store.open(store) as opened:
-        address = find_address(opened, "spring")
+        address = find_address(opened, event)
     app = watch_app(str(store), address, glyphs="unicode", reduce_motion=True)
     async with app.run_test(size=SIZE) as pilot:
         await _settle(app, pilot)
-        wanted = sys.argv[1:] or [name for name, _ in SCREENS]
-        for name, keys in SCREENS:
-            if name not in wanted:
-                continue
+        for name, keys in screens:
             for key in keys:
                 await pilot.press(key)
                 await _settle(app, pilot)

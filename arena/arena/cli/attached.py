@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import click
 from click.core import ParameterSource
 
@@ -68,16 +70,27 @@ def hold_and_watch(db: str | None) -> int:
 
 def command_words(context: click.Context) -> list[str]:
     """Give what was typed behind `arena`, without what is about the screen or the store."""
-    words, bots = [context.info_name or ""], list[str]()
+    words, bots = _command(context), list[str]()
     for parameter in context.command.params:
-        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        name = parameter.name or ""
+        value: object = context.params.get(name)
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name in _HERE:
             continue
+        values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         if isinstance(parameter, click.Argument):
-            bots += map(str, value or ())
+            bots += map(str, values)
         elif isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[0])
         else:
-            words += [parameter.opts[0], str(value)]
+            for each in values:
+                words += [parameter.opts[0], str(each)]
     # A bot's name never looks like an option then.
     return [*words, "--", *bots]
+
+
+def _command(context: click.Context) -> list[str]:
+    """Return the words of a command behind `arena`: `ladder run`."""
+    words, above = [context.info_name or ""], context.parent
+    while above is not None and above.parent is not None:
+        words, above = [above.info_name or "", *words], above.parent
+    return words

@@ -13,7 +13,6 @@ from arena.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.cli.exits import Exit
     from arena.cli.options import Sitting
 
 _AGAIN = ("concurrency", "force_concurrency", "max_time")
@@ -54,19 +53,24 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
     until: str | None,
     config: Path | None,
     dry_run: bool,
+    tui: bool,
     **given: object,
-) -> Exit:
+) -> int:
     """Begin the ladder NAME with some BOTs, or go on with it; arena stop NAME stops it.
 
     Others join and leave at any time: arena ladder join, arena ladder leave
     """
+    from arena.cli.attached import hold_and_watch
     from arena.cli.configuration import configuration
     from arena.cli.session import hold_again, hold_new
     from arena.coordinator.prepare import Again
 
     if bots:
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
-        return hold_new(configuration({**given, **own}, config, {}), sitting, dry_run=dry_run)
+        settings = configuration({**given, **own}, config, {})
+        if not tui or dry_run:
+            return hold_new(settings, sitting, dry_run=dry_run)
+        return hold_and_watch(sitting.db)
     others = {**given, "until": until, "config": config, "dry_run": dry_run or None}
     changed = [key for key, value in others.items() if key not in _AGAIN and value not in {None, ()}]
     if changed:
@@ -77,6 +81,8 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
             f"{option} is for a new ladder; name its bots: arena ladder run {name} BOT BOT {option}"
         )
     _check_ladder(sitting.db, name)
+    if tui:
+        return hold_and_watch(sitting.db)
     again: dict[str, object] = {key: given[key] for key in _AGAIN}
     return hold_again(name, sitting, Again.of_options(again))
 
@@ -128,8 +134,8 @@ def status(name: str, *, db: str | None, form: str) -> None:
 
     with open_store(db, read_only=True) as store:
         record = find_ladder(store, name)
-        found = ladder_status(store, record)
         tables = standings(store, record)
+        found = ladder_status(store, record, tables)
     if form == "table":
         for line in str(found).splitlines():
             say(line)

@@ -212,7 +212,7 @@ def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options of any event, whatever its plan."""
-    return _with(command, *_GAME, *_EVENT)
+    return _with(command, *_GAME, *_EVENT, _TUI)
 
 
 def _with(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.home import store_path
-from arena.live.plain import duration_text, finished_line, line_of, progress_line, started_line
+from arena.live.plain import duration_text, finished_line, line_of, notice_line, progress_line, started_line
 from arena.live.reducer import reduce, stalled
 from arena.live.views import LiveView
-from arena.watching.feed import Health, Poller
+from arena.watching.feed import Health, Poller, with_news
 from arena.watching.query import StoreLost
 from arena.watching.store_feed import StoreFeed
 from arena.watching.stored import finished_of
@@ -91,23 +91,41 @@ def _print_trouble(error: ArenaError | None, before: str) -> str:
 
 
 def _print_batch(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+    """Print what a batch tells, and return the view after it."""
+    view = _print_news(batch, _print_view(batch, view, number, is_first=is_first), number)
+    for event in batch.events:
+        view = reduce(view, event)
+        line = line_of(event, view)
+        if line is not None and number in (None, event.match):
+            _say(line)
+    return view
+
+
+def _print_view(batch: Batch, view: LiveView, number: int | None, *, is_first: bool) -> LiveView:
+    """Print what is new where a batch replaces all that was known."""
     if batch.view is not None:
         known = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)
         new = [match for match in view.finished if (match.number, match.attempt) not in known]
         for match in reversed([match for match in new if number in (None, match.number)]):
             _say(finished_line(match))
+        if is_first and number is None:
+            for notice in reversed(view.notices):
+                _say(notice_line(notice))
         if is_first:
             for board in view.matches.values():
                 if not board.is_over and number in (None, board.number):
                     _say(started_line(board))
         if number is None and (is_first or view.progress.done != before.progress.done):
             _say(progress_line(view.progress))
-    for event in batch.events:
-        view = reduce(view, event)
-        line = line_of(event, view)
-        if line is not None and number in (None, event.match):
-            _say(line)
+    return view
+
+
+def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
+    """Print what people decided, and how far the event is where that is new."""
+    before, view = view, with_news(view, batch, view)
+    if number is None and view.progress.goal != before.progress.goal and batch.view is None:
+        _say(progress_line(view.progress))
     return view
 
 

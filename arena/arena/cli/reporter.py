@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from arena.coordinator.changes import BotChange
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.event_tables import EventTables
     from arena.coordinator.events import Ended, Event
     from arena.entrants import LeftOut
+    from arena.results.by_place import EventTables
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.encounter import Scores

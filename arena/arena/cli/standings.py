@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.coordinator.config import Refusal
-    from arena.coordinator.event_tables import EventTables
+    from arena.results.by_place import EventTables
     from arena.results.counts import HeadToHead
     from arena.results.crosstable import Crosstable
     from arena.results.place_table import PlaceRow

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from arena.cli.options import Sitting
 
-THEN_RATE = 32
-"""Rated pairs after a test of `arena test`, unless it is said otherwise."""
-
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT]...")
@@ -119,6 +116,8 @@ def test(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **g
 
     30 normalized Elo are 28 Elo at 11 % draws, 24 where openings favour a side, 21 at 50 % draws.
     """
+    from arena.coordinator.config import THEN_RATE
+
     then_rate = 0 if given["rated"] else THEN_RATE
     defaults = {"sprt": "gain", "then-rate": then_rate}
     return _hold({**given, "type": "match"}, sitting, config, dry_run=dry_run, tui=tui, defaults=defaults)

@@ -14,6 +14,7 @@ from arena.coordinator.commands import AbortRun, AskHint, ResignMatch, StopRun, 
 from arena.coordinator.holder import heard_of, held_by, nobody_runs
 from arena.errors import ArenaError
 from arena.home import has_store, home, open_store, store_path
+from arena.live.tournaments import num_command
 from arena.own import own_python
 from arena.results.tournaments import refusal_of
 from arena.sandbox.limits.exact import own_subtree
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
-WITH_FORMAT = frozenset({"tournament", "match", "test", "resume"})
+WITH_FORMAT = frozenset({"tournament", "match", "test", "resume", "ladder"})
 """Commands that tell their events as objects when they are asked to."""
 ANSWER_S: Final = 5.0
 """Seconds that a command waits for its answer."""
@@ -147,7 +148,8 @@ def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     if words and words[0] in WITH_FORMAT and "--format" not in words:
         extra += ["--format", "ndjson"]
     # Options go before the bots, which may end with `--`.
-    command = own_python("-m", "arena", *words[:1], *extra, *words[1:])
+    num = num_command(words)
+    command = own_python("-m", "arena", *words[:num], *extra, *words[num:])
     log = _new_log(words[0] if words else "arena")
     # It shares the cgroup of this process, which it could not divide by itself.
     own_subtree()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _MAX_ELO = 100_000.0
+THEN_RATE = 32
+"""Rated pairs after a test of `arena test`, unless it is said otherwise."""
 
 
 class Refusal(NamedTuple):

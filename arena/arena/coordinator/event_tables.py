@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import knockout_of, swiss_of
 from arena.coordinator.plan_view import EventView
 from arena.results.brackets import bracket_rows
+from arena.results.by_place import BracketPlace, EventTables
 from arena.results.place_table import place_rows, place_table
 
 if TYPE_CHECKING:
-    from arena.results.brackets import BracketRow
+    from collections.abc import Sequence
+
     from arena.results.place_table import PlaceRow
+    from arena.schedules.bracket import Bracket
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
-
-
-class BracketPlace(NamedTuple):
-    """The place of a bot in a knockout."""
-
-    place: int | None
-    """From 1; those who lose in one round share it, None is still in."""
-    name: str
-
-
-class EventTables(NamedTuple):
-    """The tables of a Swiss tournament or a knockout."""
-
-    places: list[PlaceRow]
-    """Of a Swiss tournament, with tie-breaks, best first; else empty."""
-    bracket_places: list[BracketPlace]
-    """Of a knockout, best first; else empty."""
-    bracket: list[BracketRow]
-    """Encounters of a knockout, in the order in which they can be decided; empty of a Swiss tournament."""
 
 
 def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
@@ -49,13 +33,32 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
     view = event.look(event.basis(), record.decision)
     labels = [who.label for who in view.seats]
     if record.type == "swiss":
-        return EventTables(place_rows(swiss_of(config).meetings(view), labels), [], [])
+        swiss = swiss_of(config)
+        num_begun = len(swiss.rounds_of(view))
+        return EventTables(
+            place_rows(swiss.meetings(view), labels), [], [], f"round {num_begun} of {swiss.rounds}"
+        )
     bracket = knockout_of(config, len(labels)).bracket(view)
     found = [
         BracketPlace(place, label) for place, label in zip(bracket.places(len(labels)), labels, strict=True)
     ]
     # Who is still in stands on top.
-    return EventTables([], sorted(found, key=lambda row: row.place or 0), bracket_rows(bracket, labels))
+    places = sorted(found, key=lambda row: row.place or 0)
+    return EventTables([], places, bracket_rows(bracket, labels), _stage_text(bracket, labels))
+
+
+def _stage_text(bracket: Bracket, labels: Sequence[str]) -> str:
+    """Return which encounters a knockout waits for, or who has won it."""
+    stage = bracket.stage
+    if not stage:
+        last = bracket.decisive
+        winner = None if last is None else last.winner
+        return "nobody wins the knockout" if winner is None else f"{labels[winner]} wins the knockout"
+    names = " and ".join(dict.fromkeys(tie.shape.round_name for tie in stage))
+    # A bye is no encounter.
+    played = [tie for tie in stage if tie.why != "bye"]
+    num_decided = sum(tie.state == "decided" for tie in played)
+    return f"{names}: {num_decided} of {len(played)} encounters decided" if len(played) > 1 else names
 
 
 def place_rows_of(store: Store, record: TournamentRecord) -> list[PlaceRow]:

@@ -13,16 +13,20 @@ from arena.entrants import resolve, short
 from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
 from arena.results.corrections import author, rate_after_change, tell_entrant
-from arena.results.history import rate_now
 from arena.results.tested import is_test
 from arena.results.tournaments import refuse_copy, state_of
+from arena.results.views import standings
 from arena.sandbox.limits.exact import check_limits
+from arena.schedules.ladder import is_settled
 from arena_db.records import Entrant
 from arena_plugins import load_game
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.entrants import Competitor
+    from arena.results.tables import Table
     from arena_db.records import BotRecord, TournamentRecord
     from arena_db.store import Store
 
@@ -41,6 +45,8 @@ class LadderStatus(NamedTuple):
     """running, paused, stopped, finished, or left where its coordinator is gone."""
     playing: tuple[str, ...]
     """Labels of the bots that are paired."""
+    newcomers: tuple[str, ...]
+    """Labels of those among them that joined and are not settled yet: they play first."""
     left: tuple[str, ...]
     """Labels of those that are not any more."""
     num_matches: int
@@ -54,31 +60,55 @@ class LadderStatus(NamedTuple):
         """Say it in a line or two."""
         state = "stopped, as its coordinator is gone" if self.state == "left" else self.state
         left = f"; left: {', '.join(self.left)}" if self.left else ""
-        widest = "not all are rated yet" if self.widest == inf else f"widest error {self.widest:.0f} Elo"
-        goal = "no goal" if self.goal is None else f"goal {self.goal:g} Elo"
+        new = f"; new: {', '.join(self.newcomers)}" if self.newcomers else ""
         return (
-            f"{self.name} is {state}: {self.num_matches} matches; {widest}, {goal}\n"
-            f"{len(self.playing)} play: {', '.join(self.playing)}{left}"
+            f"{self.name} is {state}: {self.num_matches} matches; {self._aim()}\n"
+            f"{len(self.playing)} play: {', '.join(self.playing)}{new}{left}"
         )
 
+    def goal_line(self) -> str:
+        """Return how far it is: `12 play, 1 new, 2 left; widest error 84 Elo, goal 60 Elo`."""
+        counts = ((len(self.newcomers), "new"), (len(self.left), "left"))
+        parts = [f"{len(self.playing)} play", *(f"{num} {what}" for num, what in counts if num)]
+        return f"{', '.join(parts)}; {self._aim()}"
 
-def ladder_status(store: Store, ladder: TournamentRecord) -> LadderStatus:
+    def _aim(self) -> str:
+        widest = "not all are rated yet" if self.widest == inf else f"widest error {self.widest:.0f} Elo"
+        return f"{widest}, {'no goal' if self.goal is None else f'goal {self.goal:g} Elo'}"
+
+
+def ladder_status(
+    store: Store, ladder: TournamentRecord, tables: Sequence[Table] | None = None
+) -> LadderStatus:
     """Return where a ladder stands by all matches that are stored now.
+
+    Args:
+        store: where it is.
+        ladder: its record.
+        tables: its standings, if they were computed before.
 
     Raises:
         ArenaError: no ratings fit its results.
     """
     entrants = store.entrants(ladder.id)
     playing = [entrant for entrant in entrants if entrant.state == "playing"]
-    point = rate_now(store, ladder.id, len(entrants))
-    errors = {} if point is None else {rating.seat: rating.error for rating in point.ratings}
+    found = standings(store, ladder) if tables is None else tables
+    rows = {row.name: row for table in found for row in table.rows}
+    errors = {name: inf if row.error is None else row.error for name, row in rows.items()}
+    newcomers = [
+        entrant.label
+        for entrant in playing
+        if entrant.joined
+        and not (entrant.label in rows and is_settled(rows[entrant.label].pairs, errors[entrant.label]))
+    ]
     return LadderStatus(
         ladder.name,
         state_of(store, ladder),
         tuple(entrant.label for entrant in playing),
+        tuple(newcomers),
         tuple(entrant.label for entrant in entrants if entrant.state != "playing"),
         ladder.num_done,
-        max((errors.get(entrant.seat, inf) for entrant in playing), default=inf),
+        max((errors.get(entrant.label, inf) for entrant in playing), default=inf),
         parse_toml(ladder.config, f"the stored configuration of {ladder.name}").error_goal(),
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from arena.coordinator.holder import ANSWER_S, heard_of
+from arena.coordinator.client import ANSWER_S
+from arena.coordinator.holder import heard_of
 from arena.results.tournaments import state_of
 
 if TYPE_CHECKING:

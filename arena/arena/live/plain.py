@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from arena.live.views import ending_text
 from arena.naming import count_text
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from arena.live.events import Event
-    from arena.live.views import FinishedMatch, LiveView, MatchView, ProgressView
+    from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
 SIDES = ("first", "second")
 _MAX_LINE = 400
@@ -25,8 +26,7 @@ def line_of(event: Event, view: LiveView) -> str | None:
     elif event.kind == "fault":
         newest = view.notices[0] if view.notices else None
         if newest is not None:
-            about = f"match {newest.address}: " if newest.address else ""
-            text = f"{about}fault: {newest.what}"
+            text = notice_line(newest)
     elif event.kind in {"voided", "entrant"}:
         text = view.notices[0].what if view.notices else None
     elif match is not None and match.attempt == event.attempt:
@@ -64,8 +64,7 @@ def move_line(match: MatchView) -> str:
 def over_line(match: MatchView) -> str:
     """Say how a match ended: `match live1/308 over: first mm5 beats second td, time_game`."""
     names = (match.seats[0].name, match.seats[1].name)
-    why = match.reason if f"({match.termination})" in match.reason else match.termination
-    return _over(match.address, names, match.outcome, why)
+    return _over(match.address, names, match.outcome, ending_text(match.termination, match.reason))
 
 
 def finished_line(match: FinishedMatch) -> str:
@@ -96,6 +95,12 @@ def progress_line(progress: ProgressView) -> str:
     if progress.goal:
         parts.append(progress.goal)
     return ", ".join(parts)
+
+
+def notice_line(notice: Notice) -> str:
+    """Return what people decided, or what the host should see: `match live1/7: fault: td: time_game`."""
+    about = f"match {notice.address}: " if notice.address else ""
+    return notice.what if notice.is_decision else f"{about}fault: {notice.what}"
 
 
 def eval_text(percent: float, mark: str = "X") -> str:

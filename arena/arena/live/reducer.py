@@ -76,7 +76,7 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
     if isinstance(body, RunState):
         view = _run_state(view, event, body)
     elif isinstance(body, Voided | EntrantChange):
-        view = _note(view, Notice(t=event.t, text=clean_text(body.words, MAX_TEXT)))
+        view = _note(view, Notice(t=event.t, text=clean_text(body.words, MAX_TEXT), is_decision=True))
     elif isinstance(body, Fault):
         view = _note(view, _fault_notice(view, event, body))
         if body.stalls and match is not None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from arena.live.views import RESULTS
 from arena.naming import match_address
 
+Standing: TypeAlias = Literal["", "new", "in", "left", "out"]
+"""Of a bot that is new to a ladder, is still in a knockout, has left, or is disqualified."""
+
 
 class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bot in the standings."""
 
     rank: int
-    """Place in its table, from 1."""
+    """Place in its table, from 1; 0 where it is not decided yet."""
     table: int = 0
     """Which of several tables that no match connects, from 1; 0 where there is one alone."""
     name: str
@@ -42,10 +45,13 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of its matches, those of sequential tests; shown as `*`."""
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
+    standing: Standing = ""
 
     @property
     def place(self) -> str:
-        """How the rank is written: `3`, or `2.1` for the first bot of the second table."""
+        """How the rank is written: `3`, `2.1` for the first bot of the second table, `-` where it is open."""
+        if not self.rank:
+            return "-"
         return f"{self.table}.{self.rank}" if self.table else str(self.rank)
 
 
@@ -137,6 +143,8 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """When it began, UTC seconds."""
     tournament: str = ""
     game: str = ""
+    void_reason: str = ""
+    """Why it is declared void; empty where it counts."""
 
     @property
     def address(self) -> str:

@@ -161,6 +161,12 @@ RESULTS: Mapping[str, str] = {"first": "1-0", "second": "0-1", "draw": "1/2", "v
 """How outcomes are shown."""
 
 
+def ending_text(termination: str, reason: str) -> str:
+    """Return why a match ended: the termination, or the sentence that contains it or says why it is void."""
+    is_told = f"({termination})" in reason or (termination == "void" and reason)
+    return reason if is_told else termination
+
+
 class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A match that is over, in one line."""
 
@@ -193,8 +199,8 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why it ended: the termination, or the sentence that contains it and tells more."""
-        return self.reason if f"({self.termination})" in self.reason else self.termination
+        """Why it ended: the termination, or the sentence that contains it or says why it is void."""
+        return ending_text(self.termination, self.reason)
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +215,8 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """The bot that is to blame."""
     termination: str = ""
     text: str = ""
+    is_decision: bool = False
+    """Whether somebody decided it, so that nothing is wrong: a bot joined, a match was declared void."""
 
     @property
     def what(self) -> str:

@@ -111,7 +111,9 @@ class RatedMatches:
         return (
             None
             if found is None
-            else replace(found, strength=found.strength[order], away=found.away[:, order])
+            else replace(
+                found, strength=found.strength[order], away=np.ascontiguousarray(found.away[:, order])
+            )
         )
 
     def weighted(self, whole: Encounters, seats: Mapping[Seat, int]) -> Encounters:

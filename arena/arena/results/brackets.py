@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -46,24 +46,47 @@ def bracket_rows(bracket: Bracket, labels: Sequence[str]) -> list[BracketRow]:
     return [_row(tie, labels) for tie in bracket.ties]
 
 
+class TieText(NamedTuple):
+    """What a table says of an encounter of a bracket, a text for each column."""
+
+    row: BracketRow
+    first: str
+    """The bot on top with a star if it goes on, or in brackets where it comes from."""
+    score: str
+    """`2 : 1`, always as wide; blank before the encounter can begin."""
+    second: str
+    remark: str
+    """What the score does not say; may be empty."""
+
+
+def tie_texts(rows: Sequence[BracketRow]) -> list[TieText]:
+    """Return the encounters of a bracket that are played, or will be, in words: byes are left out."""
+    return [
+        TieText(
+            row,
+            _name(row.first, row),
+            " " * 13 if row.state == "waiting" else f"{row.first_points:>5g} : {row.second_points:<5g}",
+            _name(row.second, row, is_second=True),
+            _remark(row),
+        )
+        for row in rows
+        if row.why != "bye" and row.state != "not needed"
+    ]
+
+
 def bracket_lines(rows: Sequence[BracketRow]) -> list[str]:
     """Return a bracket as text: a title for each round, and a line for each encounter with two bots.
 
     The bot that goes on has a star. What a score alone does not say stands behind it.
     """
-    shown = [row for row in rows if row.why != "bye" and row.state != "not needed"]
-    names = [(_name(row.first, row), _name(row.second, row, is_second=True)) for row in shown]
-    width = max((len(name) for both in names for name in both), default=0)
+    texts = tie_texts(rows)
+    width = max((len(name) for text in texts for name in (text.first, text.second)), default=0)
     lines: list[str] = []
-    named = dict(zip((row.encounter for row in shown), names, strict=True))
-    for title, group in groupby(shown, key=lambda row: row.round):
+    for title, group in groupby(texts, key=lambda text: text.row.round):
         lines.append(title)
-        for row in group:
-            first, second = named[row.encounter]
-            score = " " * 13
-            if row.state != "waiting":
-                score = f"{row.first_points:>5g} : {row.second_points:<5g}"
-            lines.append(f"  {first:<{width}} {score} {second:<{width}}  {_remark(row)}".rstrip())
+        for text in group:
+            line = f"  {text.first:<{width}} {text.score} {text.second:<{width}}  {text.remark}"
+            lines.append(line.rstrip())
     return lines
 
 

@@ -38,6 +38,11 @@ _MOST_WAITING = 3
 """Of the pairs that a seat waits on average, how many times as many one waits at most."""
 
 
+def is_settled(num_pairs: int, error: float) -> bool:
+    """Return whether a bot that joined is no newcomer any more; `error` is half its 95 % interval, Elo."""
+    return num_pairs >= _SETTLED_PAIRS or error <= _SETTLED_ELO
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderSchedule:
     """Plays until every rating is close enough, or as long as it is asked."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arena.live.labels import show_name
 from arena.live.tables import Point, Series, StandingRow, StandingsView
 from arena.results.names import Naming, largest_pools
+from arena.watching.standing import by_place, standings_in, with_standing
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -32,33 +33,46 @@ class Facts:
         self._all = RatedMatches(MatchFilter())
         self._boards: dict[tuple[object, ...], StandingsView] = {}
         self._called: Mapping[str, str] = {}
-        self._names = [entrant.label for entrant in store.entrants(tournament.id)]
         self._naming = Naming({}, {})
+        self.goal = ""
+        """How far the event is by the tables that were made last; empty where that is no question."""
 
     def make(self, store: Store, tournament: TournamentRecord, naming: Naming) -> dict[str, object]:
         """Return all tables as they are now, with the labels that bots have on all screens.
 
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
+        from arena.coordinator.event_tables import event_tables
+        from arena.coordinator.goals import goal_line
         from arena.results.crosstable import crosstable, matrix_view
         from arena.results.table_notes import notes_on
         from arena.results.views import standings
 
+        # Bots join and leave a ladder while it is watched.
+        entrants = store.entrants(tournament.id)
+        names = [entrant.label for entrant in entrants]
         self._history.update(store)
         trend = [
-            (point.num_matches, {self._names[rating.seat]: rating.elo for rating in point.ratings})
+            (point.num_matches, {names[rating.seat]: rating.elo for rating in point.ratings})
             for point in self._history.points
         ]
         tables = standings(store, tournament, book=self._book)
-        trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in self._names}
+        event = event_tables(store, tournament)
+        self.goal = goal_line(store, tournament, tables=tables, event=event)
+        trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in names}
         if naming != self._naming:
             self._boards, self._naming = {}, naming
-        rows = standing_rows(tables, naming.seats, trends)
+        found = standing_rows(tables, naming.seats, trends)
+        rows = with_standing(found, standings_in(store, tournament, entrants, tables))
         boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(
                 title=show_name(tournament.name), rows=rows, notes=tuple(notes_on(tables))
             ),
+            "event": event,
+            "by_place": None
+            if event is None
+            else StandingsView(title=show_name(tournament.name), rows=by_place(rows, event)),
             "leaderboard": boards[0] if boards else StandingsView(title="no results yet"),
             "leaderboards": boards,
             "matrix": matrix_view(

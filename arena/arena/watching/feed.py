@@ -12,7 +12,8 @@ from arena.live.events import Event
 from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled
 from arena.live.tables import MatrixView, StandingsView
-from arena.live.views import LiveView
+from arena.live.views import MAX_NOTICES, LiveView
+from arena.watching.decisions import merged
 from arena.watching.query import Cancelled
 
 HEARTBEAT_S = 10.0
@@ -63,6 +64,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Oldest first."""
     facts: Mapping[str, object] = {}
     """Further view-models by name (`standings`, `matrix`, `bots`, …); each replaces the one of its name."""
+    goal: str | None = None
+    """How far the event is by the tables; None where they do not say."""
     health: Health | None = None
     is_last: bool = False
     """Whether nothing will follow; the feed is closed then."""
@@ -147,6 +150,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 def advance(model: Model, batch: Batch) -> Model:
     """Give the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
+    view = with_news(view, batch, model.view)
     health = batch.health or model.health
     if health.is_gone or health.is_silent:
         view = stalled(view)
@@ -161,6 +165,25 @@ def advance(model: Model, batch: Batch) -> Model:
     )
 
 
+def with_news(view: LiveView, batch: Batch, known: LiveView) -> LiveView:
+    """Return a view with what a batch says beside its events.
+
+    Args:
+        view: after the events of the batch.
+        batch: what has come.
+        known: the view before it; what happened to its event is not forgotten where all is read anew.
+    """
+    if batch.view is not None and known.progress.name == view.progress.name:
+        # What people decided is read from the store with all else.
+        told = [notice for notice in known.notices if not notice.is_decision]
+        notices = merged(dict.fromkeys([*view.notices, *told]), MAX_NOTICES)
+        view = msgspec.structs.replace(view, notices=notices)
+    if batch.goal is not None and batch.goal != view.progress.goal:
+        progress = msgspec.structs.replace(view.progress, goal=batch.goal)
+        view = msgspec.structs.replace(view, progress=progress)
+    return view
+
+
 def awaited() -> Model:
     """Return the model of a tournament that nothing is known of yet: its tables are still to come."""
     doing = "computing ratings ..."
@@ -169,6 +192,8 @@ def awaited() -> Model:
             "standings": StandingsView(doing=doing),
             "matrix": MatrixView(doing="reading results ..."),
             "trend": [],
+            "event": None,
+            "by_place": None,
             "trend_doing": doing,
         }
     )

@@ -41,6 +41,8 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     """What it is called: `live1/89`."""
     specs: tuple[str, str] = ("", "")
     """Of the two bots, as they can be entered again."""
+    void_reason: str = ""
+    """Why it is declared void; empty where it counts."""
     analyses: tuple[Analysis, ...] = ()
     """How judges who did not play see it."""
 
@@ -66,6 +68,7 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
             tournament=match.tournament_name,
             address=address_of(match),
             specs=_specs(store, record, match),
+            void_reason=match.void_reason,
             analyses=store.analyses([match.id]).get(match.id, ()),
         )
 

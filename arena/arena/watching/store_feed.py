@@ -188,9 +188,8 @@ class StoreFeed:
             self._version = _UNKNOWN
         self._seq = page.seq
         events = list(translated(page.events))
-        changes = [event for event in events if event.kind in {"voided", "entrant"}]
-        if changes:
-            return self._after_changes(store, changes, events)
+        if any(event.kind in {"voided", "entrant"} for event in events):
+            return self._after_changes(store, events)
         if events:
             self._has_events = True
             self._hear(events)
@@ -198,15 +197,10 @@ class StoreFeed:
             return Batch(events=events, health=self._look_at_health(store) if is_due else None)
         return None
 
-    def _after_changes(self, store: Store, changes: list[Event], events: list[Event]) -> Batch:
-        """Read the past anew: matches became void in it, or count again; then tell what was decided."""
-        batch = self._beginning(store)
-        if batch.view is None:
-            return batch
-        seq = batch.view.seq
-        told = reduce_all(replace(batch.view, seq=changes[0].seq - 1), changes)
+    def _after_changes(self, store: Store, events: list[Event]) -> Batch:
+        """Read the past anew: matches became void in it, or count again, and it says what was decided."""
         # Whoever prints events has a line for each.
-        return replace(batch, view=replace(told, seq=max(seq, told.seq)), events=events)
+        return replace(self._beginning(store), events=events)
 
     def _tables(self, store: Store) -> Batch | None:
         self._facts_are_due = False
@@ -230,10 +224,10 @@ class StoreFeed:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
         if (is_first or self._has_events) and not is_renamed:
-            return Batch(facts=tables, health=self._look_at_health(store))
+            return Batch(facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
         view, self._seq, events = self._moment(store)
         self._hear(events)
-        return Batch(view=view, facts=tables, health=self._look_at_health(store))
+        return Batch(view=view, facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
 
     def _lacks_beginning(self, record: TournamentRecord) -> bool:
         """Return whether ratings over time are still to be computed, and wanted."""

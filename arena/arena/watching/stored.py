@@ -23,6 +23,7 @@ from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena.results.tested import is_test
 from arena.results.tournaments import refusal_of
+from arena.watching.decisions import decision_notices, merged
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 NUM_BOARDS = 6
 """Matches that are over and still stand on the wall when a viewer comes."""
 _MAX_TEXT = 200
+
+_WITH_GOAL = frozenset({"swiss", "knockout", "ladder"})
+"""Types of events that are held for more than that all their matches are played; so is a test."""
 
 _Outcome = Literal["first", "second", "draw", "void"]
 _STATES: Mapping[str, Literal["preparing", "running", "ended"]] = {
@@ -118,6 +122,7 @@ def row_of(match: StoredMatch) -> MatchRow:
         t=match.started_at,
         tournament=match.tournament_name,
         game=match.game,
+        void_reason=clean_text(match.void_reason, _MAX_TEXT),
     )
 
 
@@ -147,7 +152,6 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         record: the tournament.
         labels: what its bots are called where there is little room, by their names in it.
     """
-    from arena.coordinator.config import refusals
     from arena_db.records import MatchFilter
 
     where = MatchFilter(tournament=record.name, rated_only=False)
@@ -173,10 +177,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
         finished=finished,
         labels=labels,
         faults=_faults(store, record),
-        notices=tuple(
-            Notice(t=record.created_at, text=clean_text(f"{bot} is refused: {why}", _MAX_TEXT))
-            for bot, why in refusals(record.config)
-        )[:MAX_NOTICES],
+        notices=merged([*_refusals(record), *decision_notices(store, record)], MAX_NOTICES),
     )
 
 
@@ -185,14 +186,24 @@ def _reason(record: TournamentRecord) -> str:
     return f"refused: {refused}" if refused else _REASONS.get(record.state, "")
 
 
-def _goal(store: Store, record: TournamentRecord) -> str:
-    """Return how far a sequential test is; empty of anything else."""
-    if not is_test(record):
-        return ""
-    # It loads NumPy, which no other tournament needs before the first paint.
-    from arena.results.sequential import SprtBook
+def _refusals(record: TournamentRecord) -> list[Notice]:
+    """Return whom the event refused, a line each."""
+    from arena.coordinator.config import refusals
 
-    return clean_text(SprtBook(store, record).report().line(), _MAX_TEXT)
+    return [
+        Notice(t=record.created_at, text=clean_text(f"{bot} is refused: {why}", _MAX_TEXT))
+        for bot, why in refusals(record.config)
+    ]
+
+
+def _goal(store: Store, record: TournamentRecord) -> str:
+    """Return how far an event is that is held for more than all its matches; else empty."""
+    if record.type not in _WITH_GOAL and not is_test(record):
+        return ""
+    # It loads schedules and configurations, which other events need not wait for.
+    from arena.coordinator.goals import goal_line
+
+    return clean_text(goal_line(store, record), _MAX_TEXT)
 
 
 def _boards(

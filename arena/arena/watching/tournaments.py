@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.config import refusals
+from arena.coordinator.holder import heard_of
+from arena.errors import ArenaError
+from arena.home import open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
 from arena.results.tournaments import refusal_of, state_of
@@ -21,19 +24,37 @@ _MAX_ROWS: Final = 1000
 _MAX_CAUSE: Final = 300
 
 
-def read_tournaments(query: Query) -> Rows[list[TournamentRow]] | Empty:
-    """Return the tournaments that are not archived, newest first.
+def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[TournamentRow]] | Empty:
+    """Return the tournaments, newest first.
+
+    Args:
+        query: the question.
+        archived: those that are archived, too.
 
     Raises:
         Cancelled: the query was cancelled.
         ArenaError: the store cannot be read.
     """
     with query.store() as store:
-        found = [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=False)]
+        found = [_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)]
     return Rows(found) if found else Empty("no tournament yet")
 
 
+def read_tournament(option: str | None, name: str) -> TournamentRow:
+    """Return the tournament of a name as it is now.
+
+    Raises:
+        ArenaError: the store cannot be read, or there is no such tournament.
+    """
+    with open_store(option, read_only=True, create=False) as store:
+        record = store.tournament(name)
+        if record is None:
+            raise ArenaError(f"{name} is no longer in {store.path}")
+        return _row(store, record)
+
+
 def _row(store: Store, record: TournamentRecord) -> TournamentRow:
+    lease = store.lease(record.id)
     return TournamentRow(
         id=record.id,
         name=record.name,
@@ -45,6 +66,8 @@ def _row(store: Store, record: TournamentRecord) -> TournamentRow:
         done=record.num_done,
         created_t=record.created_at,
         bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
+        held_by="" if lease is None or not lease.is_alive else heard_of(lease),
+        is_archived=record.archived_at is not None,
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
         reason=clean_text(refusal_of(record), _MAX_CAUSE),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.errors import ArenaError, ConfigError
 from arena.home import user_config
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.live.tournaments import TournamentForm
+    from arena.pairing.schedule import FixedPlan
     from arena.referee.timecontrol import TimeControl
     from arena.watching.query import Query
     from arena_plugins import Game
@@ -26,58 +28,108 @@ if TYPE_CHECKING:
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
+class _Size(NamedTuple):
+    """How many matches an event has."""
+
+    matches: int | None
+    """None where that depends on results alone."""
+    is_least: bool = False
+    note: str = ""
+
+
 def estimate(query: Query, form: TournamentForm) -> Estimate:
-    """Reckon how long the tournament of a form will take, from stored matches of its bots and its limit.
+    """Estimate how long the event of a form will take, from stored matches of its bots and its limit.
 
     Raises:
         ArenaError: it cannot be held as it is written.
     """
-    from arena.coordinator.kinds import NEWEST_PLAN
     from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve
     from arena.executor.pools import num_workers
-    from arena.pairing.schedule import FixedPlan
     from arena.sandbox.resources import num_cores
     from arena_plugins import load_game
 
     config = config_of(form)
-    if config.type in ("swiss", "knockout", "ladder"):
-        raise ConfigError(f"how long a {config.type} takes depends on its results; hold it from a shell")
     game = load_game(config.game)
+    if config.sprt is not None:
+        from arena.coordinator.sprt_plan import settle, with_opponent
+
+        config = settle(with_opponent(config), game)
     bots = resolve(config.bots, margin_ms=config.timemargin, twins=config.type == "match", keep=False)
     tier = choose_tier(config.isolation, config.require_tier, bots)
     for bot in bots:
         _check_options(bot.spec, game, tier)
     limit = tournament_limit(config)
-    one_round = FixedPlan(
-        kind=config.type,
-        num_bots=len(bots),
+    identities = [bot.record.identity for bot in bots]
+    pairs = [(identities[one], identities[other]) for one, other in _meetings(config, len(bots))]
+    workers = num_workers(config.concurrency, num_cores())
+    size = _size(config, len(bots))
+    specs = {bot.record.identity: bot.record.spec for bot in bots}
+    known = _known(query, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
+    seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
+    meeting = {frozenset(pair) for pair in pairs}
+    if seconds is not None and size.matches is not None:
+        # A match is played by one worker, so a few matches take as long as one.
+        seconds *= max(1.0, size.matches / workers)
+    return Estimate(
+        matches=size.matches,
+        workers=workers,
+        seconds=seconds,
+        is_least=size.is_least,
+        note=size.note,
+        is_bound=is_bound,
+        num_stored=known.num_matches,
+        num_pairs=len(meeting),
+        num_known=len(meeting & known.pairs.keys()),
+    )
+
+
+def _meetings(config: TournamentConfig, num_bots: int) -> list[tuple[int, int]]:
+    """Return who meets whom, once each time in a round; where results decide that, everybody everybody."""
+    if config.type in {"swiss", "knockout", "ladder"}:
+        return list(combinations(range(num_bots), 2))
+    return [(match.first, match.second) for match in _one_round(config, num_bots).matches()]
+
+
+def _one_round(config: TournamentConfig, num_bots: int) -> FixedPlan:
+    from arena.coordinator.kinds import NEWEST_PLAN
+    from arena.pairing.schedule import FixedPlan
+
+    kind = config.type
+    if kind in ("swiss", "knockout", "ladder"):
+        raise ConfigError(f"a {kind} has no plan that is fixed beforehand")
+    return FixedPlan(
+        kind=kind,
+        num_bots=num_bots,
         rounds=1,
         games=config.games,
         seeds=config.seeds,
         openings=[()],
         version=NEWEST_PLAN,
     )
-    pairs = [
-        (bots[match.first].record.identity, bots[match.second].record.identity)
-        for match in one_round.matches()
-    ]
-    workers = num_workers(config.concurrency, num_cores())
-    matches = one_round.total * config.rounds
-    specs = {bot.record.identity: bot.record.spec for bot in bots}
-    known = _known(query, specs, game=game_spec(game), limit=str(limit), tier=tier.value)
-    seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
-    meeting = {frozenset(pair) for pair in pairs}
-    return Estimate(
-        matches=matches,
-        workers=workers,
-        # A match is played by one worker, so a few matches take as long as one.
-        seconds=None if seconds is None else seconds * max(1.0, matches / workers),
-        is_bound=is_bound,
-        num_stored=known.num_matches,
-        num_pairs=len(meeting),
-        num_known=len(meeting & known.pairs.keys()),
-    )
+
+
+def _size(config: TournamentConfig, num_bots: int) -> _Size:
+    """Return how many matches an event has, as far as that is known before it."""
+    if config.type == "ladder":
+        goal = config.error_goal()
+        end = "it is stopped" if goal is None else f"every rating is within {goal:g} Elo"
+        return _Size(None, note=f"it plays until {end}")
+    if config.type == "swiss":
+        return _Size(config.rounds * (num_bots // 2) * 2 * config.encounter_pairs)
+    if config.type == "knockout":
+        # Somebody is out after each encounter, or after two defeats; the second final is not always needed.
+        num = 2 * num_bots - 2 if config.double else num_bots - 1
+        num += config.third_place and num_bots > 3  # noqa: PLR2004 # semifinals take four
+        return _Size(num * 2 * config.encounter_pairs, is_least=config.double or config.tie_pairs > 0)
+    if config.sprt is not None:
+        from arena.results.sequential import expectation
+        from arena.schedules.sprt_words import parse_sprt
+
+        test, most = parse_sprt(config.sprt), config.pairs or 0
+        num = round(test.expected_pairs(0.0, most)) + config.then_rate
+        return _Size(2 * num, note=f"{expectation(test, most)}; if equal, with those rated after it")
+    return _Size(_one_round(config, num_bots).total * config.rounds)
 
 
 def _known(query: Query, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
@@ -130,20 +182,26 @@ def config_of(form: TournamentForm) -> TournamentConfig:
     Raises:
         ConfigError: a value cannot be used.
     """
-    from arena.coordinator.config import config_from, read_toml
+    from arena.coordinator.config import THEN_RATE, config_from, read_toml
 
     form.words()
     given: dict[str, object] = dict(form.options())
-    for name in ("rounds", "games", "nodes", "concurrency"):
+    for name in ("rounds", "games", "nodes", "concurrency", "pairs", "tie-pairs", "then-rate"):
         if name in given:
             given[name] = _number(name, str(given[name]))
+    given |= dict.fromkeys({"double", "third-place"} & given.keys(), True)
     if "st" in given:
         given["st"] = _seconds(str(given["st"]))
+    if "until" in given:
+        given["stop-when"] = given.pop("until")
     path = user_config()
     usual = {} if path is None else read_toml(path)
     if any(name in given for name in _LIMITS):
         usual = {name: value for name, value in usual.items() if name not in _LIMITS}
-    config = config_from({**usual, **given, "bots": form.bot_specs(), "type": form.type}, "the form")
+    kind = form.type
+    if kind == "test":
+        kind, given = "match", {"sprt": "gain", "then-rate": THEN_RATE, **given}
+    config = config_from({**usual, **given, "bots": form.bot_specs(), "type": kind}, "the form")
     config.check()
     return config
 

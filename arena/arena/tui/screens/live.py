@@ -9,10 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
 
-from arena.coordinator.client import ask
-from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError, ConfigError
-from arena.live.labels import show_name
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
@@ -21,10 +18,9 @@ from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.steering import Steering
 from arena.tui.screens.wall_panel import WallPanel
-from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import ArenaScreen
-from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.charts import RatingPlot
@@ -34,16 +30,19 @@ from arena.tui.widgets.news import fault_lines, finished_line, finished_text, no
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
+from arena.watching.tournaments import read_tournament
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.coordinator.commands import RunCommand
+    from arena.live.tournaments import TournamentRow
     from arena.live.views import LiveView, MatchView
     from arena.tui.text import Line
     from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
+_FRESH_S = 60.0
+"""Seconds in which a decision stands above all other events."""
 
 
 class LiveScreen(ArenaScreen):
@@ -55,7 +54,8 @@ class LiveScreen(ArenaScreen):
     FILTER_HINT = "bot:az vs:mcts* ply<20"
     HELP = (
         "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it. P"
-        " asks the tournament to pause, or to go on; X asks it to stop, once you have said that you mean it."
+        " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you"
+        " confirm. R goes on with one that nobody plays, or takes it over from a process that is silent."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow", id="live.follow"),
@@ -67,6 +67,8 @@ class LiveScreen(ArenaScreen):
         Binding("minus", "zoom(-1)", "Smaller boards", show=False, id="live.smaller"),
         Binding("P", "pause", "Pause", id="live.pause"),
         Binding("X", "stop", "Stop", show=False, id="live.stop"),
+        Binding("K", "abort", "Abort", show=False, id="live.abort"),
+        Binding("R", "resume", "Resume", id="live.resume"),
     ]
     CSS = """
     LiveScreen #wall-row { height: 1fr; }
@@ -104,8 +106,16 @@ class LiveScreen(ArenaScreen):
             self.text = text
             self.is_trouble = is_trouble
 
+    class Found(Message):
+        """The tournament as it is now has come, to be gone on with."""
+
+        def __init__(self, row: TournamentRow) -> None:
+            super().__init__()
+            self.row = row
+
     def __init__(self) -> None:
         super().__init__()
+        self._steering = Steering(self, self._tell, self._complain)
         self._focus: int | None = None
         self._follows = False
         self._wall = WallPanel(id="wall")
@@ -150,7 +160,8 @@ class LiveScreen(ArenaScreen):
         self._show_news(model)
         standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
         if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
-            self.query_one(StandingsTable).show(standings)
+            ranked = model.facts.get("by_place")
+            self.query_one(StandingsTable).show(ranked if isinstance(ranked, StandingsView) else standings)
             self.query_one(RatingPlot).show(standings.rows)
         if isinstance(matrix, MatrixView) and (change is None or "matrix" in change.facts):
             self.query_one(Matrix).show(matrix)
@@ -166,9 +177,14 @@ class LiveScreen(ArenaScreen):
             return
         finished = self.query_one("#finished", LinesPanel)
         finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
-        alerts: list[tuple[float, Line]] = [(n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]]
-        news = [(m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
-        ordered = [line for _, line in sorted([*alerts, *news], key=lambda item: -item[0])]
+        # In a quick event results would push away at once what somebody decided.
+        late = dashboard_of(self).clock() - _FRESH_S
+        alerts: list[tuple[bool, float, Line]] = [
+            (n.is_decision and n.t > late, n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]
+        ]
+        news = [(False, m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
+        found = sorted([*alerts, *news], key=lambda item: (not item[0], -item[1]))
+        ordered = [line for _, _, line in found]
         games: dict[str, int] = {}
         standings = model.facts.get("standings")
         if isinstance(standings, StandingsView):
@@ -287,19 +303,24 @@ class LiveScreen(ArenaScreen):
         """Ask the tournament to begin no match for now, or to go on."""
         app = dashboard_of(self)
         if self._may_ask():
-            self._ask(ResumeRun() if app.model.view.progress.state == "paused" else PauseRun())
+            self._steering.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, if that is meant."""
+        if self._may_ask():
+            self._steering.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
+
+    def action_abort(self) -> None:
+        """Ask the tournament to end at once, if that is meant."""
+        if self._may_ask():
+            self._steering.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
+
+    def action_resume(self) -> None:
+        """Go on with the tournament if nobody plays it, after looking how it is now."""
         app = dashboard_of(self)
         if self._may_ask():
-            question = f"Stop {show_name(app.tournament)}?"
-            consequence = (
-                f"Running matches end and are stored; arena resume {app.tournament} goes on with it."
-            )
-            app.push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask(StopRun()) if yes else None
-            )
+            looking = partial(self._looking, app.store, app.tournament)
+            self.run_worker(looking, name="look", group="look", thread=True)
 
     def _may_ask(self) -> bool:
         app = dashboard_of(self)
@@ -307,20 +328,23 @@ class LiveScreen(ArenaScreen):
             self.notify("no tournament is watched; 7 lists them, and n begins one there", markup=False)
         return bool(app.tournament) and app.may_act()
 
-    def _ask(self, command: RunCommand) -> None:
-        app = dashboard_of(self)
-        asking = partial(self._asking, app.store, app.tournament, command)
-        self.run_worker(asking, name="ask", group="ask", thread=True)
-
-    def _asking(self, store: str | None, tournament: str, command: RunCommand) -> None:
-        """Leave a command and hear what becomes of it, in a thread."""
+    def _looking(self, store: str | None, tournament: str) -> None:
+        """Read how the tournament is now, in a thread."""
         try:
-            self._tell(ask(store, tournament, command, is_wanted=still_wanted(), tell=self._tell))
+            self.post_message(self.Found(read_tournament(store, tournament)))
         except ArenaError as error:
-            self.post_message(self.Said(str(error), is_trouble=True))
+            self._complain(str(error))
+
+    def on_live_screen_found(self, message: Found) -> None:
+        """Go on with it, if that can be done and is meant."""
+        message.stop()
+        self._steering.resume(message.row)
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Said(text))
+
+    def _complain(self, text: str) -> None:
+        self.post_message(self.Said(text, is_trouble=True))
 
     def on_live_screen_said(self, message: Said) -> None:
         """Show what became of it."""

@@ -11,6 +11,7 @@ from typing_extensions import override
 from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import ending_lines
@@ -40,9 +41,12 @@ class MatchesScreen(ArenaScreen):
         "All stored matches, void ones too, newest first. A filter is made of bot: vs: result: end:"
         " tournament: game: and ply<20; * stands for any text. It searches all matches, the newest first;"
         " matches that are found can be used meanwhile. Enter opens the replay, o shows the match beside the"
-        " list."
+        " list, V declares it void, or lets it count again, with a reason."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "split", "Split", id="matches.split")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "split", "Split", id="matches.split"),
+        Binding("V", "void", "Void", id="matches.void"),
+    ]
     CSS = """
     MatchesScreen MatchList { width: 1fr; height: 1fr; }
     MatchesScreen #beside { display: none; width: 40; height: 1fr; }
@@ -126,7 +130,9 @@ class MatchesScreen(ArenaScreen):
             self.query_one("#asked", BareLines).say(f" ! {safe(matches.trouble)}", "alert")
             return
         place = matches.cursor + 1 if matches.total else 0
-        self.query_one("#asked", BareLines).say(f" {place}/{total}{order}{asked}", "dim")
+        row = matches.row(matches.cursor) if matches.total else None
+        void = f"   void: {row.void_reason}" if row is not None and row.void_reason else ""
+        self.query_one("#asked", BareLines).say(f" {place}/{total}{order}{asked}{void}", "dim")
 
     def on_match_list_selected(self, message: MatchList.Selected) -> None:
         """Open the replay of a match."""
@@ -147,6 +153,14 @@ class MatchesScreen(ArenaScreen):
             return None
         self._list.go_to(index)
         return row.stored
+
+    def action_void(self) -> None:
+        """Declare the match of the cursor void, or let it count again."""
+        row = self._list.row(self._list.cursor) if self._list.total else None
+        if row is not None:
+            ask_and_judge(
+                self, row.stored, row.address, is_void=bool(row.void_reason), changed=self._list.look_again
+            )
 
     def action_split(self) -> None:
         """Show the match of the cursor beside the list, or not."""

@@ -11,7 +11,15 @@ from typing_extensions import override
 
 from arena.coordinator.client import follow, start
 from arena.errors import ArenaError
-from arena.live.tournaments import ISOLATIONS, TYPES, Estimate, TournamentForm
+from arena.live.tournaments import (
+    BOUNDS,
+    ELIMINATIONS,
+    ISOLATIONS,
+    SEEDINGS,
+    TYPES,
+    Estimate,
+    TournamentForm,
+)
 from arena.tui.forms.tournament_form import estimate, installed_bots
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
@@ -29,8 +37,16 @@ if TYPE_CHECKING:
 
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
-    ("rounds", "10", "Each pair of bots meets once a round."),
+    ("rounds", "10", "Each pair of bots meets once a round; in a Swiss tournament each bot one other."),
     ("games", "2", "Matches of an encounter and round, 1 or 2."),
+    (
+        "pairs",
+        "1; of a test all openings",
+        "Pairs of each encounter; of a test the most.",
+    ),
+    ("tie_pairs", "2", "More pairs where an encounter of a knockout is level."),
+    ("until", "it is stopped", "Elo: the ladder ends when every rating is within that much."),
+    ("then_rate", "32", "Pairs after the decision of a test, which are rated; those of the test are not."),
     ("st", "5, unless tc or nodes is given", "Seconds a move."),
     ("tc", "none", "A clock for the match, moves/time+inc: 60+0.6, 40/60+0.5."),
     ("nodes", "none", "Search nodes a move; a playout counts as one."),
@@ -50,7 +66,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     WORK = "estimate"
     HELP = (
         "Fields that are left empty have the defaults of the command line, which stands below. Tab and enter"
-        " go on, Start runs exactly that line, as a process of its own that goes on when the dashboard ends."
+        " go on, Start runs exactly that line, as a process of its own, which outlives the dashboard. A"
+        " test has one bot, NEW, or two, NEW OLD; a ladder needs a name."
     )
     CSS = """
     NewTournamentScreen #estimate { height: 2; }
@@ -83,9 +100,12 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             with Fields(id="fields"):
                 yield Field("bots", "mcts minimax:depth=4 ...", "Specs, with blanks between them.")
                 yield Choice("type", TYPES)
+                yield Choice("elimination", ELIMINATIONS)
+                yield Choice("seeding", SEEDINGS)
+                yield Choice("bounds", BOUNDS)
                 yield Choice("isolation", ISOLATIONS)
                 for key, placeholder, help_text in _FIELDS:
-                    yield Field(key, placeholder, help_text)
+                    yield Field(key, placeholder, help_text, label=key.replace("_", "-"))
             yield BareLines(id="estimate")
             yield BareLines(id="line")
             with Horizontal(id="pushes"):
@@ -111,6 +131,9 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
 
     @override
     def changed(self) -> None:
+        form = self.form
+        for field in (*self.query(Field), *self.query(Choice)):
+            field.display = form.has(field.key)
         if self._refused is not None and self.form != self._refused:
             self._refused = None
         if not self._is_starting:

@@ -16,6 +16,7 @@ from arena.play.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
+from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
@@ -66,7 +67,7 @@ class ReplayScreen(JudgedScreen):
         " after which both bots saw the mover 20 points worse off. g lets the exact solver judge the match in"
         " the background, g or escape stops it; arena grade does the same, also by a bot. v shows what the"
         " next judge says. p plays on from here in place of the side to move, o shows what was played next"
-        " in this position over all matches."
+        " in this position over all matches. V declares the match void, or lets it count again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -82,6 +83,7 @@ class ReplayScreen(JudgedScreen):
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
+        Binding("V", "void", "Void", show=False, id="replay.void"),
         Binding("o", "openings", "Openings", id="replay.openings"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]
@@ -263,6 +265,18 @@ class ReplayScreen(JudgedScreen):
         if self.match is not None:
             recorded = self.match.recorded
             dashboard_of(self).push_screen(OpeningsScreen(recorded.game, recorded.actions, self.ply))
+
+    def action_void(self) -> None:
+        """Declare the match void, or let it count again."""
+        match = self.match
+        if match is not None and match.recorded.stored is not None:
+            ask_and_judge(
+                self,
+                match.recorded.stored,
+                match.address,
+                is_void=bool(match.void_reason),
+                changed=lambda: self._load(self.number, 0),
+            )
 
     def action_play(self) -> None:
         """Play on from the position that is shown, in place of the side to move."""

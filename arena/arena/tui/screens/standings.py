@@ -11,18 +11,23 @@ from typing_extensions import override
 
 from arena.live.labels import fits_words
 from arena.live.tables import StandingsView
+from arena.results.by_place import EventTables
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.charts import LineChart, RatingPlot
-from arena.tui.widgets.standings_table import StandingsTable
+from arena.tui.widgets.places_table import PlacesTable, RankedBot
+from arena.tui.widgets.standings_table import STANDINGS, StandingsTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
 
     from arena.live.tables import Series, StandingRow
+    from arena.results.place_table import PlaceRow
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
     from arena.watching.feed import Change, Model
@@ -37,32 +42,42 @@ class StandingsScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "Ratings with half of their 95 % intervals. a shows the leaderboard over all tournaments of this game"
-        " and limit, g those of other games and limits. Enter opens the matches of a bot."
+        " and limit, g those of other games and limits. A Swiss tournament or a knockout is shown by place; b"
+        " shows its ratings instead. Of bots with equal points decide, in this order: Buchholz (points of all"
+        " opponents), the same without the lowest (cut1), without lowest and highest (median),"
+        " Sonneborn-Berger (SB: points taken times those of the opponent), direct encounter, wins. Enter"
+        " opens the matches of a bot."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "all", "All", id="standings.all"),
         Binding("g", "game", "Game", id="standings.game"),
+        Binding("b", "by_place", "Place/Elo", id="standings.by-place"),
     ]
     CSS = """
     StandingsScreen StandingsTable { width: 1fr; max-height: 60%; }
+    StandingsScreen PlacesTable { width: 1fr; max-height: 60%; height: auto; display: none; }
+    StandingsScreen.-places PlacesTable { display: block; }
+    StandingsScreen.-places StandingsTable { display: none; }
     StandingsScreen #details { height: 2; }
     StandingsScreen RatingPlot { height: 1fr; }
     StandingsScreen LineChart { display: none; height: 14; }
     StandingsScreen.-tall LineChart { display: block; }
     StandingsScreen.-flat RatingPlot { display: none; }
-    StandingsScreen.-flat StandingsTable { max-height: 1fr; }
+    StandingsScreen.-flat StandingsTable, StandingsScreen.-flat PlacesTable { max-height: 1fr; }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._board: int | None = None
         self._view = StandingsView()
+        self._by_place, self._has_places = True, False
 
     @override
     def compose_body(self) -> ComposeResult:
         with Vertical():
             yield BareLines(id="goal")
             yield StandingsTable()
+            yield PlacesTable()
             yield BareLines(id="details")
             yield RatingPlot()
             yield LineChart("rating over matches")
@@ -70,7 +85,10 @@ class StandingsScreen(ArenaScreen):
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         boards = self._boards(model)
-        view = model.facts.get("standings") if self._board is None else None
+        event, ranked = model.facts.get("event"), model.facts.get("by_place")
+        self._has_places = isinstance(ranked, StandingsView)
+        is_ranked = self._by_place and self._has_places and self._board is None
+        view = (ranked if is_ranked else model.facts.get("standings")) if self._board is None else None
         if boards and self._board is not None:
             view = boards[self._board % len(boards)]
         if isinstance(view, StandingsView):
@@ -80,7 +98,9 @@ class StandingsScreen(ArenaScreen):
                 view, title=f"{what}{view.title}{self.filter_note}", rows=rows
             )
             self.query_one(StandingsTable).show(self._view)
-            self.query_one(RatingPlot).show(rows)
+            self.query_one(RatingPlot).show(sorted(rows, key=lambda row: -row.elo))
+            places = event.places if is_ranked and isinstance(event, EventTables) else []
+            self._show_places([place for place in places if fits_words(self.filter_text, place.name)], rows)
         self._show_goal(model.view.progress.goal if self._board is None else "")
         trend = model.facts.get("trend")
         if trend is not None:
@@ -89,6 +109,31 @@ class StandingsScreen(ArenaScreen):
                 nothing=str(model.facts.get("trend_doing", "")),
             )
         self._describe()
+
+    def _show_places(self, places: Sequence[PlaceRow], rows: Sequence[StandingRow]) -> None:
+        """Show the table by place of a Swiss tournament in place of the ratings; without places these."""
+        if bool(places) != self.has_class("-places"):
+            had_focus = self.query_one(StandingsTable).has_focus or self.query_one(PlacesTable).has_focus
+            self.set_class(bool(places), "-places")
+            if had_focus:
+                self.call_after_refresh(self._list.focus)
+        known = {row.name: row for row in rows}
+        found = [RankedBot(place, known[place.name]) for place in places]
+        self.query_one(PlacesTable).show(found, title=f"places {self._view.title}".strip())
+
+    @property
+    def _list(self) -> RowList:
+        """The table that is shown."""
+        return self.query_one(PlacesTable if self.has_class("-places") else StandingsTable)
+
+    @property
+    def _row(self) -> StandingRow | None:
+        """The bot of the cursor."""
+        if self.has_class("-places"):
+            found = self.query_one(PlacesTable).current
+            return None if found is None else found.standing
+        table = self.query_one(StandingsTable)
+        return table.row(table.cursor) if table.num_rows else None
 
     def _show_goal(self, goal: str) -> None:
         """Show above the table what a sequential test has found, and what the table leaves out."""
@@ -107,13 +152,13 @@ class StandingsScreen(ArenaScreen):
         return cast("tuple[StandingsView, ...]", model.facts.get("leaderboards", ()))
 
     def _describe(self) -> None:
-        table, details = self.query_one(StandingsTable), self.query_one("#details", BareLines)
-        if not table.num_rows:
+        row, details = self._row, self.query_one("#details", BareLines)
+        if row is None:
             has_filter = bool(self.filter_text) and not self._view.doing
             nothing = self._view.doing or "no results yet"
             details.say(" no bot fits; esc takes the filter away" if has_filter else f" {nothing}", "dim")
             return
-        details.show(_details(table.row(table.cursor)))
+        details.show(_details(row))
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
         """Tell more of a bot."""
@@ -131,8 +176,7 @@ class StandingsScreen(ArenaScreen):
 
     def _words(self) -> list[str]:
         """Give the filter for the bot of the cursor."""
-        table = self.query_one(StandingsTable)
-        words = [word("bot", table.row(table.cursor).name)] if table.num_rows else []
+        words = [] if self._row is None else [word("bot", self._row.name)]
         if self._board is None and dashboard_of(self).tournament:
             words.insert(0, word("tournament", dashboard_of(self).tournament))
         elif self._view.game:
@@ -145,8 +189,7 @@ class StandingsScreen(ArenaScreen):
 
     @override
     def text_to_copy(self) -> str:
-        table = self.query_one(StandingsTable)
-        return table.row(table.cursor).name if table.num_rows else ""
+        return "" if self._row is None else self._row.name
 
     def action_all(self) -> None:
         """Show the leaderboard over all tournaments, or the standings of this one."""
@@ -159,12 +202,24 @@ class StandingsScreen(ArenaScreen):
         self._board = 0 if self._board is None else (self._board + 1) % max(1, num)
         self._again()
 
+    @override
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "by_place":
+            return self._has_places and self._board is None
+        return super().check_action(action, parameters)
+
+    def action_by_place(self) -> None:
+        """Show an event that is paired by results by place, or by rating."""
+        self._by_place = not self._by_place
+        self._again()
+
     def _again(self) -> None:
         self.show_model(dashboard_of(self).model, None)
 
 
 def _details(row: StandingRow) -> list[Line]:
     low, high = (_end(end) for end in (row.elo_low, row.elo_high))
+    standing = f"   {STANDINGS[row.standing]}" if row.standing else ""
     prior = "   unbeaten or winless: the figure comes from the prior" if row.rests_on_prior else ""
     sides = [
         f"{name} {100 * score:.0f}%"
@@ -174,7 +229,7 @@ def _details(row: StandingRow) -> list[Line]:
     los = "" if row.los is None else f"   LOS {100 * row.los:.0f}%"
     faults = f"   faults {row.faults}"
     return [
-        ((f" {row.place} {row.name}", "title"),),
+        ((f" {row.place} {row.name}{standing}", "title"),),
         ((f"   {row.elo:.0f} ({low} to {high}){prior}   {' '.join(sides)}{los}{faults}", ""),),
     ]
 

@@ -11,20 +11,16 @@ from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
-from arena.coordinator.client import ask, follow, start
-from arena.coordinator.commands import PauseRun, ResumeRun, StopRun
-from arena.errors import ArenaError
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
-from arena.live.tournaments import TournamentRow, command_line
+from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.table import Col, Table
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from arena.coordinator.commands import RunCommand
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList
     from arena.watching.feed import Change, Model
@@ -51,6 +46,8 @@ COLUMNS = (
 )
 _MAX_REFUSED = 3
 """Lines about refused bots."""
+_LINES = 3
+"""Lines of details that there is always room for."""
 _LOOK_S = 2.0
 """Seconds between two looks at the list while it is shown."""
 
@@ -74,14 +71,23 @@ class TournamentsScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
-        " on, X stops it and R resumes one that was stopped; X and R ask first. A tournament is a process of"
-        " its own: it goes on when the dashboard ends. As text: arena tournament, stop, resume"
+        " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone"
+        " or silent. J enters a bot in a ladder and L withdraws one. A archives a tournament or lists it"
+        " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A tournament"
+        " is a process of its own: it goes on when the dashboard ends. As text: arena tournament, stop,"
+        " resume, ladder join, ladder leave, archive, remove"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "new", "New", id="tournaments.new"),
         Binding("P", "pause", "Pause", id="tournaments.pause"),
         Binding("X", "stop", "Stop", id="tournaments.stop"),
         Binding("R", "resume", "Resume", id="tournaments.resume"),
+        Binding("K", "abort", "Abort", show=False, id="tournaments.abort"),
+        Binding("J", "join", "Join", id="tournaments.join"),
+        Binding("L", "leave", "Leave", id="tournaments.leave"),
+        Binding("A", "archive", "Archive", show=False, id="tournaments.archive"),
+        Binding("a", "all", "Archived, too", show=False, id="tournaments.all"),
+        Binding("D", "remove", "Remove", show=False, id="tournaments.remove"),
     ]
     CSS = """
     TournamentsScreen TournamentsTable { height: 1fr; }
@@ -105,6 +111,8 @@ class TournamentsScreen(ArenaScreen):
         self._seeks_watched = True
         self._rows: Sequence[TournamentRow] = ()
         self._nothing = "looking ..."
+        self._is_all = False
+        self._steering = Steering(self, self._say, self._complain)
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -141,7 +149,8 @@ class TournamentsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        self._looks.ask(read_tournaments, "reading tournaments", self._take, key="all")
+        source = partial(read_tournaments, archived=self._is_all)
+        self._looks.ask(source, "reading tournaments", self._take, key=self._is_all)
 
     def _take(self, answer: Answer[list[TournamentRow]]) -> None:
         """Show an answer; what is there stays until there is another list."""
@@ -176,7 +185,8 @@ class TournamentsScreen(ArenaScreen):
         if self._rows:
             nothing = "no tournament fits the filter; esc takes it away"
         num_running = sum(row.state == "running" for row in self._rows)
-        title = f"tournaments {len(self._rows)}, running {num_running}{self.filter_note}"
+        what = "tournaments, archived ones too," if self._is_all else "tournaments"
+        title = f"{what} {len(self._rows)}, running {num_running}{self.filter_note}"
         self.table.show(rows, title=title, nothing=nothing)
         places = [place for place, row in enumerate(rows) if row.id == wanted]
         if places:
@@ -191,8 +201,9 @@ class TournamentsScreen(ArenaScreen):
     def _describe(self) -> None:
         row = self.table.current
         details = self.query_one("#details", BareLines)
-        details.set_class(row is not None and bool(row.refused or row.reason), "-refused")
-        details.show([] if row is None else _details(row))
+        lines = [] if row is None else _details(row)
+        details.set_class(len(lines) > _LINES, "-refused")
+        details.show(lines)
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
         """Watch a tournament."""
@@ -209,6 +220,12 @@ class TournamentsScreen(ArenaScreen):
         self.query_one("#said", BareLines).say(f" {mark}{message.text}", style)
         self._look()
 
+    def _say(self, text: str) -> None:
+        self.post_message(self.Said(text))
+
+    def _complain(self, text: str) -> None:
+        self.post_message(self.Said(text, is_trouble=True))
+
     def action_new(self) -> None:
         """Open the form of a new tournament."""
         app = dashboard_of(self)
@@ -217,74 +234,46 @@ class TournamentsScreen(ArenaScreen):
 
     def action_pause(self) -> None:
         """Pause what runs, or let it go on."""
-        row = self._wanted("running", "paused")
-        if row is not None:
-            self._ask(row, ResumeRun() if row.state == "paused" else PauseRun())
+        row = self.table.current
+        if row is not None and self._steering.may(row, *PLAYED):
+            self._steering.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
         """Stop a tournament, if that is meant."""
-        row = self._wanted("preparing", "running", "paused")
-        if row is not None:
-            question = f"Stop {show_name(row.name)}?"
-            consequence = "Running matches end and are stored; R goes on with it later."
-            dashboard_of(self).push_screen(
-                ConfirmScreen(question, consequence), lambda yes: self._ask(row, StopRun()) if yes else None
-            )
+        row = self.table.current
+        if row is not None and self._steering.may(row, *HELD):
+            self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
+
+    def action_abort(self) -> None:
+        """End a tournament at once, if that is meant."""
+        row = self.table.current
+        if row is not None and self._steering.may(row, *HELD):
+            self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
-        """Go on with a tournament, if that is meant."""
-        row = self._wanted("left", "stopped", "silent", "refused")
-        if row is None:
-            return
-        words = row.resume_words()
-        line = command_line(words, dashboard_of(self).store)
-        dashboard_of(self).push_screen(
-            ConfirmScreen(f"Go on with {show_name(row.name)}?", f"Runs: {line}"),
-            lambda yes: self._resume(words) if yes else None,
-        )
+        """Go on with a tournament, if that is meant, also in place of a process that is silent."""
+        self._steering.resume(self.table.current)
 
-    def _wanted(self, *states: str) -> TournamentRow | None:
-        """Give the tournament of the cursor if it is in one of these states; say why not."""
-        row = self.table.current
-        if row is None or not dashboard_of(self).may_act():
-            return None
-        if row.state not in states:
-            text = f"{show_name(row.name)} is {row.state_text}"
-            self.post_message(self.Said(text, is_trouble=True))
-            return None
-        return row
+    def action_join(self) -> None:
+        """Enter a bot in a ladder."""
+        self._steering.join(self.table.current)
 
-    def _ask(self, row: TournamentRow, command: RunCommand) -> None:
-        store = dashboard_of(self).store
-        self.run_worker(partial(self._asking, store, row, command), name="ask", group="ask", thread=True)
+    def action_leave(self) -> None:
+        """Withdraw a bot from a ladder."""
+        self._steering.leave(self.table.current)
 
-    def _asking(self, store: str | None, row: TournamentRow, command: RunCommand) -> None:
-        """Leave a command and hear what becomes of it, in a thread."""
+    def action_archive(self) -> None:
+        """Hide a tournament from the list, or show it again."""
+        self._steering.archive(self.table.current)
 
-        def tell(text: str) -> None:
-            self._say(f"{show_name(row.name)}: {text}")
+    def action_remove(self) -> None:
+        """Move a tournament out of the store, if that is meant."""
+        self._steering.remove(self.table.current)
 
-        try:
-            tell(ask(store, row.id, command, is_wanted=still_wanted(), tell=tell))
-        except ArenaError as error:
-            self.post_message(self.Said(str(error), is_trouble=True))
-
-    def _say(self, text: str) -> None:
-        self.post_message(self.Said(text))
-
-    def _resume(self, words: Sequence[str]) -> None:
-        self._say(f"going on with {show_name(words[-1])}: each bot answers one position first ...")
-        store = dashboard_of(self).store
-        self.run_worker(partial(self._resuming, words, store), name="resume", group="resume", thread=True)
-
-    def _resuming(self, words: Sequence[str], store: str | None) -> None:
-        """Start a process that goes on with it, and hear whether it does, in a thread."""
-        try:
-            record = follow(start(words, db=store), still_wanted())
-        except ArenaError as error:
-            self.post_message(self.Said(str(error), is_trouble=True))
-        else:
-            self._say(f"{record.name} goes on")
+    def action_all(self) -> None:
+        """Show archived tournaments, too, or not."""
+        self._is_all = not self._is_all
+        self._look()
 
     @override
     def export_filter(self) -> str:
@@ -304,6 +293,7 @@ def _details(row: TournamentRow) -> list[Line]:
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
         ((f" bots: {bots}", ""),),
+        *([((f" held by {row.held_by}", "alert" if row.state == "silent" else ""),)] if row.held_by else []),
         *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]

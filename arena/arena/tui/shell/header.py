@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.tui.shell.lines import Part
+from arena.tui.text import clip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ _STATES = {
     "ended": "ENDED",
 }
 _WIDE = 120
+_GOAL = 60
+"""Cells that the way to a goal takes at most."""
 
 
 class Shown(Protocol):
@@ -50,6 +53,7 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     if warning := model.health.warning(shown.clock()):
         parts.append(Part(warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
+    parts.append(Part(clip(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:
         share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
         parts.append(Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5))

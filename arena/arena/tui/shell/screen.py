@@ -8,8 +8,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from typing_extensions import override
 
+from arena.tui.asks import Asks
 from arena.tui.look import app_of
-from arena.tui.shell.asks import Asks
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.text import safe
 from arena.tui.widgets.boxes import Box

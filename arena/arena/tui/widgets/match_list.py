@@ -17,7 +17,7 @@ from textual.strip import Strip
 from typing_extensions import override
 
 from arena.results.names import LIST_WIDTHS, shortened
-from arena.tui.shell.asks import Asks
+from arena.tui.asks import Asks
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS

@@ -40,7 +40,8 @@ def finished_text(match: FinishedMatch) -> str:
 def notice_line(notice: Notice) -> Line:
     """Say a notice: `09:33:40 ! match live1/308 td: time_game, too late by 12 ms`."""
     about = f"match {notice.address} " if notice.address else ""
-    return ((f" {time_text(notice.t)} ", "dim"), ("! ", "alert"), (f"{about}{notice.what}", ""))
+    mark = ("", "") if notice.is_decision else ("! ", "alert")
+    return ((f" {time_text(notice.t)} ", "dim"), mark, (f"{about}{notice.what}", ""))
 
 
 def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int]) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _TREND = 8
+STANDINGS: Mapping[str, str] = {
+    "new": "new: it plays first until its rating is settled",
+    "in": "still in the knockout",
+    "left": "has left",
+    "out": "disqualified",
+}
+"""What is said of bots that do not simply play, in words."""
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -46,12 +53,13 @@ _COLUMNS: dict[str, _Column] = {
     "first": _Column("1st", 5, lambda row, _: _percent(row.score_first)),
     "second": _Column("2nd", 5, lambda row, _: _percent(row.score_second)),
     "faults": _Column("faults", 6, lambda row, _: str(row.faults)),
+    "standing": _Column("state", 5, lambda row, _: row.standing),
     "trend": _Column("trend", _TREND, lambda row, glyphs: trend(row.trend, _TREND, glyphs)),
     "name": _Column("name", 4, lambda row, _: row.name),
 }
 _NAMES = ("bot", "name")
 _ALWAYS: Sequence[str] = ("rank", "bot", "points", "elo")
-_MORE: Sequence[str] = ("n", "error", "wdl", "faults", "los", "first", "second", "trend", "name")
+_MORE: Sequence[str] = ("standing", "n", "error", "wdl", "faults", "los", "first", "second", "trend", "name")
 """Columns that come as there is room, in this order: what is last here goes first on a narrow screen."""
 
 
@@ -61,7 +69,8 @@ class StandingsTable(RowList):
     HELP = (
         "pts points, Elo with half of its 95 % interval, LOS likelihood to be stronger than the next, 1st and"
         " 2nd points per match by who moved first; ? rests on the prior alone; # 2.1 leads the second of"
-        " tables that no match connects. Enter opens the bot."
+        " tables that no match connects; state: new to a ladder, in a knockout still, left it, out of it."
+        " Enter opens the bot."
     )
     DEFAULT_CSS = """
     StandingsTable { width: 26; height: auto; min-height: 3; }
@@ -107,6 +116,8 @@ class StandingsTable(RowList):
         names = set(_ALWAYS)
         room = width - sum(columns[name].width + 1 for name in _ALWAYS)
         useless = set[str]()
+        if not any(row.standing for row in self._view.rows):
+            useless.add("standing")
         if not any(row.trend for row in self._view.rows):
             useless.add("trend")
         if all(row.name == row.label for row in self._view.rows):

@@ -57,6 +57,19 @@ def test_a_test_keeps_its_hypotheses() -> None:
     assert words == ["test", "--sprt", "elo1=9", "--then-rate", "3", "--rated", "--", "a"]
 
 
+def test_a_ladder_is_a_command_of_two_words() -> None:
+    typed = ["run", "main", "random", "mcts", "--tui", "--anchor", "random=1", "--anchor", "mcts=2"]
+    group = main.get_command(click.Context(main), "ladder")
+    assert isinstance(group, click.Group)
+    command = group.get_command(click.Context(group), "run")
+    assert command is not None
+    above = click.Context(group, parent=click.Context(main, info_name="arena"), info_name="ladder")
+    with command.make_context("run", typed[1:], parent=above) as context:
+        words = command_words(context)
+    anchors = ["--anchor", "random=1", "--anchor", "mcts=2"]
+    assert words == ["ladder", "run", *anchors, "--", "main", "random", "mcts"]
+
+
 def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
     shown = {
         name

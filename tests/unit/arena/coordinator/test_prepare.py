@@ -16,6 +16,8 @@ from arena.coordinator.prepare import Again, check_bots, prepare_new, unbegun_co
 from arena.errors import ArenaError, BotFailedError, ConfigError, StoreError
 from arena.home import open_store
 from arena.results.tournaments import refusal_of, state_of
+from arena.watching.answers import Rows
+from arena.watching.query import Query
 from arena.watching.tournaments import read_tournaments
 from arena_db.store import Store
 from command_line import FAST, CommandLine
@@ -28,10 +30,17 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
+    from arena.live.tournaments import TournamentRow
 
 DUEL = ("match", *FAST, "--openings", "none", "--rounds", "1", "--srand", "3")
 BROKEN = "strange:broken=on"
 AGAIN = Again(None, None, force_concurrency=False, max_time=None)
+
+
+def tournament_rows(db: str) -> list[TournamentRow]:
+    answer = read_tournaments(Query(db))
+    assert isinstance(answer, Rows)
+    return answer.content
 
 
 def settings(name: str = "cup", *bots: str) -> TournamentConfig:
@@ -71,7 +80,7 @@ def test_an_event_is_there_while_its_bots_are_checked(db: str, monkeypatch: pyte
             record = store.tournament("cup")
             assert record is not None
             seen.extend((record.state, state_of(store, record), attach(db, "cup") == record))
-        (row,) = read_tournaments(db)
+        (row,) = tournament_rows(db)
         seen.extend((row.state, row.reason, row.can_resume))
         with (
             open_store(db) as other,
@@ -126,7 +135,7 @@ def test_what_fails_is_refused_with_its_reason(db: str) -> None:
         assert refusal_of(record) == str(failed.value)
         assert len(wrote) == 1
         assert store.lease(record.id) is None
-        (row,) = read_tournaments(db)
+        (row,) = tournament_rows(db)
         assert (row.state, row.state_text, row.reason[:300]) == (
             "refused",
             "refused",

@@ -138,7 +138,7 @@ def test_a_person_waits_for_a_bot_that_compiles(monkeypatch: pytest.MonkeyPatch)
     written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
     monkeypatch.setattr(hold, "_TRIAL_MARGIN_MS", 1000)
     plan = make_play(PlayConfig(bot="doubler", game="tic-tac-toe", isolation="T1", require_tier="T0"))
-    with hold._ready(plan) as (_, seat):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with hold._ready(plan, Tier.T1) as seat:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         setup = SeatSetup(match="m", game=GAME, player=0, seed=0, control=CONTROL, init_s=60.0)
         assert seat.start(setup) is None
         answer = seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))

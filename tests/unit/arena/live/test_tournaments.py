@@ -44,6 +44,54 @@ def test_a_match_is_a_command_of_its_own() -> None:
     assert TournamentForm(bots="a b", type="match").words() == ["match", "--", "a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        (
+            {"type": "swiss", "rounds": "7", "pairs": "3"},
+            "tournament --type=swiss --rounds=7 --pairs=3 -- a b",
+        ),
+        (
+            {"type": "knockout", "elimination": "double", "tie_pairs": "1", "seeding": "leaderboard"},
+            "tournament --type=knockout --tie-pairs=1 --seeding=leaderboard --double -- a b",
+        ),
+        (
+            {"type": "knockout", "elimination": "third place"},
+            "tournament --type=knockout --third-place -- a b",
+        ),
+        ({"type": "ladder", "name": "weekly", "until": "25"}, "ladder run --until=error=25 -- weekly a b"),
+        (
+            {"type": "ladder", "name": "weekly", "until": "error=9"},
+            "ladder run --until=error=9 -- weekly a b",
+        ),
+        ({"type": "test"}, "test -- a b"),
+        (
+            {"type": "test", "bounds": "non-regression", "then_rate": "0", "pairs": "300", "name": "t"},
+            "test --pairs=300 --sprt=non-regression --then-rate=0 --name=t -- a b",
+        ),
+        # What belongs to another type stays in its field and is not said.
+        (
+            {"type": "knockout", "rounds": "5", "until": "9", "games": "1"},
+            "tournament --type=knockout -- a b",
+        ),
+        ({"type": "match", "pairs": "5", "elimination": "double"}, "match -- a b"),
+    ],
+)
+def test_each_type_has_options_of_its_own(form: dict[str, str], line: str) -> None:
+    words = TournamentForm(bots="a b", **form).words()
+    assert " ".join(words) == line
+
+
+def test_the_store_stands_behind_the_command_of_a_group() -> None:
+    words = TournamentForm(bots="a b", type="ladder", name="weekly").words()
+    assert command_line(words, "x.db") == "arena ladder run --db x.db -- weekly a b"
+
+
+def test_a_ladder_needs_a_name() -> None:
+    with pytest.raises(ConfigError, match="give the ladder a name"):
+        TournamentForm(bots="a b", type="ladder").words()
+
+
 @pytest.mark.parametrize(("field", "value"), [("bots", ""), ("bots", "a 'b"), ("more", "'x")])
 def test_what_cannot_be_a_line_is_refused(field: str, value: str) -> None:
     with pytest.raises(ConfigError, match=r"bots|more"):
@@ -58,3 +106,14 @@ def test_an_estimate_says_what_it_goes_by() -> None:
     )
     assert "at most 12 min by the clocks" in Estimate(matches=9, workers=1, seconds=720.0, is_bound=True).text
     assert "nobody knows" in Estimate(matches=9, workers=1, seconds=None).text
+
+
+def test_an_estimate_says_what_decides_how_many_there_are() -> None:
+    counts = {"num_stored": 240, "num_pairs": 6, "num_known": 6}
+    known = "240 stored matches, 6 of 6 pairs have met"
+    knockout = Estimate(matches=8, workers=2, seconds=60.0, is_least=True, **counts)
+    assert knockout.text == f"at least 8 matches, 2 at once, about 60 s ({known})"
+    ladder = Estimate(matches=None, workers=3, seconds=6.0, note="it plays until it is stopped", **counts)
+    assert ladder.text == f"it plays until it is stopped; 3 matches at once, about 30 a minute ({known})"
+    unknown = Estimate(matches=None, workers=3, seconds=6.0, is_bound=True, note="it plays on")
+    assert unknown.text == "it plays on; 3 matches at once"

@@ -16,6 +16,8 @@ from arena.executor.checked import Checked, keep
 from arena.live.bots import BotsView
 from arena.live.exports import ExportForm
 from arena.live.tournaments import TournamentForm, TournamentRow, command_line
+from arena.schedules.knockout import KnockoutSchedule
+from arena.schedules.swiss import SwissSchedule
 from arena.tui.forms import export_form
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
@@ -31,6 +33,7 @@ from arena_db.store import Store
 from arena_plugins.entries import Entry, make_listing
 from command_line import CommandLine
 from live_samples import EVIL
+from schedules import SimulatedEvent, play_all
 from stores import add_cup, tamper
 
 if TYPE_CHECKING:
@@ -180,6 +183,61 @@ def test_an_estimate_without_matches_goes_by_the_clocks(tmp_path: Path) -> None:
     assert estimate(Query(store), replace(QUICK, bots="random mcts", nodes="5")).seconds is not None
 
 
+THREE = "random minimax:depth=1 mcts:playouts=20"
+FOUR = f"{THREE} minimax:depth=2"
+
+
+@pytest.mark.parametrize(
+    ("bots", "form", "is_least"),
+    [
+        (THREE, {"type": "swiss", "rounds": "2"}, False),
+        (FOUR, {"type": "swiss", "rounds": "3", "pairs": "2"}, False),
+        (THREE, {"type": "knockout", "tie_pairs": "0"}, False),
+        (THREE, {"type": "knockout", "tie_pairs": "0", "elimination": "third place"}, False),
+        (FOUR, {"type": "knockout", "tie_pairs": "0", "elimination": "third place", "pairs": "3"}, False),
+        (THREE, {"type": "knockout", "tie_pairs": "0", "elimination": "double"}, True),
+        (FOUR, {"type": "knockout", "elimination": "double"}, True),
+    ],
+)
+def test_an_event_has_as_many_matches_as_its_schedule_plans(
+    bots: str, form: dict[str, str], *, is_least: bool
+) -> None:
+    asked = replace(QUICK, bots=bots, **form)
+    found = estimate(Query(None), asked)
+    config = config_of(asked)
+    num = len(bots.split())
+    schedule = (
+        SwissSchedule(rounds=config.rounds, pairs=config.encounter_pairs, seed=1, openings=[()])
+        if config.type == "swiss"
+        else KnockoutSchedule(
+            num_bots=num,
+            pairs=config.encounter_pairs,
+            openings=[()],
+            third_place=config.third_place,
+            is_double=config.double,
+        )
+    )
+    # The lower seat wins all its matches: no encounter is level, and no second final is needed.
+    event = SimulatedEvent(schedule, num)
+    play_all(event, 256, lambda _: 1.0)
+    assert (found.matches, found.is_least) == (len(event.plan), is_least)
+
+
+def test_of_a_ladder_and_a_test_it_says_what_ends_them() -> None:
+    ladder = estimate(Query(None), replace(QUICK, type="ladder", name="weekly", until="20"))
+    assert (ladder.matches, ladder.note) == (None, "it plays until every rating is within 20 Elo")
+    assert (
+        estimate(Query(None), replace(QUICK, type="ladder", name="w")).note == "it plays until it is stopped"
+    )
+    form = TournamentForm(type="test", bots="minimax:depth=2 random", isolation="none", pairs="300")
+    found = estimate(Query(None), form)
+    assert "at most 300" in found.note
+    assert found.matches is not None
+    assert 2 * 32 < found.matches <= 2 * (300 + 32)
+    with pytest.raises(ArenaError, match="openings"):
+        estimate(Query(None), replace(form, game="tic-tac-toe"))
+
+
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
@@ -304,6 +362,9 @@ def test_a_void_match_says_so_in_lists_and_replays(tmp_path: Path) -> None:
     assert void is not None
     assert fair is not None
     assert (row_of(void).termination, row_of(fair).termination) == ("void", "rules")
-    assert (finished_of(void, {}).why, finished_of(fair, {}).why) == ("void", "rules")
+    assert (finished_of(void, {}).why, finished_of(fair, {}).why) == (
+        f"void (an engine helped): {fair.reason}",
+        "rules",
+    )
     assert recorded_of(void, {}, None).reason == f"void (an engine helped): {fair.reason}"
     assert recorded_of(fair, {}, None).reason == fair.reason

@@ -19,6 +19,7 @@ from stores import add_cup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 SOON_S = 2.0
@@ -52,11 +53,15 @@ def replaced(path: Path) -> Generator[str]:
     path.with_suffix(".away").rename(path)
 
 
+def refuse(*_: object) -> bool:
+    return False
+
+
 @contextmanager
 def forbidden(_: Path) -> Generator[str]:
     # Root may read everything, whatever its mode: only the answer of the system can be another one.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "access", lambda *_: False)
+        patch.setattr(os, "access", refuse)
         yield "cannot be read (Permission denied)"
 
 
@@ -93,7 +98,7 @@ class Watched:
 
 @pytest.mark.parametrize("lose", [moved, replaced, forbidden, locked])
 def test_it_is_said_soon_and_found_again(
-    path: Path, lose: Callable[[Path], Generator[str]], monkeypatch: pytest.MonkeyPatch
+    path: Path, lose: Callable[[Path], AbstractContextManager[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("arena.watching.query.BUSY_MS", 20)
     watched = Watched(path)
@@ -103,6 +108,7 @@ def test_it_is_said_soon_and_found_again(
     with lose(path) as what:
         said = watched.until(lambda trouble, _: bool(trouble), SOON_S)
         assert said == f"store arena.db {what}; looking again"
+        last = said
         for _ in range(6):
             last = watched.until(lambda trouble, _: bool(trouble), 0.0)
             assert last.endswith("; looking again")

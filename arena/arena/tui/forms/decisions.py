@@ -1,0 +1,124 @@
+"""Decisions of a person at the dashboard, carried out as by their commands; they take a while, in threads."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import ArenaError
+from arena.home import open_store
+from arena.results.corrections import author, declare_void
+from arena.tui.shell import child
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena_db.records import TournamentRecord
+    from arena_db.store import Store
+
+_JOIN_S: Final = 180.0
+"""Seconds that a bot may take to be copied and to answer its first position."""
+_MAX_TEXT: Final = 500
+
+
+def judge_match(option: str | None, number: int, reason: str, *, undo: bool) -> str:
+    """Declare a match void or count it again, and return what that changed.
+
+    Args:
+        option: path of the store; None for the usual place.
+        number: the store's number of the match.
+        reason: why.
+        undo: let it count again.
+
+    Raises:
+        ArenaError: there is no such match, or the store cannot be written.
+    """
+    with open_store(option, create=False) as store:
+        match = store.match(number)
+        if match is None:
+            raise ArenaError(f"there is no match #{number}")
+        changed = declare_void(store, [match.tournament], [number], reason, undo=undo)
+    if not changed:
+        return f"it {'counted' if undo else 'was void'} before"
+    return "it counts again" if undo else "it is void: no table counts it"
+
+
+def archive_event(option: str | None, number: int, *, undo: bool) -> str:
+    """Hide an event from lists, or list it again; return which.
+
+    Raises:
+        ArenaError: it is gone, it is being run, or the store cannot be written.
+    """
+    with open_store(option, create=False) as store:
+        record = _event(store, number)
+        store.archive(record.id, who=author(), undo=undo)
+    return f"{record.name} is {'listed again' if undo else 'archived; a lists it, too'}"
+
+
+def removed_file(option: str | None, name: str) -> Path:
+    """Return where an event goes that is moved out of the store."""
+    from arena.home import store_path
+
+    return store_path(option).with_name(f"{name}.removed.db").absolute()
+
+
+def remove_event(option: str | None, number: int) -> str:
+    """Move an event out of the store to a file of its own; return where it is.
+
+    Raises:
+        ArenaError: it is gone, it is being run, the file exists, or the store cannot be written.
+    """
+    with open_store(option, create=False) as store:
+        record = _event(store, number)
+        file = removed_file(option, record.name)
+        store.remove(record.id, file, who=author())
+    return f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back"
+
+
+def withdraw_bot(option: str | None, ladder: str, bot: str, reason: str) -> str:
+    """Let a bot leave a ladder; return who left.
+
+    Raises:
+        ArenaError: no such bot plays there, or the store cannot be written.
+    """
+    from arena.coordinator import joining
+
+    with open_store(option, create=False) as store:
+        record = joining.find_open_ladder(store, ladder)
+        left = joining.leave(store, record, bot, reason=reason)
+    return f"{', '.join(entrant.label for entrant in left)} left {ladder}"
+
+
+def enter_bot(words: list[str]) -> str:
+    """Run the command by which a bot joins a ladder, and return its last line.
+
+    The bot is copied and started, which belongs in a process of its own.
+
+    Raises:
+        ArenaError: it failed; says why.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 # this program, and words as a list
+            [*child.PROGRAM, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_JOIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ArenaError(f"the bot could not be entered: {error}") from error
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    said = clean_text(lines[-1], _MAX_TEXT) if lines else f"the command ended with {done.returncode}"
+    if done.returncode:
+        raise ArenaError(said)
+    return said
+
+
+def _event(store: Store, number: int) -> TournamentRecord:
+    record = store.tournament(number)
+    if record is None:
+        raise ArenaError(f"event {number} is no longer in {store.path}")
+    return record

@@ -1,0 +1,54 @@
+"""Declares the match at hand void, or lets it count again: the same question from the list and the replay."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError
+from arena.live.tournaments import command_line
+from arena.tui.forms.decisions import judge_match
+from arena.tui.screens.app import dashboard_of
+from arena.tui.shell.prompt import Asked, PromptScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.tui.shell.prompt import Filled
+    from arena.tui.shell.screen import ArenaScreen
+
+
+def ask_and_judge(
+    screen: ArenaScreen, number: int, address: str, *, is_void: bool, changed: Callable[[], None]
+) -> None:
+    """Ask for a reason, then declare a match void, or let a void one count again.
+
+    Args:
+        screen: over which it is asked.
+        number: the store's number of the match.
+        address: what the match is called.
+        is_void: whether it is void now.
+        changed: called once the store has it.
+    """
+    app = dashboard_of(screen)
+    kind = "unvoid" if is_void else "void"
+
+    def line(filled: Filled) -> str:
+        return command_line([kind, f"--reason={filled['reason']}", "--", address], app.store)
+
+    def work(reason: str) -> None:
+        try:
+            text, severity = judge_match(app.store, number, reason, undo=is_void), "information"
+            app.call_from_thread(changed)
+        except ArenaError as error:
+            text, severity = str(error), "warning"
+        told = partial(app.notify, f"{address}: {text}", markup=False)
+        app.call_from_thread(told, severity=severity)
+
+    def go_on(filled: Filled | None) -> None:
+        if filled is not None:
+            screen.run_worker(partial(work, filled["reason"]), name="judge", group="judge", thread=True)
+
+    question = f"Count {address} again?" if is_void else f"Declare {address} void? No table counts it then."
+    if app.may_act():
+        app.push_screen(PromptScreen(question, [Asked("reason", "why, for everybody")], line), go_on)

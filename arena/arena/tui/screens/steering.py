@@ -1,0 +1,185 @@
+"""What can be asked of an event from the screens: the question, what follows from yes, and doing it."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING
+
+from arena.coordinator.client import ask, follow, start
+from arena.coordinator.commands import AbortRun, PauseRun, ResumeRun, StopRun
+from arena.errors import ArenaError
+from arena.live.labels import show_name
+from arena.live.tournaments import command_line
+from arena.tui.forms.decisions import archive_event, enter_bot, remove_event, removed_file, withdraw_bot
+from arena.tui.screens.app import dashboard_of
+from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.shell.prompt import Asked, PromptScreen
+from arena.tui.shell.wanted import still_wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.coordinator.commands import RunCommand
+    from arena.live.tournaments import TournamentRow
+    from arena.tui.shell.prompt import Filled
+    from arena.tui.shell.screen import ArenaScreen
+
+PLAYED = ("running", "paused")
+"""States in which an event can be paused."""
+HELD = ("preparing", *PLAYED)
+"""States in which it can be stopped."""
+
+
+class Steering:
+    """Asks things of events for a screen; what comes of it is told by `say`, also from threads."""
+
+    def __init__(
+        self, screen: ArenaScreen, say: Callable[[str], None], complain: Callable[[str], None]
+    ) -> None:
+        """Take the screen.
+
+        Args:
+            screen: over which questions are shown.
+            say: hears what becomes of it, a sentence; may be called in any thread.
+            complain: hears the same where it is trouble.
+        """
+        self._screen = screen
+        self._say = say
+        self._complain = complain
+
+    def may(self, row: TournamentRow | None, *states: str) -> bool:
+        """Return whether an event is in one of these states and may be steered; say why not."""
+        if row is None or not dashboard_of(self._screen).may_act():
+            return False
+        if states and row.state not in states:
+            self._complain(f"{show_name(row.name)} is {row.state_text}")
+            return False
+        return True
+
+    def pause(self, event: int | str, *, is_paused: bool, lead: str = "") -> None:
+        """Pause an event, or let it go on.
+
+        Args:
+            event: its id or name.
+            is_paused: whether it is paused now.
+            lead: stands before what is said of it.
+        """
+        self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)
+
+    def stop(self, event: int | str, name: str, *, lead: str = "") -> None:
+        """Stop an event, if that is meant; `name` is what it is called in the question."""
+        text = "Running matches end and are stored; R goes on with it later."
+        self._confirm(f"Stop {show_name(name)}?", text, lambda: self._ask(event, StopRun(), lead))
+
+    def abort(self, event: int | str, name: str, *, lead: str = "") -> None:
+        """End an event at once, if that is meant."""
+        text = "Running matches end at once without a result; R plays them again."
+        self._confirm(f"Abort {show_name(name)}?", text, lambda: self._ask(event, AbortRun(), lead))
+
+    def resume(self, row: TournamentRow | None) -> None:
+        """Go on with an event, if that is meant; one that a silent process holds is taken over."""
+        if row is None or not self.may(row):
+            return
+        if not row.can_resume:
+            self._complain(f"{show_name(row.name)} is {row.state_text}")
+            return
+        words, name = row.resume_words(), show_name(row.name)
+        question, text = f"Go on with {name}?", f"Runs: {self._line(words)}"
+        if row.state == "silent":
+            question = f"Take over {name}?"
+            text = (
+                f"It is held by {row.held_by}. That process stores nothing more, should it go on; matches"
+                f" that it is playing are played again.\n\n{text}"
+            )
+        self._confirm(question, text, partial(self._resume, words, name))
+
+    def archive(self, row: TournamentRow | None) -> None:
+        """Hide an event from lists, or list it again."""
+        if row is not None and self.may(row):
+            store = dashboard_of(self._screen).store
+            self._work(lambda: archive_event(store, row.id, undo=row.is_archived))
+
+    def remove(self, row: TournamentRow | None) -> None:
+        """Move an event out of the store, if that is meant."""
+        if row is None or not self.may(row):
+            return
+        store = dashboard_of(self._screen).store
+        text = (
+            f"Its {row.done} matches move to {removed_file(store, row.name)}; no table here counts them any"
+            f" more. arena db merge takes them back.\n\nRuns: {self._line(['remove', row.name])}"
+        )
+        self._confirm(
+            f"Remove {show_name(row.name)}?", text, lambda: self._work(lambda: remove_event(store, row.id))
+        )
+
+    def join(self, row: TournamentRow | None) -> None:
+        """Enter a bot in a ladder."""
+        if row is not None and self._is_ladder(row):
+            asked = (Asked("bot", "mcts:playouts=400"), Asked("reason", "none", is_needed=False))
+            self._prompt(f"Enter a bot in {show_name(row.name)}", asked, row, "join")
+
+    def leave(self, row: TournamentRow | None) -> None:
+        """Withdraw a bot from a ladder; it keeps its matches and its rating."""
+        if row is not None and self._is_ladder(row):
+            asked = (Asked("bot", " ".join(row.bots[:3])), Asked("reason", "none", is_needed=False))
+            self._prompt(f"Let a bot leave {show_name(row.name)}", asked, row, "leave")
+
+    def _is_ladder(self, row: TournamentRow) -> bool:
+        if not self.may(row):
+            return False
+        if row.type != "ladder":
+            text = f"{show_name(row.name)} is a {row.type}, which nobody joins or leaves"
+            self._complain(text)
+        return row.type == "ladder"
+
+    def _prompt(self, question: str, asked: Sequence[Asked], row: TournamentRow, kind: str) -> None:
+        app = dashboard_of(self._screen)
+
+        def words(filled: Filled) -> list[str]:
+            reason = [f"--reason={filled['reason']}"] if filled["reason"] else []
+            return ["ladder", kind, *reason, "--", row.name, filled["bot"] or "BOT"]
+
+        def go_on(filled: Filled | None) -> None:
+            if filled is None:
+                return
+            if kind == "join":
+                self._say(f"{filled['bot']} is copied and answers one position first ...")
+                # Its store is always named: the process has another idea of the usual place only if told so.
+                self._work(lambda: enter_bot(shlex.split(self._line(words(filled)))[1:]))
+            else:
+                self._work(lambda: withdraw_bot(app.store, row.name, filled["bot"], filled["reason"]))
+
+        app.push_screen(PromptScreen(question, asked, lambda filled: self._line(words(filled))), go_on)
+
+    def _line(self, words: list[str]) -> str:
+        return command_line(words, dashboard_of(self._screen).store)
+
+    def _confirm(self, question: str, text: str, act: Callable[[], None]) -> None:
+        dashboard_of(self._screen).push_screen(
+            ConfirmScreen(question, text), lambda yes: act() if yes else None
+        )
+
+    def _ask(self, event: int | str, command: RunCommand, lead: str) -> None:
+        store = dashboard_of(self._screen).store
+
+        def tell(text: str) -> None:
+            self._say(f"{lead}{text}")
+
+        self._work(lambda: lead + ask(store, event, command, is_wanted=still_wanted(), tell=tell))
+
+    def _resume(self, words: Sequence[str], name: str) -> None:
+        self._say(f"going on with {name}: each bot answers one position first ...")
+        store = dashboard_of(self._screen).store
+        self._work(lambda: f"{follow(start(words, db=store), still_wanted()).name} goes on")
+
+    def _work(self, work: Callable[[], str]) -> None:
+        """Do something in a thread, and say what came of it."""
+
+        def run() -> None:
+            try:
+                self._say(work())
+            except ArenaError as error:
+                self._complain(str(error))
+
+        self._screen.run_worker(run, name="steer", group="steer", thread=True)

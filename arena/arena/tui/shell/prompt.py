@@ -1,0 +1,109 @@
+"""A few lines to fill in over the screen, with what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+from typing_extensions import override
+
+from arena.tui.text import safe
+from arena.tui.widgets.form import Field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.widgets import Input
+
+Filled: TypeAlias = Mapping[str, str]
+"""What was written, by key."""
+
+
+class Asked(NamedTuple):
+    """A line to fill in."""
+
+    key: str
+    placeholder: str
+    is_needed: bool = True
+    """Whether it may not stay empty."""
+    value: str = ""
+    """What stands in it at first."""
+
+
+class PromptScreen(ModalScreen[Filled | None]):
+    """Return what was written by `enter` in the last line, None by `escape`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", id="prompt.cancel")]
+    DEFAULT_CSS = """
+    PromptScreen { align: center middle; }
+    PromptScreen > Vertical {
+        width: 76; max-width: 100%; height: auto; max-height: 100%;
+        background: $arena-surface; color: $arena-text; border: heavy $arena-focus; padding: 0 1;
+    }
+    PromptScreen Static { width: 100%; height: auto; }
+    """
+
+    def __init__(self, question: str, asked: Sequence[Asked], line: Callable[[Filled], str]) -> None:
+        """Take what is asked.
+
+        Args:
+            question: what it is for.
+            asked: the lines.
+            line: returns the command that the answers equal.
+        """
+        super().__init__()
+        self._question = question
+        self._asked = asked
+        self._line = line
+
+    @override
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(Text(f"{safe(self._question)}\n", style="bold"))
+            for asked in self._asked:
+                yield Field(asked.key, asked.placeholder)
+            yield Static(id="equals")
+            yield Static(Text("\nenter goes on   esc cancels"))
+
+    def on_mount(self) -> None:
+        """Begin with the first line."""
+        for asked in self._asked:
+            self.query_one(f"#field-{asked.key}", Field).value = asked.value
+        self.query_one(f"#input-{self._asked[0].key}").focus()
+        self._show_line()
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What is written now."""
+        return {field.key: field.value.strip() for field in self.query(Field)}
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the command anew."""
+        event.stop()
+        self._show_line()
+
+    def _show_line(self) -> None:
+        self.query_one("#equals", Static).update(Text(f"\nRuns: {safe(self._line(self.answers))}"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go on to the next line that is needed, or close with the answers."""
+        event.stop()
+        answers = self.answers
+        missing = [asked.key for asked in self._asked if asked.is_needed and not answers[asked.key]]
+        keys = [asked.key for asked in self._asked]
+        at = keys.index(str(event.input.id).removeprefix("input-"))
+        if missing or at + 1 < len(keys):
+            following = missing[0] if missing and at + 1 == len(keys) else keys[min(at + 1, len(keys) - 1)]
+            self.query_one(f"#input-{following}").focus()
+        else:
+            self.dismiss(answers)
+
+    def action_cancel(self) -> None:
+        """Close it without answers."""
+        self.dismiss(None)

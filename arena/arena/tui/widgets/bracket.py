@@ -1,0 +1,123 @@
+"""The bracket of a knockout as a list: a heading for each round, and a line for each encounter."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from textual.binding import Binding, BindingType
+from typing_extensions import override
+
+from arena.results.brackets import TieText, tie_texts
+from arena.tui.text import left, safe
+from arena.tui.widgets.row_list import LIST_BINDINGS, RowList
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.results.brackets import BracketRow
+    from arena.tui.text import Line
+
+_SCORE = 13
+_LEAST_NAME = 8
+_REMARK = 24
+"""Cells that a remark has before names get more than they need at least."""
+
+
+class BracketList(RowList):
+    """Who meets whom, the score, who goes on and why; the cursor goes from encounter to encounter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *LIST_BINDINGS,
+        Binding("left_square_bracket", "round(-1)", "Round before", show=False, id="bracket.before"),
+        Binding("right_square_bracket", "round(1)", "Round", key_display="[ ]", id="bracket.round"),
+    ]
+    HELP = (
+        "A heading for each round, a line for each encounter: a star marks the bot that goes on, what the"
+        " score does not say stands behind it. Byes are left out. [ and ] go to other rounds, enter opens the"
+        " matches of both bots."
+    )
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
+        super().__init__("bracket", id=id, classes=classes)
+        self._items: list[str | TieText] = []
+        """Headings and encounters, in the order in which they are shown."""
+
+    def show(self, rows: Sequence[BracketRow], title: str) -> None:
+        """Show a bracket; the cursor stays on its encounter, and begins at the first that is not decided."""
+        before = "" if self.current is None else self.current.row.encounter
+        items: list[str | TieText] = []
+        for name, group in groupby(tie_texts(rows), key=lambda text: text.row.round):
+            items += [name, *group]
+        self._items, self.title = items, title
+        found = [
+            place
+            for place, item in enumerate(items)
+            if isinstance(item, TieText)
+            and (item.row.state != "decided" if not before else item.row.encounter == before)
+        ]
+        self.go_to(found[0] if found else len(items) - 1, tell=False)
+
+    @property
+    @override
+    def num_rows(self) -> int:
+        return len(self._items)
+
+    @property
+    def current(self) -> TieText | None:
+        """The encounter of the cursor; None where there is none."""
+        item = self._items[self.cursor] if self._items else None
+        return item if isinstance(item, TieText) else None
+
+    @override
+    def go_to(self, row: int, *, tell: bool = True) -> None:
+        row = min(max(0, row), len(self._items) - 1)
+        step = -1 if row < self.cursor else 1
+        while 0 <= row < len(self._items) and isinstance(self._items[row], str):
+            row += step
+        if row < 0:
+            # The first line is a heading; it is shown with the first encounter.
+            row, self._first = 1, 0
+        super().go_to(row, tell=tell)
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        if not self._items:
+            return [((" nothing is drawn yet", "dim"),)]
+        if self.cursor <= 1:
+            self._first = 0
+        return super().body(width, height)
+
+    @override
+    def row_line(self, row: int, width: int) -> Line:
+        item = self._items[row]
+        if isinstance(item, str):
+            return ((f" {item}", "title"),)
+        names = self._name_width(width)
+        style = "dim" if item.row.state == "waiting" else ""
+        first, second = (
+            (left(safe(name), names), "title" if winner is not None and winner == item.row.winner else style)
+            for name, winner in ((item.first, item.row.first), (item.second, item.row.second))
+        )
+        room = max(0, width - 2 * names - _SCORE - 7)
+        remark = safe(item.remark)
+        if cell_len(remark) > room:
+            # The whole sentence stands below the list.
+            remark = set_cell_size(remark, max(0, room - 2)) + ".."
+        return (("   ", ""), first, (f" {item.score} ", style), second, (f"  {remark}", style))
+
+    def _name_width(self, width: int) -> int:
+        """Return the cells of a name: as many as the longest takes, if the remarks keep some room."""
+        ties = [item for item in self._items if isinstance(item, TieText)]
+        longest = max((cell_len(safe(name)) for tie in ties for name in (tie.first, tie.second)), default=0)
+        remark = min(_REMARK, max((cell_len(tie.remark) for tie in ties), default=0))
+        room = (width - 3 - _SCORE - 4 - remark) // 2
+        return min(longest, max(_LEAST_NAME, room))
+
+    def action_round(self, step: int) -> None:
+        """Put the cursor on the first encounter of the next round, or of the one before."""
+        heads = [place for place, item in enumerate(self._items) if isinstance(item, str)]
+        at = sum(place < self.cursor for place in heads) - 1
+        if heads:
+            self.go_to(heads[min(max(0, at + step), len(heads) - 1)] + 1)

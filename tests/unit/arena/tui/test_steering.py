@@ -1,0 +1,150 @@
+"""Steering events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.own import own_python
+from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.shell.prompt import PromptScreen
+from arena_db.owner import current_owner
+from arena_db.store import Store
+from dashboard import settle
+from stores import tamper
+from tournaments import Sitting, config
+from watching import press, seen, shown, watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from arena.tui.screens.app import Dashboard
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Path:
+    """Return the store of a ladder that has come to its goal."""
+    path = tmp_path / "arena.db"
+    settings = config("random", "minimax:depth=1", type="ladder", name="spring", stop_when="error=300")
+    sitting = Sitting(path, settings)
+    sitting.play()
+    sitting.store.close()
+    return path
+
+
+def test_a_bot_leaves_a_ladder(ladder: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "L")
+        assert isinstance(app.screen, PromptScreen)
+        await press(pilot, *"random", "enter", *"weak", "enter")
+        await settle(pilot)
+        assert "random left spring" in seen(app)
+        await press(pilot, "L", *"nobody", "enter", "enter")
+        await settle(pilot)
+        assert "! " in seen(app)
+        assert "nobody" in seen(app)
+
+    shown(watch(ladder), act, (120, 40))
+    with Store.open(ladder) as store:
+        assert [entrant.state for entrant in store.entrants(1)] == ["left", "playing"]
+        assert [(change.kind, change.reason) for change in store.changes(1)] == [("leave", "weak")]
+
+
+def test_a_bot_joins_a_ladder_by_its_command(ladder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", tuple(own_python("-m", "arena")))
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "J", *"minimax:depth=2", "enter")
+        assert "arena ladder join" in seen(app)
+        await press(pilot, "enter")
+        await settle(pilot)
+        assert "minimax:depth=2 joined spring" in seen(app)
+
+    shown(watch(ladder), act, (120, 40))
+    with Store.open(ladder) as store:
+        assert [entrant.label for entrant in store.entrants(1)][-1] == "minimax:depth=2"
+
+
+def test_nobody_joins_what_is_no_ladder(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "J")
+        assert not isinstance(app.screen, PromptScreen)
+        assert "which nobody joins or leaves" in seen(app)
+
+    shown(watch(shown_store), act)
+
+
+def test_archiving_hides_and_a_shows_it(ladder: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "A")
+        await settle(pilot)
+        assert isinstance(app.screen, TournamentsScreen)
+        assert app.screen.table.num_rows == 0
+        await press(pilot, "a")
+        await settle(pilot)
+        assert "finished, archived" in seen(app)
+        await press(pilot, "A")
+        await settle(pilot)
+        assert "archived" not in seen(app).partition("state")[2].partition("bots:")[0]
+
+    shown(watch(ladder), act, (120, 40))
+    with Store.open(ladder) as store:
+        assert [change.kind for change in store.changes(1)] == ["archive", "unarchive"]
+
+
+def test_removing_asks_first_and_says_where_it_is(ladder: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "D")
+        assert isinstance(app.screen, ConfirmScreen)
+        assert "spring.removed.db" in "".join(str(app.screen.text).split())
+        await press(pilot, "n")
+        assert not ladder.with_name("spring.removed.db").exists()
+        await press(pilot, "D", "y")
+        await settle(pilot)
+        assert "arena db merge" in seen(app)
+
+    shown(watch(ladder), act, (120, 40))
+    assert ladder.with_name("spring.removed.db").exists()
+    with Store.open(ladder) as store:
+        assert store.tournament("spring") is None
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Path:
+    """Return the store of an event whose process lives, and has been silent for over a minute."""
+    path = tmp_path / "arena.db"
+    sitting = Sitting(path, config("random", "minimax:depth=1", name="spring"))
+    assert sitting.store.claim(1, current_owner())
+    sitting.store.close()
+    tamper(path, "UPDATE leases SET beat_at = beat_at - 720")
+    return path
+
+
+def test_a_take_over_says_from_whom(held: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        for keys in (("7", "R"), ("escape", "1", "R")):
+            await press(pilot, *keys)
+            await settle(pilot)
+            assert isinstance(app.screen, ConfirmScreen)
+            text = str(app.screen.text)
+            assert f"pid {os.getpid()} on " in text
+            assert "silent for 12 min" in text
+            assert "resume" in text
+            assert "--take-over" in text
+
+    shown(watch(held), act, (120, 40))
+
+
+def test_abort_asks_first(held: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "K")
+        # It is silent: nothing would be heard of it.
+        assert not isinstance(app.screen, ConfirmScreen)
+        assert "spring is silent" in seen(app)
+
+    shown(watch(held), act, (120, 40))
