@@ -26,6 +26,7 @@ PUBLIC = (
     "arena_db.plan_records",
     "arena_db.judgements",
     "arena_db.records",
+    "arena_db.run_records",
     "arena_db.store",
 )
 """Public modules; a package's own modules are public with it, unless it names its exports in `__all__`."""
