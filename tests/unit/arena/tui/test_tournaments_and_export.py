@@ -135,10 +135,10 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
         push = screen.query_one("#push-start", Push)
         push.focus()
         await press(pilot, "enter")
-        assert "! arena: there is a tournament spring already" in seen(app)
+        assert "! there is a tournament spring already" in seen(app)
         screen.show_found("what takes long to work out", "")
         await settle(pilot)
-        assert "! arena: there is a tournament spring already" in seen(app)
+        assert "! there is a tournament spring already" in seen(app)
         screen.query_one("#field-name", Field).value = "begun"
         await settle(pilot)
         assert "spring already" not in seen(app)
