@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from arena.coordinator.client import Link
 from arena.live.tournaments import TournamentRow
 from arena.tui.screens.tournaments import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
@@ -14,6 +15,7 @@ from stores import add_cup
 from watching import press, seen, shown, watch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from textual.message_pump import MessagePump
@@ -56,15 +58,17 @@ def test_it_is_listed_ended_and_gone_on_with(path: Path, monkeypatch: pytest.Mon
         def follow(self, _: MessagePump) -> None:
             """End at once."""
 
-    def link(store: str | None, words: list[str]) -> None:
-        assert store == str(path)
-        resumed.append(words)
+    class Linked(Link):
+        def __init__(self, store: str | None, words: Sequence[str]) -> None:
+            super().__init__(store, words)
+            assert store == str(path)
+            resumed.append(list(words))
 
-    def board(_: None) -> ConfirmScreen:
+    def board(_: Link) -> ConfirmScreen:
         return ConfirmScreen("the board")
 
     monkeypatch.setattr("arena.tui.screens.tournaments.Child", Noted)
-    monkeypatch.setattr("arena.tui.screens.tournaments.Link", link)
+    monkeypatch.setattr("arena.tui.screens.tournaments.Link", Linked)
     monkeypatch.setattr("arena.tui.screens.tournaments.PlayScreen", board)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
