@@ -100,8 +100,8 @@ def quitting(db: Path) -> dict[str, float]:
         screen = Screen(db, (120, 40))
         screen.wait_for(b"Live]")
         for key in keys:
-            screen.press(bytes([key]))
-            time.sleep(0.02)
+            # A key before the screen has come would be typed elsewhere.
+            screen.rested_after(screen.press(bytes([key])) + 0.02)
         time.sleep(0.15)
         pressed = screen.press(b"q")
         screen.process.wait(DEADLINE_S)
