@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import pytest
 
@@ -109,7 +110,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
 
 
 def test_an_estimate_says_what_decides_how_many_there_are() -> None:
-    counts = {"num_stored": 240, "num_pairs": 6, "num_known": 6}
+    counts: dict[str, Any] = {"num_stored": 240, "num_pairs": 6, "num_known": 6}
     known = "240 stored matches, 6 of 6 pairs have met"
     knockout = Estimate(matches=8, workers=2, seconds=60.0, is_least=True, **counts)
     assert knockout.text == f"at least 8 matches, 2 at once, about 60 s ({known})"

@@ -74,9 +74,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _build(played: Path, out: Path, **changes: int) -> Built:
+def _build(played: Path, out: Path, num_matches: int = 1000) -> Built:
     with Store.open(played / "arena.db", read_only=True) as store:
-        return build(store, out, **changes)
+        return build(store, out, num_matches=num_matches)
 
 
 def test_every_link_leads_somewhere(played: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from arena.errors import NotFoundError
 from arena.watching.places import MOST, read_place, search_places
 from arena.watching.query import Cancelled, NoStoreYet, Query
 from arena.watching.stored import opening_text, row_of, with_mistakes
-from arena_db.records import Analysis, Entrant, JudgedPly, MatchFilter
+from arena_db.judgements import Analysis, JudgedPly
+from arena_db.records import Entrant, MatchFilter
 from arena_db.store import Store
 from stores import add_cup, bot, digest, new_tournament, plan
 
