@@ -10,7 +10,6 @@ from textual import events
 from textual.geometry import Region
 
 from arena.live.events import Thoughts
-from arena.live.replay import Recorded, Replay
 from arena.live.views import LiveView, MoveView
 from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, right, safe
 from arena.tui.widgets.canvas import Canvas
@@ -326,29 +325,6 @@ def test_charts_without_data_and_without_room_are_empty() -> None:
         assert any("* only" in line for line in lines_of(chart))
 
     piloted(app, act)
-
-
-def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
-    chart = EvalChart()
-    app = Host(chart)
-
-    async def act(pilot: Pilot[None]) -> list[str]:
-        # In steps of seven cells nobody gets five in a row.
-        actions = tuple(7 * ply % 225 for ply in range(100))
-        said = (Thoughts(value=0.0),) * 100
-        recorded = Recorded(
-            game="gomoku",
-            bots=("a", "b"),
-            actions=actions,
-            thoughts=said,
-            outcome="draw",
-            termination="rules",
-        )
-        chart.show(Replay(recorded), 70)
-        await pilot.pause()
-        return lines_of(chart)
-
-    assert "^" in piloted(app, act)[-2]
 
 
 def test_text_is_measured_in_cells() -> None:

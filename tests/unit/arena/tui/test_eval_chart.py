@@ -1,0 +1,36 @@
+"""The chart of evals beside a replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.live.events import Thoughts
+from arena.live.replay import Recorded, Replay
+from arena.tui.widgets.charts import EvalChart
+from dashboard import Host, lines_of, piloted
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+
+def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
+    chart = EvalChart()
+    app = Host(chart)
+
+    async def act(pilot: Pilot[None]) -> list[str]:
+        # In steps of seven cells nobody gets five in a row.
+        actions = tuple(7 * ply % 225 for ply in range(100))
+        said = (Thoughts(value=0.0),) * 100
+        recorded = Recorded(
+            game="gomoku",
+            bots=("a", "b"),
+            actions=actions,
+            thoughts=said,
+            outcome="draw",
+            termination="rules",
+        )
+        chart.show(Replay(recorded), 70)
+        await pilot.pause()
+        return lines_of(chart)
+
+    assert "^" in piloted(app, act)[-2]
