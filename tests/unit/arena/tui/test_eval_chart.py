@@ -18,8 +18,9 @@ def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
     app = Host(chart)
 
     async def act(pilot: Pilot[None]) -> list[str]:
-        # In steps of seven cells nobody gets five in a row.
-        actions = tuple(7 * ply % 225 for ply in range(100))
+        # Two stones, then two of the other player, shifted in each row: nobody gets five in a row.
+        sides = [[cell for cell in range(225) if (cell % 15 // 2 + cell // 15) % 2 == side] for side in (0, 1)]
+        actions = tuple(cell for pair in zip(*sides, strict=False) for cell in pair)[:100]
         said = (Thoughts(value=0.0),) * 100
         recorded = Recorded(
             game="gomoku",
