@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 
+def _side(cell: int) -> int:
+    """Return whose stone lies on a cell of 15 columns: two each in turn, shifted from row to row."""
+    return (cell % 15 // 2 + cell // 15) % 2
+
+
 def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
     chart = EvalChart()
     app = Host(chart)
 
     async def act(pilot: Pilot[None]) -> list[str]:
-        # Two stones, then two of the other player, shifted in each row: nobody gets five in a row.
-        sides = [[cell for cell in range(225) if (cell % 15 // 2 + cell // 15) % 2 == side] for side in (0, 1)]
-        actions = tuple(cell for pair in zip(*sides, strict=False) for cell in pair)[:100]
+        # Nobody gets five in a row.
+        cells = [[cell for cell in range(225) if _side(cell) == side] for side in (0, 1)]
+        actions = tuple(cell for pair in zip(*cells, strict=False) for cell in pair)[:100]
         said = (Thoughts(value=0.0),) * 100
         recorded = Recorded(
             game="gomoku",
