@@ -251,7 +251,7 @@ def test_headless_play_says_what_it_is_called(tmp_path: Path) -> None:
     ("game", "elsewhere", "cell", "answer", "actions"),
     [
         ("connect-four", (11, 9), (19, 9), b"last O 1", [3, 0]),
-        ("tic-tac-toe", (7, 6), (11, 7), b"last O a3", [4, 0]),
+        ("tic-tac-toe", (7, 6), (11, 8), b"last O a3", [4, 0]),
         ("gomoku", (6, 5), (20, 12), b"last O a15", [112, 0]),
     ],
 )

@@ -77,11 +77,13 @@ def open_play(
         with reserving(store, _new_play(plan, tier)) as reserved:
             bot = stack.enter_context(_ready(plan, tier))
             reserved.look()
+            # Who hears of the play may end it at once by a signal.
+            signals = stack.enter_context(StopSignals())
             # Whoever waits until it has begun then reads what was said of the bot.
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
-        _sit(Table(lease.store, tournament, plan, tier, bot), lease, match, None)
+        _sit(Table(lease.store, tournament, plan, tier, bot), lease, signals, (match, None))
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -110,7 +112,11 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     unplayed = store.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
     tier = _choose_tier(plan)
-    with _ready(plan, tier) as bot, Lease(store, tournament, current_owner()) as lease:
+    with (
+        _ready(plan, tier) as bot,
+        Lease(store, tournament, current_owner()) as lease,
+        StopSignals() as signals,
+    ):
         held = lease.store
         held.set_state(tournament.id, "running")
         if unplayed:
@@ -121,15 +127,18 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             held.extend_plan(tournament.id, [match], tournament.config)
         tell(tournament)
-        _sit(Table(held, tournament, plan, tier, bot), lease, match, told)
+        _sit(Table(held, tournament, plan, tier, bot), lease, signals, (match, told))
 
 
-def _sit(table: Table, lease: Lease, match: PlannedMatch, told: tuple[int, ...] | None) -> None:
-    """Play from a match on; one of which `told` is known was being played when its coordinator ended."""
-    with ExitStack() as stack:
-        stack.enter_context(rescuing(table.store, table.tournament))
-        signals = stack.enter_context(StopSignals())
-        sitting = stack.enter_context(Sitting(table, lambda: bool(signals.wish) or lease.is_lost))
+def _sit(
+    table: Table, lease: Lease, signals: StopSignals, begin: tuple[PlannedMatch, tuple[int, ...] | None]
+) -> None:
+    """Play from a match on; one of which actions are known was being played when its coordinator ended."""
+    match, told = begin
+    with (
+        rescuing(table.store, table.tournament),
+        Sitting(table, lambda: bool(signals.wish) or lease.is_lost) as sitting,
+    ):
         sitting.run(match if told is None else sitting.abandon(match, told))
         # A match that was ended since the lease was lost is no result.
         lease.check()
