@@ -33,7 +33,7 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     status = arena.lines("ladder", "status", "main")
     assert status[0].startswith("main is finished: ")
     assert status[0].endswith(", goal 300 Elo")
-    assert status[1] == "2 play: random, minimax:depth=2; left: minimax:depth=1"
+    assert status[1] == "2 play: random, minimax:depth=2; new: minimax:depth=2; left: minimax:depth=1"
     rows = arena.objects("ladder", "status", "main")
     assert {row["name"] for row in rows} == {*PAIR, "minimax:depth=2"}
     assert next(row["elo"] for row in rows if row["name"] == "random") == 1000
