@@ -203,7 +203,7 @@ def test_plain_lines_tell_what_the_screens_tell(
     path = Path(shutil.copy(events["swiss"], tmp_path / "arena.db"))
     with Store.open(path) as store:
         assert declare_void(store, [1], [2], "the clock was wrong") == 1
-    follow_plain(StoreFeed(str(path), 1), lambda _: None)
+    follow_plain(StoreFeed(str(path), 1), lambda _: None, known=())
     out = capsys.readouterr().out
     assert "\nmatch 2 is void: the clock was wrong\n" in out
     assert ", void (the clock was wrong): " in out
