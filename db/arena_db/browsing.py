@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
 
 from sqlalchemy import and_, or_, select
 
 from arena_db.access import Access
 from arena_db.filters import match_conditions
+from arena_db.match_order import Order, Piece, Place
 from arena_db.models import matches
 from arena_db.queries import find_matches
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from arena_db.records import MatchFilter, StoredMatch
 
-Order: TypeAlias = Literal["number", "date", "plies", "duration"]
-"""What a list of matches can be sorted by: each has an index, ties go by number."""
-
 _Row = TypeVarTuple("_Row")
 
 _COLUMNS: Final[dict[Order, str]] = {
@@ -29,25 +27,6 @@ _COLUMNS: Final[dict[Order, str]] = {
     "plies": "num_plies",
     "duration": "duration_ms",
 }
-
-
-class Place(NamedTuple):
-    """Where a match stands in an order."""
-
-    key: float
-    """What is sorted by."""
-    id: int
-
-
-class Piece(NamedTuple):
-    """What a look at some matches found."""
-
-    ids: tuple[int, ...]
-    """Of those that fit, in order."""
-    num_searched: int
-    """How many were looked at; of numbers that nobody has, too."""
-    end: Place | None
-    """The last one that was looked at, behind which the next piece begins; None at the end."""
 
 
 class Browsing(Access):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.cells import cell_len
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +31,9 @@ def lay_out(
             of rank 0 are.
         width: cells of the terminal; None for any.
     """
+    # Who only knows the columns, as viewers without a screen do, need not load it.
+    from rich.cells import cell_len
+
     cells = [
         max(cell_len(text) for text in (column.head, *(row[place] for row in rows)))
         for place, column in enumerate(columns)
@@ -49,5 +51,7 @@ def lay_out(
 
 
 def _put(text: str, cells: int, column: TextColumn) -> str:
+    from rich.cells import cell_len
+
     blanks = " " * (cells - cell_len(text))
     return text + blanks if column.is_name else blanks + text

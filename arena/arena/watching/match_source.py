@@ -10,7 +10,7 @@ from arena.errors import ConfigError
 from arena.results.condition import read_condition
 from arena.watching.pages import Page
 from arena.watching.stored import row_of, with_mistakes
-from arena_db.browsing import Order, Place
+from arena_db.match_order import Order, Place
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from arena_db.browsing import Order, Place
 from arena_db.errors import MovedError, StoppedError
+from arena_db.match_order import Order, Place
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup
