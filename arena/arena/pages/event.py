@@ -13,13 +13,13 @@ from arena.pages.numbers import day_text, iso_text
 if TYPE_CHECKING:
     from arena.live.tournaments import TournamentRow
     from arena.pages.links import Links
-    from arena.watching.page_views import EventPage, MatchListPage
+    from arena.watching.page_views import MatchListPage, TournamentPage
 
 MAX_NEWEST = 12
 """Matches on the first page of a tournament."""
 
 
-def event_page(view: EventPage, links: Links, twin: str = "") -> Html:
+def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     """Return the first page of a tournament: how far it is, standings, bracket or places, newest matches."""
     name = view.row.name
     content = [
@@ -38,7 +38,7 @@ def event_page(view: EventPage, links: Links, twin: str = "") -> Html:
     return page(links, name, content, way=[Crumb(name, links.event(name))], twin=twin)
 
 
-def table_page(view: EventPage, links: Links, twin: str = "") -> Html:
+def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     """Return the crosstable of a tournament."""
     name = view.row.name
     content = [summary(view.row, view.goal), _tabs(name, links, here="table"), tables.matrix(view.matrix)]

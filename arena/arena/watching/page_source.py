@@ -13,7 +13,7 @@ from arena.results.crosstable import crosstable, matrix_view
 from arena.results.tested import count_tested, mark_tested, notes_on_tests
 from arena.results.views import Leaderboard, pools, standings
 from arena.watching.facts import standing_rows
-from arena.watching.page_views import EventPage, HomePage, LeaderboardPage, MatchListPage, MatchPage
+from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
 from arena.watching.stored import goal_of, recorded_of, row_of
 from arena.watching.tournaments import tournament_row
 from arena_db.records import MatchFilter
@@ -41,7 +41,7 @@ def home_view(store: Store, title: str) -> HomePage:
     )
 
 
-def event_view(store: Store, record: TournamentRecord) -> EventPage:
+def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     """Return a tournament with all its tables."""
     book = RatedMatches(MatchFilter(tournament=record.name))
     found = standings(store, record, book=book)
@@ -52,7 +52,7 @@ def event_view(store: Store, record: TournamentRecord) -> EventPage:
     order = [row.name for row in rows]
     by_place = event_tables(store, record)
     where = MatchFilter(tournament=record.name, rated_only=False)
-    return EventPage(
+    return TournamentPage(
         row=tournament_row(store, record),
         standings=StandingsView(title=record.name, rows=rows, notes=tuple(notes_on_tests(found))),
         matrix=matrix_view(

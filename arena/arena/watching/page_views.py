@@ -13,7 +13,7 @@ from arena.results.brackets import BracketRow
 from arena.results.place_table import PlaceRow
 
 
-class EventPage(msgspec.Struct, frozen=True, kw_only=True):
+class TournamentPage(msgspec.Struct, frozen=True, kw_only=True):
     """A tournament and its tables."""
 
     row: TournamentRow
