@@ -88,7 +88,7 @@ def main() -> None:
 
 def build(path: Path) -> State:
     """Play two small tournaments; return the files of the store, the second tournament in the log."""
-    from arena_db.judgements import Analysis, JudgedPly
+    from arena_db.judgements import JudgedMatch, JudgedPly
     from arena_db.store import Store
 
     common = ["--isolation", "none", "--executor", "inline", "--db", str(path)]
@@ -100,7 +100,7 @@ def build(path: Path) -> State:
             match = store.match(number)
             assert match is not None  # noqa: S101
             plies = tuple(JudgedPly(value=0.5, loss=0.0, best=(3,)) for _ in match.actions)
-            store.add_analysis(Analysis(match=number, name="solver", plies=plies, made_at=1.0))
+            store.add_analysis(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
         store.ask(1, "stop")
         duel = ["match", "minimax:depth=2", "random", "--rounds", "6", "--name", "duel", "--srand", "2"]
         run([*duel, *common], needed=True)

@@ -52,7 +52,7 @@ class Screen:
         return time.monotonic()
 
     def drawn_after(self, moment: float) -> float | None:
-        """Give when it drew first after a moment, if it did within a second."""
+        """Return when it drew first after a moment, if it did within a second."""
         end = moment + 1.0
         while time.monotonic() < end:
             found = next((t for t in self._draws if t > moment), None)
@@ -73,24 +73,24 @@ class Screen:
         return 1000 * (time.monotonic() - began)
 
     def rested_after(self, moment: float) -> float:
-        """Give when it had drawn all that a moment led to."""
+        """Return when it had drawn all that a moment led to."""
         while time.monotonic() - max([moment, *self._draws[-1:]]) < QUIET_S:
             time.sleep(0.01)
         return max(self._draws[-1], moment)
 
     def cpu_s(self) -> float:
-        """Give the processor time it has used, seconds."""
+        """Return the processor time it has used, seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def share(self, seconds: float) -> float:
-        """Give the percent of a core that it uses in the next seconds."""
+        """Return the percent of a core that it uses in the next seconds."""
         before, began = self.cpu_s(), time.monotonic()
         time.sleep(seconds)
         return round(100 * (self.cpu_s() - before) / (time.monotonic() - began), 2)
 
     def memory_mb(self) -> float:
-        """Give the most memory it has held, MB."""
+        """Return the most memory it has held, MB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return round(int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6, 1)
 

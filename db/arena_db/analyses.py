@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from arena_db.codec import unpack_actions
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
-from arena_db.judgements import Analysis, JudgedAction, JudgedPly
+from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
 from arena_db.judging import NUM_MISTAKES, read_rows
 from arena_db.models import analyses, matches, tournaments
 from arena_db.remarks import CHUNK
@@ -27,7 +27,7 @@ _PARTS = 5
 """What the row of an action consists of; those of versions before scores were kept have three parts."""
 
 
-def add(connection: Connection, analysis: Analysis) -> None:
+def add(connection: Connection, analysis: JudgedMatch) -> None:
     """Insert an analysis, or put it in place of an older one of the same judge."""
     query = (
         select(matches.c.actions, tournaments.c.num_actions)
@@ -53,9 +53,11 @@ def add(connection: Connection, analysis: Analysis) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=["match_id", "name"], set_=changed))
 
 
-def find(connection: Connection, numbers: Sequence[int], name: str | None) -> dict[int, tuple[Analysis, ...]]:
+def find(
+    connection: Connection, numbers: Sequence[int], name: str | None
+) -> dict[int, tuple[JudgedMatch, ...]]:
     """Return the analyses of matches by id, of those that have any; each match's by name."""
-    found: defaultdict[int, list[Analysis]] = defaultdict(list)
+    found: defaultdict[int, list[JudgedMatch]] = defaultdict(list)
     for start in range(0, len(numbers), CHUNK):
         query = select(analyses).where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
         if name is not None:
@@ -63,7 +65,7 @@ def find(connection: Connection, numbers: Sequence[int], name: str | None) -> di
         for row in connection.execute(query.order_by(analyses.c.match_id, analyses.c.name)):
             identity, plies = _unpacked(row.match_id, row.content)
             found[row.match_id].append(
-                Analysis(
+                JudgedMatch(
                     match=row.match_id, name=row.name, plies=plies, made_at=row.made_at, identity=identity
                 )
             )
@@ -125,7 +127,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
             yield f"an analysis of match #{row.match_id} is not as it was stored"
 
 
-def _sealed(analysis: Analysis) -> bytes:
+def _sealed(analysis: JudgedMatch) -> bytes:
     """Return the judged actions packed, with a digest behind them that readers of the actions pass over."""
     rows = [_row(ply) for ply in analysis.plies]
     said: object = {"by": analysis.identity, "plies": rows} if analysis.identity else rows

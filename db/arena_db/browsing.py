@@ -8,7 +8,7 @@ from sqlalchemy import and_, or_, select
 
 from arena_db.access import Access
 from arena_db.filters import match_conditions
-from arena_db.match_order import Order, Piece, Place
+from arena_db.match_order import Order, OrderPlace, Piece
 from arena_db.models import matches
 from arena_db.queries import find_matches
 
@@ -46,7 +46,7 @@ class Browsing(Access):
         return [found[number] for number in ids if number in found]
 
     def search_piece(
-        self, where: MatchFilter, order: Order, *, descending: bool, after: Place | None, num: int
+        self, where: MatchFilter, order: Order, *, descending: bool, after: OrderPlace | None, num: int
     ) -> Piece:
         """Look at the next `num` matches of an order, and return those that fit a filter.
 
@@ -68,7 +68,7 @@ class Browsing(Access):
                 end, searched = _end_of_numbers(first, num, descending=descending)
             else:
                 row = connection.execute(places.offset(num - 1).limit(1)).first()
-                end, searched = (None if row is None else Place(*row)), num
+                end, searched = (None if row is None else OrderPlace(*row)), num
             if end is not None:
                 bounds.append(~_behind(column, end, descending=descending))
             ids = _sorted(select(matches.c.id), column, descending=descending)
@@ -81,7 +81,7 @@ def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: boo
     return query.order_by(*(key.desc() if descending else key.asc() for key in keys))
 
 
-def _behind(column: ColumnElement[Any], place: Place, *, descending: bool) -> ColumnElement[bool]:
+def _behind(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) -> ColumnElement[bool]:
     """Return whether a match comes after a place."""
     if column is matches.c.id:
         return column < place.id if descending else column > place.id
@@ -92,9 +92,9 @@ def _behind(column: ColumnElement[Any], place: Place, *, descending: bool) -> Co
     return and_(column >= place.key, or_(column > place.key, own > place.id))
 
 
-def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[Place | None, int]:  # noqa: ANN401 - a row
+def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[OrderPlace | None, int]:  # noqa: ANN401 - a row
     """Return where a piece ends, which has `num` numbers from the first one that somebody has."""
     if first is None:
         return None, 0
     end = first.id - num + 1 if descending else first.id + num - 1
-    return (None, first.id) if end <= 1 and descending else (Place(end, end), num)
+    return (None, first.id) if end <= 1 and descending else (OrderPlace(end, end), num)

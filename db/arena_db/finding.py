@@ -34,7 +34,7 @@ class Hit(NamedTuple):
     """Name of the tournament, or identity of the bot."""
 
 
-class Finding(Access):
+class NameSearch(Access):
     """The part of a store that is searched by names."""
 
     def find_named(self, text: str, limit: int, is_wanted: Callable[[], bool]) -> list[Hit]:

@@ -38,7 +38,7 @@ class JudgedPly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class JudgedMatch:
     """How a judge who did not play sees a match; a grading that was interrupted lacks some plies."""
 
     match: int

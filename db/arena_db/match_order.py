@@ -8,7 +8,7 @@ Order: TypeAlias = Literal["number", "date", "plies", "duration"]
 """What a list of matches can be sorted by: each has an index, ties go by number."""
 
 
-class Place(NamedTuple):
+class OrderPlace(NamedTuple):
     """Where a match stands in an order."""
 
     key: float
@@ -23,5 +23,5 @@ class Piece(NamedTuple):
     """Of those that fit, in order."""
     num_searched: int
     """How many were looked at; of numbers that nobody has, too."""
-    end: Place | None
+    end: OrderPlace | None
     """The last one that was looked at, behind which the next piece begins; None at the end."""

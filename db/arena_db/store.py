@@ -14,7 +14,7 @@ from arena_db.engine import Settings
 from arena_db.entering import Entering
 from arena_db.errors import LockedError
 from arena_db.failures import translated
-from arena_db.finding import Finding
+from arena_db.finding import NameSearch
 from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.opening import find_path, prepare
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from arena_db.judgements import Analysis
+    from arena_db.judgements import JudgedMatch
     from arena_db.records import (
         BotRecord,
         CommandRecord,
@@ -54,7 +54,7 @@ class Store(
     BulkReading,
     Correcting,
     Entering,
-    Finding,
+    NameSearch,
     Leasing,
     NamesReading,
     PlanKeeping,
@@ -307,7 +307,7 @@ class Store(
         with self._read() as connection:
             return remarks.find(connection, numbers)
 
-    def add_analysis(self, analysis: Analysis) -> None:
+    def add_analysis(self, analysis: JudgedMatch) -> None:
         """Store how the actions of a match were judged, in place of what the same judge said before.
 
         Raises:
@@ -316,7 +316,9 @@ class Store(
         with self._write() as connection:
             analyses.add(connection, analysis)
 
-    def analyses(self, numbers: Sequence[int], *, name: str | None = None) -> dict[int, tuple[Analysis, ...]]:
+    def analyses(
+        self, numbers: Sequence[int], *, name: str | None = None
+    ) -> dict[int, tuple[JudgedMatch, ...]]:
         """Return the stored analyses of matches with these ids by name, all of them or those of one judge.
 
         Raises:

@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.games.symmetry import match_hash
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark
 from arena_db.remark_codec import pack_remarks
 from arena_db.store import Store
@@ -76,7 +76,7 @@ def play(game: Game, rng: Random) -> Played:
 def grade(store: Store, match: StoredMatch, values: list[float | None]) -> None:
     """Keep what a solver would have said."""
     plies = tuple(JudgedPly(value=value, loss=None) for value in values)
-    store.add_analysis(Analysis(match=match.id, name="solver", plies=plies, made_at=0.0))
+    store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=0.0))
 
 
 def states_of(game: Game, actions: tuple[int, ...]) -> list[State]:

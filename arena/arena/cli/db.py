@@ -158,7 +158,7 @@ def merge(other: Path, *, db: str | None) -> None:
 
 
 def _merge_rescue(store: Store, file: Path) -> None:
-    """Take the results of a lost run back, and say what is to be done next."""
+    """Store the results of a lost run, and say what is to be done next."""
     from arena.cli.output import say
 
     found = store.merge_rescue(file)

@@ -134,9 +134,9 @@ class _Wish(NamedTuple):
 def _export_positions(
     store: Store, query: ExportQuery, wish: _Wish, out: Path, progress: _Progress | None
 ) -> str:
-    from arena.export.writing import SALT, Settings, export_positions
+    from arena.export.writing import SALT, ExportSettings, export_positions
 
-    settings = Settings(
+    settings = ExportSettings(
         form=wish.form,
         split=wish.split,
         salt=SALT if wish.salt is None else wish.salt,

@@ -15,11 +15,10 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena.analysis import Analysis as Judged
-    from arena.analysis import Ply
+    from arena.analysis import Analysis, Ply
     from arena.grading.judges import MatchJudge
     from arena.results.addresses import Address
-    from arena_db.judgements import Analysis
+    from arena_db.judgements import JudgedMatch
     from arena_db.records import StoredMatch
     from arena_db.store import Store
 
@@ -86,7 +85,7 @@ class GradeWish(NamedTuple):
 
 
 def lower_priority() -> None:
-    """Let everything else on this machine go first, for the rest of this process."""
+    """Lower the priority of this process, so that everything else on this machine goes first."""
     with suppress(OSError, AttributeError):
         if os.getpriority(os.PRIO_PROCESS, 0) < _NICENESS:
             os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
@@ -178,13 +177,13 @@ class _GradeRun:
             click.echo(f"judged {self._num} matches", err=True)
 
     @staticmethod
-    def _restored(match: StoredMatch, analysis: Analysis) -> Judged:
+    def _restored(match: StoredMatch, analysis: JudgedMatch) -> Analysis:
         from arena.results.grades import restored
         from arena_plugins import load_game
 
         return restored(load_game(match.game), match.actions, match.num_opening, analysis)
 
-    def _judged(self) -> Iterator[tuple[StoredMatch, Analysis]]:
+    def _judged(self) -> Iterator[tuple[StoredMatch, JudgedMatch]]:
         from arena.cli.output import say
         from arena.errors import IllegalMoveError, InvalidMoveError
         from arena.grading.grade import grade_match
@@ -214,7 +213,7 @@ class _GradeRun:
             if match.actions and not (done and done[0].is_complete):
                 yield match
 
-    def _tell(self, analysis: Analysis, ply: Ply) -> None:
+    def _tell(self, analysis: JudgedMatch, ply: Ply) -> None:
         from arena.cli.output import emit_object
         from arena.cli.showing import ply_object
 

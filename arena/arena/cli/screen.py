@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.screens.app import Dashboard, Options
+    from arena.tui.screens.app import Dashboard, ScreenOptions
 
 _Result = TypeVar("_Result")
 _PANEL = "Screen"
@@ -40,7 +40,7 @@ class Look(NamedTuple):
     theme: str
     reduce_motion: bool
 
-    def options(self) -> Options:
+    def options(self) -> ScreenOptions:
         """Return it as the options of the dashboard, which remembers what is changed in it."""
         from arena.tui.settings import SettingsFile
 

@@ -71,7 +71,7 @@ class Launched:
         log: Path,
         db: str | None,
     ) -> None:
-        """Take what `start` started."""
+        """Keep what `start` started."""
         self.command = command
         """Program and arguments, as they were run."""
         self.log = log
@@ -88,7 +88,7 @@ class Launched:
         return self._process.poll()
 
     def end(self) -> None:
-        """Tell it to end at once; what is stored stays, and can be resumed."""
+        """End it at once; what is stored stays, and can be resumed."""
         with suppress(ProcessLookupError):
             self._process.terminate()
 
@@ -277,7 +277,7 @@ class Link:
     """The way of a person's screen to the coordinator of their matches, for threads that may wait."""
 
     def __init__(self, db: str | None, words: Sequence[str]) -> None:
-        """Take what is to be played; nothing is started yet.
+        """Keep what is to be played; nothing is started yet.
 
         Args:
             db: path of the store; None for the usual place.

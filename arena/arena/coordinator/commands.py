@@ -51,7 +51,7 @@ class MakeMove(_AtBoard, frozen=True, kw_only=True, tag="move"):
 
 
 class TakeBack(_AtBoard, frozen=True, kw_only=True, tag="undo"):
-    """Take the person's last move back."""
+    """Undo the person's last move."""
 
 
 class AskHint(_AtBoard, frozen=True, kw_only=True, tag="hint"):
@@ -59,7 +59,7 @@ class AskHint(_AtBoard, frozen=True, kw_only=True, tag="hint"):
 
 
 class ResignMatch(_AtBoard, frozen=True, kw_only=True, tag="resign"):
-    """Give the match up."""
+    """Resign the match."""
 
 
 class NextMatch(_AtBoard, frozen=True, kw_only=True, tag="new"):

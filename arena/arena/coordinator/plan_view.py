@@ -46,7 +46,7 @@ class StoredPlan(Sequence[PlannedMatch]):
         self._num += len(matches)
 
     def reach(self, num_planned: int) -> None:
-        """Let the plan end with this match of the store; what is new is read when it is asked for."""
+        """End the plan with this match of the store; what is new is read when it is asked for."""
         self._num = num_planned
 
     @override

@@ -93,7 +93,7 @@ class Reserved:
     """An event whose name is taken and whose lease is held, while its bots are checked."""
 
     def __init__(self, store: Store, record: TournamentRecord) -> None:
-        """Take the store as the holder of the lease writes it."""
+        """Keep the store as the holder of the lease writes it."""
         self.store = store
         self.record = record
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena.export._names import Names
-    from arena.export._source import Loaded, Rows
+    from arena.export._source import ExportRows, Loaded
 
 
 def make_block(loaded: Loaded, names: Names, game: str, split: str) -> Block:
@@ -59,19 +59,19 @@ def _constant(text: str, num: int) -> Coded:
     return Coded(np.zeros(num, np.uint8), (text,))
 
 
-def _hashes(table: NDArray[np.void], rows: Rows) -> Coded:
+def _hashes(table: NDArray[np.void], rows: ExportRows) -> Coded:
     whole = table["match_hash"].tobytes().hex()
     codes = rows.match.astype(code_type(len(table)))
     return Coded(codes, tuple(whole[at : at + 64] for at in range(0, len(whole), 64)))
 
 
-def _of_match(codes: NDArray[np.int32], values: Sequence[str], rows: Rows) -> Coded:
+def _of_match(codes: NDArray[np.int32], values: Sequence[str], rows: ExportRows) -> Coded:
     """Give a column of texts that all rows of a match share."""
     compact, used = _compact(codes, values)
     return Coded(compact[rows.match], used)
 
 
-def _bots(table: NDArray[np.void], rows: Rows, names: Names) -> dict[str, Coded]:
+def _bots(table: NDArray[np.void], rows: ExportRows, names: Names) -> dict[str, Coded]:
     records = [competitor.record for competitor in names.competitors]
     texts = {
         "": [record.identity for record in records],
@@ -86,12 +86,12 @@ def _bots(table: NDArray[np.void], rows: Rows, names: Names) -> dict[str, Coded]
     return columns
 
 
-def _elos(table: NDArray[np.void], rows: Rows, names: Names) -> dict[str, NDArray[np.float32]]:
+def _elos(table: NDArray[np.void], rows: ExportRows, names: Names) -> dict[str, NDArray[np.float32]]:
     elos = np.array([competitor.elo for competitor in names.competitors], np.float32)[table["competitors"]]
     return {f"{who}_elo": elos[rows.match, side] for who, side in _sides(rows).items()}
 
 
-def _sides(rows: Rows) -> dict[str, NDArray[np.int8]]:
+def _sides(rows: ExportRows) -> dict[str, NDArray[np.int8]]:
     player = rows.positions.player
     return {"bot": player, "opponent": 1 - player}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena.export._manifest import Cut
-    from arena.export._source import Rows, Source
+    from arena.export._source import ExportRows, Source
     from arena.export.query import Count
     from arena_db.records import PackedMatch
 
@@ -164,7 +164,9 @@ class Job:
     def _compare(self, keys: Mapping[str, NDArray[np.uint64]]) -> None:
         self.overlap.add(keys[TRAIN], keys.get(VALIDATION), self.tallies)
 
-    def _chosen(self, split: str, rows: Rows, keys: NDArray[np.uint64], train: NDArray[np.uint64]) -> Rows:
+    def _chosen(
+        self, split: str, rows: ExportRows, keys: NDArray[np.uint64], train: NDArray[np.uint64]
+    ) -> ExportRows:
         """Give the rows of a part that are written; `train` are the keys of training."""
         if split == VALIDATION and self._wish.disjoint:
             kept = np.flatnonzero(~np.isin(keys, train))
@@ -187,7 +189,7 @@ class Job:
         self.files[split].add(make_block(loaded, self.source.names, self.source.spec, split))
 
 
-def _with_matches(rows: Rows, matches: MatchFile) -> Loaded:
+def _with_matches(rows: ExportRows, matches: MatchFile) -> Loaded:
     """Give rows in the order of their matches, with these."""
     rows = taken(rows, np.lexsort((rows.ply, rows.match)))
     used, place = np.unique(rows.match, return_inverse=True)

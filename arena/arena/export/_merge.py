@@ -9,7 +9,7 @@ import numpy as np
 from arena.export._blocks import Policies, select_policies
 from arena.export._boards import Positions
 from arena.export._canonical import turn_actions, turn_legal, turn_policies
-from arena.export._source import Rows
+from arena.export._source import ExportRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-def turned(rows: Rows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> Rows:
+def turned(rows: ExportRows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> ExportRows:
     """Give rows as they are in their canonical images."""
     positions, policies, which = rows.positions, rows.policies, canonical.symmetry
     num_actions = len(symmetries[0].actions)
     legal = turn_legal(positions.legal, which, symmetries, num_actions)
-    return Rows(
+    return ExportRows(
         positions=Positions(canonical.own, canonical.opp, legal, positions.player),
         action=turn_actions(rows.action, which, symmetries),
         ply=rows.ply,
@@ -42,10 +42,10 @@ def turned(rows: Rows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> 
     )
 
 
-def taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
+def taken(rows: ExportRows, chosen: NDArray[np.int64]) -> ExportRows:
     """Give some rows, in the order of `chosen`."""
     own, opp, legal, player = rows.positions
-    return Rows(
+    return ExportRows(
         positions=Positions(own[chosen], opp[chosen], legal[chosen], player[chosen]),
         action=rows.action[chosen],
         ply=rows.ply[chosen],
@@ -60,7 +60,7 @@ def taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     )
 
 
-def merged(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, NDArray[np.uint64]]:
+def merged(rows: ExportRows, keys: NDArray[np.uint64]) -> tuple[ExportRows, NDArray[np.uint64]]:
     """Give one row per position, the first one, with count, mean value and mean policy of all; and its key.
 
     Rows may be merged ones: in whatever portions they come, the means are those of all that went in. The
@@ -96,7 +96,7 @@ def halved(policies: Policies) -> Policies:
     return Policies(policies.rows, policies.values.astype(np.float16))
 
 
-def _told_by(rows: Rows) -> list[NDArray[Any]]:
+def _told_by(rows: ExportRows) -> list[NDArray[Any]]:
     """Give what tells positions apart, should two have one key."""
     own, opp, _, player = rows.positions
     return [*own.T, *opp.T, player]

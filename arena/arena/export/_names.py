@@ -29,7 +29,7 @@ class Competitor(NamedTuple):
     """Its rating there when it was exported, to a tenth; NaN where it has none."""
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A tournament with the codes of its bots."""
 
     code: int
@@ -55,12 +55,12 @@ class Names:
         self._store = store
         self._game = game
         self._spec = spec
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, FilePlace] = {}
         self._competitor_codes: dict[tuple[str, str], int] = {}
         self._opening_codes: dict[bytes, int] = {}
         self._ratings: dict[str, dict[str, float]] = {}
 
-    def place(self, tournament: int) -> Place:
+    def place(self, tournament: int) -> FilePlace:
         """Give a tournament by its id."""
         known = self._places.get(tournament)
         if known is None:
@@ -70,7 +70,7 @@ class Names:
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)
                 for entrant in self._store.entrants(tournament)
             }
-            known = self._places[tournament] = Place(len(self.tournaments), seats)
+            known = self._places[tournament] = FilePlace(len(self.tournaments), seats)
             self.tournaments.append(record)
         return known
 

@@ -45,7 +45,7 @@ MATCH = np.dtype(
 
 
 @dataclass(slots=True)
-class Rows:
+class ExportRows:
     """Positions in which an action followed, with what was said and came of them."""
 
     positions: Positions
@@ -74,7 +74,7 @@ class Loaded(NamedTuple):
 
     matches: NDArray[np.void]
     """Of type `MATCH`."""
-    rows: Rows
+    rows: ExportRows
 
 
 class Source:
@@ -110,7 +110,7 @@ class Source:
         positions = positions_of(self.game, packed.astype(np.uint16), starts, table["match_id"].tolist())
         match = np.repeat(np.arange(len(matches), dtype=np.int32), lengths)
         ply = (np.arange(len(match)) - starts[match]).astype(np.int32)
-        rows = Rows(
+        rows = ExportRows(
             positions=positions,
             action=packed.astype(np.int32),
             ply=ply,
@@ -173,7 +173,7 @@ class Source:
         total = shares.sum()
         return (shares / total).astype(np.float16) if total > 0 else None
 
-    def _grade(self, matches: Sequence[PackedMatch], starts: NDArray[np.int64], rows: Rows) -> None:
+    def _grade(self, matches: Sequence[PackedMatch], starts: NDArray[np.int64], rows: ExportRows) -> None:
         """Fill in what an exact solver said where its grades are stored."""
         graded = self._store.bulk_analyses([match.id for match in matches], "solver")
         for index, match in enumerate(matches if graded else ()):

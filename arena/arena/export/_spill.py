@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.export._blocks import Policies
 from arena.export._boards import Positions
-from arena.export._source import MATCH, Rows
+from arena.export._source import MATCH, ExportRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class RowFiles:
         self._type: np.dtype[Any] | None = None
         self._policy: np.dtype[Any] | None = None
 
-    def add(self, split: str, rows: Rows, parts: Parts) -> None:
+    def add(self, split: str, rows: ExportRows, parts: Parts) -> None:
         """Take in rows; `parts` says where each one goes: `[n]`."""
         records, policy = self._records(rows), self._policy_type(rows)
         place = np.full(len(rows), -1, np.int64)
@@ -85,7 +85,7 @@ class RowFiles:
         """Give how many rows a part has."""
         return self._num_rows[split, part]
 
-    def take(self, split: str, parts: range) -> Rows | None:
+    def take(self, split: str, parts: range) -> ExportRows | None:
         """Give the rows of some parts in the order they came, and remove them; None where there are none."""
         if (
             self._type is None
@@ -101,14 +101,14 @@ class RowFiles:
             policies["row"] += first
             first += self._num_rows[split, part]
         policies = np.concatenate(said)
-        return Rows(
+        return ExportRows(
             positions=Positions(records["own"], records["opp"], records["legal"], records["player"]),
             policies=Policies(policies["row"].astype(np.int32), policies["policy"]),
             weights=records["weights"],
             **{name: np.ascontiguousarray(records[name]) for name in _PLAIN},
         )
 
-    def _records(self, rows: Rows) -> NDArray[np.void]:
+    def _records(self, rows: ExportRows) -> NDArray[np.void]:
         own, opp, legal, player = rows.positions
         if self._type is None:
             self._type = np.dtype(
@@ -127,7 +127,7 @@ class RowFiles:
             records[name] = getattr(rows, name)
         return records
 
-    def _policy_type(self, rows: Rows) -> np.dtype[Any]:
+    def _policy_type(self, rows: ExportRows) -> np.dtype[Any]:
         if self._policy is None:
             self._policy = np.dtype(
                 [("row", "<u4"), ("policy", rows.policies.values.dtype, self._num_actions)]

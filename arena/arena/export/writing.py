@@ -42,7 +42,7 @@ SALT = "arena"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ExportSettings:
     """How positions are written."""
 
     form: str
@@ -90,7 +90,7 @@ class Report(NamedTuple):
 def export_positions(
     store: Store,
     query: ExportQuery,
-    settings: Settings,
+    settings: ExportSettings,
     out: Path,
     *,
     progress: Callable[[int, int, int], None] | None = None,
@@ -141,7 +141,7 @@ def only_game(found: Count) -> str:
     raise ConfigError(f"matches of {' and '.join(found.games)} fit; choose one with --game")
 
 
-def _manifest(job: Job, query: ExportQuery, settings: Settings, spec: str) -> Manifest:
+def _manifest(job: Job, query: ExportQuery, settings: ExportSettings, spec: str) -> Manifest:
     """Say what was written."""
     game, names, overlap = job.source.game, job.source.names, job.overlap
     return Manifest(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arena.results.grades import stored_ply
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -24,8 +24,13 @@ _WRITE_S = 0.2
 
 
 def grade_match(
-    store: Store, match: StoredMatch, judge: MatchJudge, *, keep: bool, tell: Callable[[Analysis, Ply], None]
-) -> Analysis:
+    store: Store,
+    match: StoredMatch,
+    judge: MatchJudge,
+    *,
+    keep: bool,
+    tell: Callable[[JudgedMatch, Ply], None],
+) -> JudgedMatch:
     """Judge a match from its last action to its first one, and store what is done as it goes.
 
     Plies that this judge has judged before are kept, unless it was another version of the bot, or they lack
@@ -66,9 +71,9 @@ def grade_match(
     return analysis
 
 
-def _begun(store: Store, match: StoredMatch, judge: MatchJudge) -> Analysis:
+def _begun(store: Store, match: StoredMatch, judge: MatchJudge) -> JudgedMatch:
     """Return what this judge has stored of a match, without the plies that must be judged again."""
-    blank = Analysis(
+    blank = JudgedMatch(
         match=match.id,
         name=judge.name,
         plies=(JudgedPly(),) * len(match.actions),

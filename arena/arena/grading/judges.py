@@ -125,7 +125,7 @@ class SolverJudge(MatchJudge):
     identity = ""
 
     def __init__(self, nodes: int | None) -> None:
-        """Take the positions that are searched at most for each ply; None for as many as it takes."""
+        """Keep the positions that are searched at most for each ply; None for as many as it takes."""
         self._nodes = nodes
 
     @override
@@ -142,7 +142,7 @@ class BotJudge(MatchJudge):
     """A bot, asked what it would play and what it expects in every position of a match."""
 
     def __init__(self, competitor: Competitor, tier: Tier) -> None:
-        """Take the bot; it is started with the first question.
+        """Keep the bot; it is started with the first question.
 
         Args:
             competitor: the bot.

@@ -90,7 +90,7 @@ class Hints:
     """Gives hints beside a play, one at a time: whoever waits for one can move all the same."""
 
     def __init__(self, make: Callable[[], Hinter], answer: Callable[[int, str], None]) -> None:
-        """Take where hints come from and go to; nothing is started before the first one is asked for.
+        """Keep where hints come from and go to; nothing is started before the first one is asked for.
 
         Args:
             make: makes who gives hints; may raise an ArenaError, which is then the answer.

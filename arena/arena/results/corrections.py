@@ -66,7 +66,7 @@ def declare_void(
 
 
 def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: str, *, undo: bool) -> None:
-    """Tell viewers which matches of a tournament are void now, or count again."""
+    """Record for viewers which matches of a tournament are void now, or count again."""
     found = [match for match in map(store.match, sorted(numbers)) if match is not None]
     own = [match.number for match in found if match.tournament == tournament]
     single = own[0] if len(own) == 1 else None
@@ -76,12 +76,12 @@ def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: 
 def tell_entrant(
     store: Store, tournament: int, bot: str, change: Literal["join", "leave", "disqualify"], reason: str
 ) -> None:
-    """Tell viewers that a bot has joined a tournament, left it or was disqualified."""
+    """Record for viewers that a bot has joined a tournament, left it or was disqualified."""
     _tell(store, tournament, EntrantChange(bot=bot, change=change, reason=reason[:_MOST_TOLD]))
 
 
 def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
-    """Tell viewers of a change of a tournament; where the store is locked nobody hears of what it has."""
+    """Record for viewers a change of a tournament; where the store is locked nobody hears of what it has."""
     event = LiveEvent(
         tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time()
     )

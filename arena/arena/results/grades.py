@@ -8,8 +8,7 @@ from arena.analysis import SOLVER, ActionScore, Ply, analyse_match, has_solver, 
 from arena.errors import IllegalMoveError, InvalidMoveError, PluginError
 from arena.live.replay import PlyGrade
 from arena.live.views import percent_for_first
-from arena_db.judgements import Analysis as StoredAnalysis
-from arena_db.judgements import JudgedAction, JudgedPly
+from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def stored_ply(ply: Ply) -> JudgedPly:
     )
 
 
-def restored(game: Game, actions: Sequence[int], num_opening: int, stored: StoredAnalysis) -> Analysis:
+def restored(game: Game, actions: Sequence[int], num_opening: int, stored: JudgedMatch) -> Analysis:
     """Return a stored analysis as it was made; gradings of older versions have neither scores nor lines.
 
     Args:
@@ -60,7 +59,7 @@ def restored(game: Game, actions: Sequence[int], num_opening: int, stored: Store
     return judged_match(plies, num_opening, stored.name, stored.identity)
 
 
-def preferred(analyses: Sequence[StoredAnalysis], judge: str = "") -> StoredAnalysis | None:
+def preferred(analyses: Sequence[JudgedMatch], judge: str = "") -> JudgedMatch | None:
     """Return the analysis of a judge; without a name that of the solver, else the first, or None."""
     if judge:
         return next((one for one in analyses if one.name == judge), None)

@@ -156,7 +156,7 @@ class _Counting:
         given, and outcome."""
 
     def add(self, page: Sequence[BegunLine]) -> None:
-        """Take the matches of a page that had the position."""
+        """Count the matches of a page that had the position."""
         known, size, num, found = self._known, self._size, self._num, self._found
         for _, line, num_opening, outcome, match_hash in page:
             start = line[:size]

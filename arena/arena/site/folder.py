@@ -16,7 +16,7 @@ class Folder:
     """Where pages are written; counts what was done."""
 
     def __init__(self, path: Path) -> None:
-        """Take a folder, which is made if it is not there.
+        """Open a folder, which is made if it is not there.
 
         Raises:
             ConfigError: it is no folder, or holds files that are none of a site.

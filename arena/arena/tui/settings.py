@@ -21,7 +21,7 @@ FILE: Final = "dashboard.json"
 _MAX_BYTES: Final = 10_000
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SavedSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is remembered; a filter is not, because it would hide things from whoever forgot about it."""
 
     theme: str = ""
@@ -40,14 +40,14 @@ class SettingsFile:
     """The file in which settings are kept; one that cannot be read or written costs the settings alone."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Take the path of the file; None for the usual place."""
+        """Keep the path of the file; None for the usual place."""
         self._path = home() / FILE if path is None else path
 
-    def read(self) -> Settings:
+    def read(self) -> SavedSettings:
         """Return what is kept; the defaults where there is no file, or none that can be read."""
         with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError), self._path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MAX_BYTES), type=Settings)
-        return Settings()
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=SavedSettings)
+        return SavedSettings()
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 # of any setting
         """Change some settings; those that another dashboard has changed meanwhile stay as they are there."""

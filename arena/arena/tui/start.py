@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from arena.tui.screens.app import Options
+    from arena.tui.screens.app import ScreenOptions
     from arena.watching.feed import Feed
     from arena.watching.places import Place
 
@@ -47,7 +47,7 @@ ALL_SCREENS = (*SCREENS, NewPlayScreen)
 
 
 def watch_app(
-    store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[Options]
+    store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
     """Make the dashboard of one tournament, open at what an address names in it.
 
@@ -72,7 +72,9 @@ def watch_app(
     )
 
 
-def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpack[Options]) -> StoreDashboard:
+def empty_app(
+    store: str | None, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
+) -> StoreDashboard:
     """Make the dashboard of a store without tournaments, or of none yet: it waits for the first.
 
     Args:
@@ -85,7 +87,7 @@ def empty_app(store: str | None, *, is_read_only: bool = False, **options: Unpac
 
 
 def bot_app(
-    store: str | None, bot: Place, *, is_read_only: bool = False, **options: Unpack[Options]
+    store: str | None, bot: Place, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
     """Make the dashboard of the newest tournament, open at a bot.
 
@@ -106,7 +108,7 @@ def bot_app(
 
 
 def replay_app(
-    store: str | None, number: int, ply: int | None = None, **options: Unpack[Options]
+    store: str | None, number: int, ply: int | None = None, **options: Unpack[ScreenOptions]
 ) -> Dashboard:
     """Make the dashboard with the replay of one match alone.
 
@@ -119,7 +121,7 @@ def replay_app(
     return Dashboard(None, [ReplayScreen], store=store, match=number, ply=ply, **options)
 
 
-def play_app(store: str | None, words: Sequence[str], **options: Unpack[Options]) -> Dashboard:
+def play_app(store: str | None, words: Sequence[str], **options: Unpack[ScreenOptions]) -> Dashboard:
     """Make the dashboard with the play of a person alone.
 
     Args:

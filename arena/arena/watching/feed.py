@@ -97,7 +97,7 @@ class Feed(Protocol):
         ...
 
 
-class Polled(NamedTuple):
+class PolledFeed(NamedTuple):
     """What came of asking a feed once."""
 
     batch: Batch | None
@@ -112,11 +112,11 @@ class Poller:
     """Asks a feed for a viewer, and one that fails more and more seldom: after 0.25 s, 0.5 s, … 4 s."""
 
     def __init__(self, feed: Feed) -> None:
-        """Take the feed; its owner closes it."""
+        """Keep the feed; its owner closes it."""
         self._feed = feed
         self._delay_s = _FIRST_DELAY_S
 
-    def poll(self) -> Polled:
+    def poll(self) -> PolledFeed:
         """Ask once, without waiting.
 
         Raises:
@@ -128,9 +128,9 @@ class Poller:
             raise
         except ArenaError as error:
             pause_s, self._delay_s = self._delay_s, min(_LAST_DELAY_S, 2 * self._delay_s)
-            return Polled(None, error, pause_s)
+            return PolledFeed(None, error, pause_s)
         self._delay_s = _FIRST_DELAY_S
-        return Polled(batch, None, self._feed.interval)
+        return PolledFeed(batch, None, self._feed.interval)
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):

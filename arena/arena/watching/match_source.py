@@ -10,7 +10,7 @@ from arena.errors import ConfigError
 from arena.results.condition import read_condition
 from arena.watching.pages import Page
 from arena.watching.stored import row_of, with_mistakes
-from arena_db.match_order import Order, Place
+from arena_db.match_order import Order, OrderPlace
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Search:
         """Of matches that came since, oldest first; they stand before the others."""
         self._newest = 0
         """The highest id that was looked at."""
-        self._end: Place | None = None
+        self._end: OrderPlace | None = None
         self._num_searched = 0
         self._is_begun = self._is_whole = False
 
@@ -150,7 +150,7 @@ class _Search:
 
     def _look_at_new(self, store: Store, where: MatchFilter, newest: int) -> None:
         found = array("q")
-        end: Place | None = Place(self._newest, self._newest)
+        end: OrderPlace | None = OrderPlace(self._newest, self._newest)
         while end is not None:
             piece = store.search_piece(where, "number", descending=False, after=end, num=PIECE)
             found.extend(number for number in piece.ids if number <= newest)

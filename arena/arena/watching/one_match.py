@@ -17,7 +17,7 @@ from arena.results.addresses import address_of
 from arena.results.grades import grades_of, preferred, restored
 from arena.results.names import naming_of
 from arena.watching.stored import recorded_of
-from arena_db.judgements import Analysis, JudgedAction, JudgedPly
+from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
     """Of the two bots, as they can be entered again."""
     void_reason: str = ""
     """Why it is declared void; empty where it counts."""
-    analyses: tuple[Analysis, ...] = ()
+    analyses: tuple[JudgedMatch, ...] = ()
     """How judges who did not play see it."""
 
 
@@ -73,7 +73,7 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
         )
 
 
-def load_analyses(query: Query, number: int) -> tuple[Analysis, ...]:
+def load_analyses(query: Query, number: int) -> tuple[JudgedMatch, ...]:
     """Load what judges say of a match by now.
 
     Raises:
@@ -128,7 +128,7 @@ def with_told(match: OneMatch, told: Sequence[ToldPly]) -> OneMatch:
             scores=tuple(JudgedAction(*score) for score in each.scores),
             line=each.line,
         )
-        analyses[each.judge] = Analysis(
+        analyses[each.judge] = JudgedMatch(
             match=match.recorded.stored or 0,
             name=each.judge,
             plies=tuple(plies),

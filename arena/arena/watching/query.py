@@ -165,7 +165,7 @@ class Queries:
     """All questions of one viewer to one store."""
 
     def __init__(self, option: str | None) -> None:
-        """Take the store: a path, or None for the usual place."""
+        """Keep the store: a path, or None for the usual place."""
         self.option = option
         """Path of the store; None for the usual place."""
         self._lock = Lock()

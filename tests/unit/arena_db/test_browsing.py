@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from arena_db.errors import MovedError, StoppedError
-from arena_db.match_order import Order, Place
+from arena_db.match_order import Order, OrderPlace
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup
@@ -86,7 +86,7 @@ def test_pieces_together_are_the_whole(store: Store, order: Order, num: int, *, 
     for where in WHERE:
         fitting = {match.id for match in store.matches(where, limit=1000)}
         ids: list[int] = []
-        end: Place | None = None
+        end: OrderPlace | None = None
         num_searched = 0
         while True:
             piece = store.search_piece(where, order, descending=descending, after=end, num=num)

@@ -10,7 +10,7 @@ from sqlalchemy import LargeBinary, Table
 from arena_db import seals
 from arena_db.checking import find_faults
 from arena_db.engine import Settings, make_migration_engine
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.models import metadata
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, Remark
@@ -111,7 +111,7 @@ def fill(store: Store) -> None:
     store.unvoid([2], reason="it was not", who="anna@lab")
     store.leave(1, 2, reason="it crashes", who="anna@lab")
     plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
-    store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=2.0))
+    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
     ratings = tuple(SeatRating(seat, 1500.0 + seat, 30.0, rests_on_prior=False) for seat in range(3))
     assert store.add_rating_point(1, RatingPoint(2, 2, ratings))
     assert store.add_replay(2, ReplayRecord(2, 8, 1.2, 0.9, (20.0, -20.0), ((5.0, -5.0), (-5.0, 5.0))))

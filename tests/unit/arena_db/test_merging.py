@@ -13,7 +13,7 @@ import pytest
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
 from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.owner import current_owner
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import MatchFilter, NewBatch, OpenPlan
@@ -137,7 +137,7 @@ def test_a_copy_is_the_same_but_cannot_go_on(stores: list[Store], store: Store) 
     copy = stores[1]
     cup = copy.tournament("cup")
     assert cup is not None
-    analysis = Analysis(
+    analysis = JudgedMatch(
         match=copy.matches(ALL, limit=1)[0].id,
         name="solver",
         plies=(JudgedPly(value=1.0, loss=0.0),) * 4,
@@ -374,7 +374,7 @@ def test_a_plan_that_grows_keeps_what_it_was_planned_from(store: Store, tmp_path
 def test_of_two_grades_of_one_judge_the_later_one_stays(stores: list[Store], store: Store) -> None:
     one, copy, _ = stores
     grades = {
-        made_at: Analysis(
+        made_at: JudgedMatch(
             match=3, name="solver", plies=(JudgedPly(value=value, loss=0.0),) * 4, made_at=made_at
         )
         for made_at, value in ((5.0, 1.0), (6.0, -1.0))

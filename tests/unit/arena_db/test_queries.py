@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import event
 
 from arena_db import queries
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, OpeningFilter
 from arena_db.wild import is_like
 from stores import START, Cup, add_cup, digest, pool
@@ -110,7 +110,7 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
             plies = tuple(
                 JudgedPly(value=0.0, loss=rng.choice([None, 0.0, 0.0, 0.5, 2.0])) for _ in match.actions
             )
-            store.add_analysis(Analysis(match=match.id, name=judge, plies=plies, made_at=START))
+            store.add_analysis(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=START))
     return {cup.record.id: cup.record for cup in cups}
 
 
@@ -131,7 +131,7 @@ def _any_match(cup: Cup, number: int, rng: Random) -> MatchRecord:
     )
 
 
-def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Analysis]) -> bool:
+def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[JudgedMatch]) -> bool:
     """Decide in plain words whether a match is one that a filter is about."""
     given = match.actions[: match.num_opening]
     begins = [
@@ -179,7 +179,7 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Ana
     )
 
 
-def _mistakes(match: StoredMatch, grade: Analysis) -> int:
+def _mistakes(match: StoredMatch, grade: JudgedMatch) -> int:
     return sum(ply.loss is not None and ply.loss > 0 for ply in grade.plies[match.num_opening :])
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from arena_db import remark_codec
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark
 from arena_db.remark_codec import pack_remarks, unpack_remarks
 from arena_db.store import Store
@@ -100,7 +100,7 @@ def test_remarks_wait_beside_a_locked_store(store: Store, cup: Cup) -> None:
         with Store.open(store.path, busy_ms=20) as waiting:
             assert waiting.save([record]) == 0
             with pytest.raises(LockedError):
-                waiting.add_analysis(Analysis(match=1, name="solver", plies=(), made_at=0.0))
+                waiting.add_analysis(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
         other.execute("ROLLBACK")
     store.save([])
     assert store.remarks([1])[1][: len(SAID)] == SAID
@@ -163,8 +163,8 @@ def judged(num: int, value: float | None = 1.0) -> tuple[JudgedPly, ...]:
 def test_analyses_are_kept_by_judge(store: Store, cup: Cup) -> None:
     store.save([cup.match(1), cup.match(2)])
     num = len(cup.match(1).actions)
-    first = Analysis(match=1, name="solver", plies=judged(num), made_at=5.0)
-    other = Analysis(match=1, name="minimax:depth=5", plies=judged(num, None), made_at=6.0)
+    first = JudgedMatch(match=1, name="solver", plies=judged(num), made_at=5.0)
+    other = JudgedMatch(match=1, name="minimax:depth=5", plies=judged(num, None), made_at=6.0)
     store.add_analysis(replace(first, plies=judged(num, 0.0)))
     store.add_analysis(first)
     store.add_analysis(other)
@@ -176,12 +176,12 @@ def test_analyses_are_kept_by_judge(store: Store, cup: Cup) -> None:
 def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
     store.save([cup.match(1)])
     with pytest.raises(RefusedError, match="no match 9"):
-        store.add_analysis(Analysis(match=9, name="solver", plies=(), made_at=0.0))
+        store.add_analysis(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
     with pytest.raises(RefusedError, match="of which 1 are judged"):
-        store.add_analysis(Analysis(match=1, name="solver", plies=judged(1), made_at=0.0))
+        store.add_analysis(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
     plies = judged(len(cup.match(1).actions))
     with pytest.raises(RefusedError):
-        store.add_analysis(Analysis(match=1, name="x" * 300, plies=plies, made_at=0.0))
+        store.add_analysis(JudgedMatch(match=1, name="x" * 300, plies=plies, made_at=0.0))
     assert store.analyses([1]) == {}
 
 
@@ -189,7 +189,7 @@ def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
 def test_a_damaged_analysis_is_found(store: Store, cup: Cup, content: bytes) -> None:
     store.save([cup.match(1)])
     plies = judged(len(cup.match(1).actions))
-    store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=0.0))
+    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=0.0))
     spoil(store, f"UPDATE analyses SET content = x'{content.hex()}'")  # noqa: S608 # bytes of this test
     with pytest.raises(DamagedError, match="an analysis of match #1 cannot be read"):
         store.analyses([1])

@@ -130,7 +130,7 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
 )
 def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, text: str) -> None:
     """A store of an earlier version has remarks hashed without their match, and grades without a hash."""
-    from arena_db.judgements import Analysis, JudgedPly
+    from arena_db.judgements import JudgedMatch, JudgedPly
     from arena_db.records import Remark
     from arena_db.remark_codec import pack_remarks
 
@@ -138,7 +138,7 @@ def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, te
     said = pack_remarks([None, None, Remark(depth=4), None])
     store.save([cup.match(1, remarks=said), cup.match(2)])
     plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
-    store.add_analysis(Analysis(match=1, name="solver", plies=plies, made_at=2.0))
+    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
     with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as an older version
         connection.exec_driver_sql("UPDATE remarks SET content_hash = ?", (sha256(said).digest(),))
         (content,) = connection.exec_driver_sql("SELECT content FROM analyses").one()

@@ -78,7 +78,7 @@ def remove_event(option: str | None, number: int) -> str:
 
 
 def withdraw_bot(option: str | None, ladder: str, bot: str, reason: str) -> str:
-    """Let a bot leave a ladder; return who left.
+    """Withdraw a bot from a ladder; return who left.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.

@@ -15,7 +15,7 @@ from typing_extensions import override
 from arena.live.labels import show_name
 from arena.results.condition import word
 from arena.tui.app import ArenaApp
-from arena.tui.settings import Settings
+from arena.tui.settings import SavedSettings
 from arena.watching.feed import awaited
 from arena.watching.first_feed import FIRST, First
 from arena.watching.store_feed import StoreFeed
@@ -69,7 +69,7 @@ class ShellOptions(TypedDict, total=False):
     clock: Callable[[], float]
 
 
-class Options(ShellOptions, total=False):
+class ScreenOptions(ShellOptions, total=False):
     """Options of the shell, and the file of what is remembered."""
 
     settings: SettingsFile | None
@@ -111,7 +111,7 @@ class Dashboard(ArenaApp):
             options: as of the shell.
         """
         self._kept = settings
-        self.settings = Settings() if settings is None else settings.read()
+        self.settings = SavedSettings() if settings is None else settings.read()
         """What was remembered from the last time, at the start of this one."""
         options["theme"] = options.get("theme") or self.settings.theme
         super().__init__(feed, screens, start=start, store=store, **options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.watching.answers import Answer
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
-    from arena_db.judgements import Analysis
+    from arena_db.judgements import JudgedMatch
 
 _LOOK_S = 2.0
 """Seconds between two looks at a grading that another program does."""
@@ -34,7 +34,7 @@ class Grading:
     """Judges one match, ply by ply; `child.follow` runs in a thread."""
 
     def __init__(self, number: int, db: str | None, *, is_read_only: bool) -> None:
-        """Take what is to be judged.
+        """Keep what is to be judged.
 
         Args:
             number: of the match in the store.
@@ -88,7 +88,7 @@ class JudgedScreen(ArenaScreen):
     ]
 
     def __init__(self, number: int) -> None:
-        """Take the number of the match in the store."""
+        """Keep the number of the match in the store."""
         super().__init__()
         self._looks = self.asks("grades")
         self.number = number
@@ -128,7 +128,7 @@ class JudgedScreen(ArenaScreen):
             self.show_ply()
 
     def action_grade(self) -> None:
-        """Let the solver judge the match in the background, or stop that."""
+        """Start the solver as judge of the match in the background, or stop that."""
         if self.match is None:
             return
         if self.grading is not None:
@@ -186,11 +186,11 @@ class JudgedScreen(ArenaScreen):
         self._looks.ask(source, "reading the grades", self._take_grades)
 
     @staticmethod
-    def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[Analysis, ...]]]:
+    def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[JudgedMatch, ...]]]:
         """Read what judges say by now, in a thread."""
         return Rows((number, load_analyses(query, number)))
 
-    def _take_grades(self, answer: Answer[tuple[int, tuple[Analysis, ...]]]) -> None:
+    def _take_grades(self, answer: Answer[tuple[int, tuple[JudgedMatch, ...]]]) -> None:
         """Show what judges say by now; a store that cannot be read now may be read later."""
         match = self.match
         if match is None or not isinstance(answer, Rows):

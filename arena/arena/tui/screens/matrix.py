@@ -171,7 +171,7 @@ class MatrixScreen(ArenaScreen):
             await show_matches(self, self._words(row, column))
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Tell more of an encounter."""
+        """Show more of an encounter."""
         message.stop()
         self._describe()
 

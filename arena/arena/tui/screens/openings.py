@@ -77,7 +77,7 @@ class OpeningsScreen(ArenaScreen):
     """
 
     def __init__(self, game: str, actions: tuple[int, ...] = (), ply: int = 0) -> None:
-        """Take a match.
+        """Keep a match.
 
         Args:
             game: canonical spec.
@@ -153,7 +153,7 @@ class OpeningsScreen(ArenaScreen):
         self._go((*self._line, self.query_one(NextMoves).row(message.row)[0].action))
 
     def action_back_up(self) -> None:
-        """Take a move back."""
+        """Undo a move."""
         self._go(self._line[:-1])
 
     def action_follow(self) -> None:

@@ -100,7 +100,7 @@ class BotPageScreen(PageScreen):
     )
 
     def __init__(self, bot: str) -> None:
-        """Take what the bot is called; `~` and its identity is one version alone."""
+        """Keep what the bot is called; `~` and its identity is one version alone."""
         super().__init__(f"bot {bot}")
         self._bot = bot
 
@@ -138,7 +138,7 @@ class VersusScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "turn", "Turn around", id="versus.turn")]
 
     def __init__(self, bot: str, opponent: str, tournament: str = "") -> None:
-        """Take the two bots, and the tournament whose matches are counted; an empty one is all."""
+        """Keep the two bots, and the tournament whose matches are counted; an empty one is all."""
         super().__init__("head to head")
         self._bots = bot, opponent
         self._tournament = tournament

@@ -37,7 +37,7 @@ class Steering:
     def __init__(
         self, screen: ArenaScreen, say: Callable[[str], None], complain: Callable[[str], None]
     ) -> None:
-        """Take the screen.
+        """Keep the screen.
 
         Args:
             screen: over which questions are shown.

@@ -45,7 +45,7 @@ _VALUE = 10
 """Cells of a number in the list of last values."""
 
 
-class Asked(NamedTuple):
+class AskedTraining(NamedTuple):
     """What is to be looked at."""
 
     run: str
@@ -102,7 +102,7 @@ class TrainScreen(ArenaScreen):
     class Read(Message):
         """The files were looked at."""
 
-        def __init__(self, asked: Asked, rows: Sequence[RunRow]) -> None:
+        def __init__(self, asked: AskedTraining, rows: Sequence[RunRow]) -> None:
             super().__init__()
             self.asked = asked
             self.rows = rows
@@ -172,15 +172,15 @@ class TrainScreen(ArenaScreen):
             self._is_reading = True
             self.run_worker(partial(self._reading, self._asked()), name="runs", group="runs", thread=True)
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> AskedTraining:
         row = self.table.current
         compared: tuple[str, ...] = ()
         if self._compares:
             names = [self.table.row(place).name for place in range(self.table.num_rows)]
             compared = tuple(name for name in names if name in self._marked) or tuple(names)
-        return Asked("" if row is None else row.name, compared[:8], self.has_class("-log"))
+        return AskedTraining("" if row is None else row.name, compared[:8], self.has_class("-log"))
 
-    def _reading(self, asked: Asked) -> None:
+    def _reading(self, asked: AskedTraining) -> None:
         """Read what is new, in a thread."""
         has_more = self._runs.read([asked.run, *asked.compared])
         message = self.Read(asked, self._runs.rows())

@@ -189,7 +189,7 @@ class WallPanel(Box):
         self._focus_first()
 
     def _focus_first(self) -> None:
-        """Give the focus to the first board once there is one: nothing that is not drawn can have it."""
+        """Focus the first board once there is one: nothing that is not drawn can have it."""
         if not self._has_begun and self.shown.boards:
             self._has_begun = True
             if self.screen.focused is None:

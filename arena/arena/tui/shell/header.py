@@ -73,7 +73,7 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
 
 
 def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[Part]:
-    """Give how far it is, and while it is live how quickly it goes and what is left."""
+    """Return how far it is, and while it is live how quickly it goes and what is left."""
     pace = progress.at(now)
     share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
     parts = [Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]

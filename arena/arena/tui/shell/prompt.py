@@ -50,7 +50,7 @@ class PromptScreen(ModalScreen[Filled | None]):
     """
 
     def __init__(self, question: str, asked: Sequence[Asked], line: Callable[[Filled], str]) -> None:
-        """Take what is asked.
+        """Keep what is asked.
 
         Args:
             question: what it is for.

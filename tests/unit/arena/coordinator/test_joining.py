@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import joining, planner
+from arena.coordinator import joining, orders, planner
 from arena.coordinator.audit import audit
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.events import MatchFinished
@@ -40,8 +40,9 @@ QUARTET = (*TRIO, "minimax:depth=2")
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a run look for changes whenever it plans."""
+    """Make a run look for changes whenever it plans, and for commands whenever it polls."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
+    monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
 
 
 def event(*bots: str, **changes: object) -> TournamentConfig:

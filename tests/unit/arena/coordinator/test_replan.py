@@ -47,7 +47,7 @@ def held(begin: Begin, request: pytest.FixtureRequest) -> Sitting:
 
 
 def exchange(sitting: Sitting, number: int) -> None:
-    """Let a match of the plan be one of other bots, or of two bots the other way round."""
+    """Make a match of the plan be one of other bots, or of two bots the other way round."""
     match = sitting.matches_planned()[number - 1]
     num = len(sitting.store.entrants(1))
     seats = (seat for seat in range(num) if seat not in {match.first, match.second})

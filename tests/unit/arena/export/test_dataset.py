@@ -12,7 +12,7 @@ from arena.errors import ExportError
 from arena.export import tf_loader, torch_loader
 from arena.export.dataset import Dataset
 from arena.export.query import POSITION_FORMATS, ExportQuery
-from arena.export.writing import Settings, export_positions
+from arena.export.writing import ExportSettings, export_positions
 from arena_db.store import Store
 from children import modules_after
 from exports import EVERYTHING, OPENING, fill
@@ -34,9 +34,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fill(folder / "square.db", "gomoku:k=4,size=6", num=4)
     for form in POSITION_FORMATS:
         with Store.open(folder / "arena.db") as store:
-            export_positions(store, QUERY, Settings(form=form, split=0.7), folder / form)
+            export_positions(store, QUERY, ExportSettings(form=form, split=0.7), folder / form)
     with Store.open(folder / "square.db") as store:
-        export_positions(store, QUERY, Settings(form="npz"), folder / "square")
+        export_positions(store, QUERY, ExportSettings(form="npz"), folder / "square")
     return folder
 
 
@@ -269,7 +269,7 @@ def test_what_is_not_there_is_named(folder: Path) -> None:
 
 def test_a_split_without_rows_has_no_arrays(folder: Path, tmp_path: Path) -> None:
     with Store.open(folder / "arena.db") as store:
-        export_positions(store, QUERY, Settings(form="npz", split=1 - 1e-12), tmp_path / "out")
+        export_positions(store, QUERY, ExportSettings(form="npz", split=1 - 1e-12), tmp_path / "out")
     data = Dataset.open(tmp_path / "out")
     assert list(data.batches("validation")) == []
     for call in (data.arrays, data.columns):

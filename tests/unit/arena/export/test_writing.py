@@ -15,7 +15,7 @@ from arena.errors import ConfigError, ExportError
 from arena.export._boards import bits_of
 from arena.export.dataset import Dataset
 from arena.export.query import POSITION_FORMATS, ExportQuery, count
-from arena.export.writing import Settings, export_positions
+from arena.export.writing import ExportSettings, export_positions
 from arena.games.symmetry import canonical, match_hash
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -34,7 +34,7 @@ ALL = ExportQuery(where=MatchFilter())
 
 
 def _export(db: Path, out: Path, query: ExportQuery = ALL, **wanted: object) -> tuple[Report, Dataset]:
-    settings = replace(Settings(form="npz"), **cast("dict[str, Any]", wanted))
+    settings = replace(ExportSettings(form="npz"), **cast("dict[str, Any]", wanted))
     with Store.open(db, read_only=True) as store:
         report = export_positions(store, query, settings, out)
     return report, Dataset.open(out)

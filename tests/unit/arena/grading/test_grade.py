@@ -16,7 +16,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.games.solver.find import solver_for
 from arena.grading.grade import grade_match
 from arena.grading.judges import BotJudge, SolverJudge, make_judge
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from arena_plugins import load_game
 from arena_plugins.errors import PluginError
@@ -69,7 +69,7 @@ def states_before(match: StoredMatch) -> list[State]:
     return states
 
 
-def graded(store: Store, match: StoredMatch, judge: MatchJudge | None = None) -> Analysis:
+def graded(store: Store, match: StoredMatch, judge: MatchJudge | None = None) -> JudgedMatch:
     told: list[int] = []
     analysis = grade_match(
         store, match, judge or SolverJudge(None), keep=True, tell=lambda _, ply: told.append(ply.ply)

@@ -16,7 +16,7 @@ from arena.results.crosstable import crosstable
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.leaderboards import rate
 from arena.results.versus import versus
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from stores import add_cup, digest, pool
 
@@ -86,7 +86,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             for judge in ("solver", "mcts")[: rng.randrange(1, 3)]:
                 losses = tuple(rng.choice((None, 0.0, 0.0, 1.0, 2.0)) for _ in match.actions)
                 plies = tuple(JudgedPly(value=0.0, loss=loss) for loss in losses)
-                store.add_analysis(Analysis(match=match.id, name=judge, plies=plies, made_at=1.0))
+                store.add_analysis(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=1.0))
                 if judge == "solver":
                     grades[match.id] = losses
         store.sum_up()

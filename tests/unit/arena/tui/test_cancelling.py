@@ -14,7 +14,7 @@ from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.match_list import MatchList
 from arena.watching import store_feed
 from arena.watching.store_feed import StoreFeed
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from dashboard import screen_lines
@@ -37,7 +37,7 @@ def graded(tmp_path: Path) -> Path:
         store.save([cup.match(number) for number in range(1, 13)])
         for match in store.matches(MatchFilter(rated_only=False)):
             plies = tuple(JudgedPly(value=0.0, loss=0.0) for _ in match.actions)
-            store.add_analysis(Analysis(match=match.id, name="solver", plies=plies, made_at=1.0))
+            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
         store.set_state(1, "finished")
     return tmp_path / "arena.db"
 

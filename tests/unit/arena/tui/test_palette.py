@@ -37,7 +37,7 @@ STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "min
 
 @pytest.fixture(autouse=True)
 def brief_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let feeds end once all of the store has been told."""
+    """End the feeds once all of the store has been told."""
     monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
     monkeypatch.setattr("arena.tui.start.StoreFeed", Brief)
 

@@ -14,7 +14,7 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
 from arena.watching.query import Query
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
 from game_samples import make
@@ -151,7 +151,7 @@ def test_plies_that_another_program_judges_appear(path: Path) -> None:
     def add(num: int) -> None:
         known = (JudgedPly(),) * (len(plies) - num) + plies[len(plies) - num :]
         with Store.open(path) as store:
-            store.add_analysis(Analysis(match=1, name="solver", plies=known, made_at=float(num)))
+            store.add_analysis(JudgedMatch(match=1, name="solver", plies=known, made_at=float(num)))
 
     async def act(pilot: Pilot[None]) -> None:
         screen = screen_of(app)

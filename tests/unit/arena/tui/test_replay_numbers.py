@@ -13,7 +13,7 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
 from arena.watching.query import Query
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from command_line import CommandLine
@@ -45,7 +45,7 @@ def judge(path: Path, number: int, name: str, losses: Sequence[float]) -> None:
         assert match is not None
         given = [*losses, *[0.0] * len(match.actions)][: len(match.actions)]
         plies = tuple(JudgedPly(value=1.0 if loss == 2 else 0.0, loss=loss, best=(0,)) for loss in given)
-        store.add_analysis(Analysis(match=number, name=name, plies=plies, made_at=0.0))
+        store.add_analysis(JudgedMatch(match=number, name=name, plies=plies, made_at=0.0))
 
 
 def shown(app: Dashboard) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.tui.screens.app import Dashboard
-from arena.tui.settings import Settings, SettingsFile
+from arena.tui.settings import SavedSettings, SettingsFile
 from arena.tui.start import SCREENS
 from arena.tui.widgets.matrix import Matrix
 from dashboard import piloted, settle
@@ -43,7 +43,7 @@ def test_a_second_dashboard_looks_as_the_first_was_left(shown_store: Path, tmp_p
         await press(pilot, "e", "s", "plus", "4", "c")
 
     piloted(dashboard(shown_store, file), change)
-    wanted = Settings(theme="arena-contrast", sort="activity", zoom=1, shows_evals=False, cells="wdl")
+    wanted = SavedSettings(theme="arena-contrast", sort="activity", zoom=1, shows_evals=False, cells="wdl")
     assert file.read() == wanted
 
     async def look(pilot: Pilot[None]) -> None:
@@ -72,7 +72,7 @@ def test_who_only_looks_leaves_no_trace(shown_store: Path, tmp_path: Path) -> No
 
     piloted(dashboard(shown_store, file, is_read_only=True), change)
     piloted(dashboard(shown_store, None), change)
-    assert file.read() == Settings()
+    assert file.read() == SavedSettings()
     assert list(tmp_path.glob("*.json")) == []
 
 
@@ -83,9 +83,9 @@ def test_a_damaged_file_costs_the_settings_alone(tmp_path: Path, content: bytes)
     path = tmp_path / "dashboard.json"
     path.write_bytes(content)
     file = SettingsFile(path)
-    assert file.read() == Settings()
+    assert file.read() == SavedSettings()
     file.keep(zoom=2)
-    assert file.read() == Settings(zoom=2)
+    assert file.read() == SavedSettings(zoom=2)
 
 
 def test_a_theme_that_is_gone_is_the_usual_one(shown_store: Path, tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     file = SettingsFile(tmp_path / "file" / "dashboard.json")
     file.keep(zoom=1)
-    assert file.read() == Settings()
+    assert file.read() == SavedSettings()
 
 
 def test_two_dashboards_lose_nothing_of_each_other(tmp_path: Path) -> None:
     one, other = SettingsFile(tmp_path / "d.json"), SettingsFile(tmp_path / "d.json")
     one.keep(theme="arena-ansi")
     other.keep(zoom=2)
-    assert one.read() == Settings(theme="arena-ansi", zoom=2)
+    assert one.read() == SavedSettings(theme="arena-ansi", zoom=2)
     torn: list[str] = []
 
     def look() -> None:

@@ -10,7 +10,7 @@ from arena.errors import NotFoundError
 from arena.watching.places import MOST, read_place, search_places
 from arena.watching.query import Cancelled, NoStoreYet, Query
 from arena.watching.stored import opening_text, row_of, with_mistakes
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import Entrant, MatchFilter
 from arena_db.store import Store
 from stores import add_cup, bot, digest, new_tournament, plan
@@ -131,7 +131,7 @@ def test_rows_have_date_duration_opening_and_the_mistakes_of_the_last_judge(path
             ("early", (loses, loses, loses, loses), 1.0),
             ("late", (loses, loses, loses, holds), 2.0),
         ):
-            store.add_analysis(Analysis(match=match.id, name=name, plies=plies, made_at=t))
+            store.add_analysis(JudgedMatch(match=match.id, name=name, plies=plies, made_at=t))
         rows = with_mistakes(store, [row_of(each) for each in store.matches(MatchFilter(rated_only=False))])
     by_address = {row.address: row for row in rows}
     assert by_address["spring/1"].mistakes == 1, "what the opening gave away is no mistake"

@@ -12,7 +12,7 @@ from arena.errors import ConfigError
 from arena.watching.answers import Empty, Rows, Unavailable
 from arena.watching.query import Queries, Query
 from arena_db.engine import find_driver
-from arena_db.judgements import Analysis, JudgedPly
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup
@@ -33,7 +33,7 @@ def graded(tmp_path: Path) -> Path:
         store.save([cup.match(number) for number in range(1, 13)])
         for match in store.matches(MatchFilter(rated_only=False)):
             plies = tuple(JudgedPly(value=0.0, loss=0.0) for _ in match.actions)
-            store.add_analysis(Analysis(match=match.id, name="solver", plies=plies, made_at=1.0))
+            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
     return tmp_path / "arena.db"
 
 
