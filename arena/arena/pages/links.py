@@ -21,6 +21,8 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Behind the name of a page; empty on a server."""
     index: str = "index.html"
     """Behind the name of a folder; empty on a server."""
+    has_live: bool = False
+    """Whether there are live pages: a server has them, a folder has not."""
     slugs: Mapping[str, str] = {}
     """What tournaments are called in addresses, by their names."""
     matches: frozenset[tuple[str, int, int]] | None = None
