@@ -16,6 +16,8 @@ from arena.pages.live_parts import progress_bar, trouble_line
 from arena.watching.run_words import awaited_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arena.live.views import MatchView, MoveView
     from arena.pages.links import Links
     from arena.pages.live import Fragments, LiveFrame
@@ -45,12 +47,18 @@ def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
         "progress": progress_bar(model, now),
         "ending": el("p", _state(model, number, links, now), id="ending", class_="ending"),
         "play": memo.of("play", (match, at), lambda: _play(match, at)),
-        "moves": memo.of("moves", (match,), lambda: el("div", match and _moves(match), id="moves", class_="right")),
-        "curve": memo.of("curve", (match,), lambda: el("div", match and curve(match, is_linked=False), id="curve")),
+        "moves": memo.of(
+            "moves", (match,), lambda: el("div", match and _moves(match), id="moves", class_="right")
+        ),
+        "curve": memo.of(
+            "curve", (match,), lambda: el("div", match and curve(match, is_linked=False), id="curve")
+        ),
     }
 
 
-def following_page(model: Model, number: int, links: Links, frame: LiveFrame, fragments: Fragments) -> Html:
+def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
+    model: Model, number: int, links: Links, frame: LiveFrame, fragments: Mapping[str, Html], twin: str = ""
+) -> Html:
     """Return the page of a match that has no result yet.
 
     Args:
@@ -59,6 +67,7 @@ def following_page(model: Model, number: int, links: Links, frame: LiveFrame, fr
         links: where other pages lie.
         frame: where it goes on.
         fragments: of `match_fragments`.
+        twin: address of the same facts as JSON.
     """
     name = model.view.progress.name or "tournament"
     way = [Crumb(name, links.event(name)), Crumb("Live", links.event(name, "live"))]
@@ -80,6 +89,7 @@ def following_page(model: Model, number: int, links: Links, frame: LiveFrame, fr
         f"Match {match_address(name, number)}",
         content,
         way=way,
+        twin=twin,
         look="follow",
         refresh_s=REFRESH_S,
         always_refreshes=not frame.stream,

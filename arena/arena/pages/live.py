@@ -16,11 +16,13 @@ from arena.live.wall import wall
 from arena.pages.frame import Crumb, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.live_board import gauge, live_board, player, shared_ground
-from arena.pages.live_parts import news, progress_bar, ranking, trouble_line
 from arena.pages.live_parts import faults as fault_words
+from arena.pages.live_parts import news, progress_bar, ranking, trouble_line
 from arena.watching.run_words import awaited_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arena.live.views import MatchView
     from arena.pages.links import Links
     from arena.pages.memo import Memo
@@ -30,6 +32,10 @@ Fragments: TypeAlias = dict[str, Html]
 """Elements of a page by their ids."""
 MAX_BOARDS: Final = 24
 """Boards on the wall; the page says how many more there are."""
+_LEGEND: Final = (
+    "The bars beside a board are what its two bots expect: the part from the top is the first player's chance."
+    " The bot with the lit name is to move."
+)
 REFRESH_S: Final = 10
 """Seconds after which a page without script, or without a stream, is loaded again."""
 
@@ -60,7 +66,9 @@ def wall_fragments(
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
     waits = awaited_words(model, now)
-    caption = "" if shown.total <= MAX_BOARDS else f"{shown.caption}; the dashboard shows all"
+    caption = _LEGEND if shown.total else ""
+    if shown.total > MAX_BOARDS:
+        caption = f"{caption} These are {shown.caption}; the dashboard shows all."
     chosen = facts.get("by_place") or facts.get("standings")
     ranked = chosen if isinstance(chosen, StandingsView) else StandingsView()
     found: Fragments = {
@@ -84,8 +92,14 @@ def wall_fragments(
     return found
 
 
-def live_page(
-    model: Model, links: Links, frame: LiveFrame, fragments: Fragments, *, is_projected: bool = False
+def live_page(  # noqa: PLR0913 - a page and how it looks
+    model: Model,
+    links: Links,
+    frame: LiveFrame,
+    fragments: Mapping[str, Html],
+    *,
+    is_projected: bool = False,
+    twin: str = "",
 ) -> Html:
     """Return the live page of a tournament.
 
@@ -95,6 +109,7 @@ def live_page(
         frame: where it goes on.
         fragments: of `wall_fragments`.
         is_projected: whether it is for a projector: large, and without navigation.
+        twin: address of the same facts as JSON.
     """
     progress = model.view.progress
     boards = (fragments[f"b{place}"] for place in range(MAX_BOARDS))
@@ -106,12 +121,6 @@ def live_page(
             fragments["waits"],
             el("ol", *boards, class_="wall", aria_label="Boards"),
             fragments["caption"],
-            el(
-                "p",
-                "The bars beside a board are what its two bots expect: the part for the first player, from the"
-                " top. A filled name is to move.",
-                class_="note",
-            ),
             class_="boards",
         ),
         el(
@@ -128,13 +137,14 @@ def live_page(
         f"{name}: live" if not is_projected else name,
         [*live_head(frame, fragments), content],
         way=[] if is_projected else [Crumb(name, links.event(name))],
+        twin=twin,
         look="projected" if is_projected else "live-page",
         refresh_s=REFRESH_S,
         always_refreshes=not frame.stream,
     )
 
 
-def live_head(frame: LiveFrame, fragments: Fragments) -> list[Html | None]:
+def live_head(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
     """Return what stands at the top of every page that follows a tournament: banners and progress."""
     return [
         el(

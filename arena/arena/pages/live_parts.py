@@ -11,7 +11,7 @@ from arena.pages.html import Html, el, join
 from arena.pages.numbers import elo_text, error_text, iso_text
 from arena.pages.strokes import scale_of, stroke
 from arena.pages.tables import bot_link, notes
-from arena.watching.run_words import run_words
+from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,8 @@ def progress_bar(model: Model, now: float) -> Html:
         facts.append(el("span", "stalled", class_="state left"))
     elif words.is_live and pace.eta_s is not None:
         facts.append(_fact(f"{duration_text(pace.eta_s)} to go"))
-    facts += [_fact(progress.goal), _fact(progress.reason)]
+    # Where nothing is played, the sentence about that gives the reason.
+    facts += [_fact(progress.goal), _fact("" if awaited_words(model, now) else progress.reason)]
     share = None if progress.planned is None else _share(pace.share)
     return el("div", el("p", *facts, class_="summary"), share, id="progress", class_="progress")
 

@@ -70,7 +70,7 @@ class _Topic:
 class Hub:
     """Follows one tournament; `step` does the work, in a thread of `start` or in that of a test."""
 
-    def __init__(  # noqa: PLR0913 - two clocks, which tests replace
+    def __init__(
         self,
         feed: Feed,
         links: Links,

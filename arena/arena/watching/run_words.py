@@ -56,8 +56,8 @@ def awaited_words(model: Model, now: float) -> str:
     return {
         "": "Nothing is known of this tournament yet.",
         "preparing": f"The first match is being prepared{because}.",
-        "running": "No match is being shown: the next one has not begun, or matches are too short to follow.",
-        "paused": "This tournament is paused; no match begins until it is resumed.",
-        "stopping": "This tournament is stopping; no further match begins.",
+        "running": "No match is shown: the next one has not begun, or matches are too short to follow.",
+        "paused": f"This tournament is paused{because}; no match begins until it is resumed.",
+        "stopping": f"This tournament is stopping{because}; no further match begins.",
         "ended": f"This tournament has ended{because}.",
     }[progress.state]
