@@ -78,7 +78,7 @@ def board(
 def spoken(match: MatchView) -> str:
     """Return a position in words, for those who do not see it."""
     moves = " ".join(move.text for move in match.moves)
-    return f"{match.labels[0]} against {match.labels[1]}, {match.ply} plies: {moves or 'no move yet'}"
+    return f"{match.seats[0].name} against {match.seats[1].name}, {match.ply} plies: {moves or 'no move yet'}"
 
 
 def centre(match: Grid, cell: int) -> tuple[int, int]:

@@ -42,8 +42,8 @@ def curve(match: MatchView, *, is_linked: bool = True) -> Html | None:
         ),
         el(
             "figcaption",
-            el("span", match.labels[0], class_="key a"),
-            el("span", match.labels[1], class_="key b"),
+            el("span", match.seats[0].name, class_="key a"),
+            el("span", match.seats[1].name, class_="key b"),
             el("span", "percent for the first player, by the mover's own eval", class_="quiet"),
         ),
     )

@@ -81,7 +81,7 @@ def _tabs(name: str, links: Links, *, here: str) -> Html:
         ("Standings", "", links.event(name)),
         ("Crosstable", "table", links.event(name, "table")),
         ("Matches", "matches", links.matches_page(name, 1)),
-        *([("Live", "live", links.event(name, "live"))] if links.has_live else []),
+        *([("Live", "live", links.event(name, "live"))] if links.is_served else []),
     )
     return el(
         "nav",

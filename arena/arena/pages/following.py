@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.live.plain import SIDES
 from arena.live.views import ending_text
-from arena.naming import match_address
 from arena.pages.curve import curve
 from arena.pages.frame import Crumb, page
 from arena.pages.html import Html, el, join
-from arena.pages.live import REFRESH_S, live_head
+from arena.pages.live import REFRESH_S, live_banners
 from arena.pages.live_board import gauge, live_board, player, shared_ground
 from arena.pages.live_parts import progress_bar, trouble_line
 from arena.watching.run_words import awaited_words
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from arena.pages.live import Fragments, LiveFrame
     from arena.pages.memo import Memo
     from arena.watching.feed import Model
+    from arena.watching.page_views import MatchPage
 
 _SECOND_MS = 1000
 
@@ -57,36 +56,36 @@ def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
 
 
 def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
-    model: Model, number: int, links: Links, frame: LiveFrame, fragments: Mapping[str, Html], twin: str = ""
+    view: MatchPage,
+    model: Model,
+    frame: LiveFrame,
+    fragments: Mapping[str, Html],
+    links: Links,
+    twin: str = "",
 ) -> Html:
     """Return the page of a match that has no result yet.
 
     Args:
+        view: the match as far as it is known.
         model: what is known of its tournament.
-        number: of the match in its tournament.
-        links: where other pages lie.
-        frame: where it goes on.
+        frame: where the page goes on.
         fragments: of `match_fragments`.
+        links: where other pages lie.
         twin: address of the same facts as JSON.
     """
-    name = model.view.progress.name or "tournament"
+    name, seats = view.tournament, view.match.seats
     way = [Crumb(name, links.event(name)), Crumb("Live", links.event(name, "live"))]
-    banners = live_head(frame, fragments)
+    board = el("div", fragments["play"], fragments["curve"], class_="left")
     content = [
-        *banners[:-1],
+        *live_banners(frame, fragments),
         fragments["ending"],
         shared_ground(model.view.progress.game),
-        el(
-            "div",
-            el("div", fragments["play"], fragments["curve"], class_="left"),
-            fragments["moves"],
-            class_="replay",
-        ),
-        el("footer", fragments["progress"], class_="event"),
+        el("div", board, fragments["moves"], class_="replay"),
+        el("div", el("h2", f"{name}"), fragments["progress"], class_="event"),
     ]
     return page(
         links,
-        f"Match {match_address(name, number)}",
+        f"{seats[0].name} against {seats[1].name}",
         content,
         way=way,
         twin=twin,
@@ -105,11 +104,9 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     if match is not None and not match.is_over:
         if match.is_stalled:
             return "Nobody plays this match at present; it begins again."
-        return (
-            f"Ply {match.ply}: {SIDES[match.to_move]} is to move."
-            if match.to_move >= 0
-            else "It is being scored."
-        )
+        if match.to_move < 0:
+            return f"Ply {match.ply}: its result is being stored."
+        return f"Ply {match.ply}: {match.seats[match.to_move].name} is to move."
     over = done or match
     if over is None:
         return ""

@@ -21,8 +21,6 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Behind the name of a page; empty on a server."""
     index: str = "index.html"
     """Behind the name of a folder; empty on a server."""
-    has_live: bool = False
-    """Whether there are live pages: a server has them, a folder has not."""
     slugs: Mapping[str, str] = {}
     """What tournaments are called in addresses, by their names."""
     matches: frozenset[tuple[str, int, int]] | None = None
@@ -60,7 +58,7 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_served(self) -> bool:
-        """Return whether a server answers, so that a page can be asked for with parameters."""
+        """Return whether a server answers, so that pages have parameters, and streams."""
         return not self.index
 
     def match(self, name: str, number: int, attempt: int = 0, outcome: str = "") -> str | None:

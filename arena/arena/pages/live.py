@@ -1,7 +1,7 @@
 """The live page of a tournament: a wall of boards, standings, progress and news.
 
-A live page consists of fragments: elements with an id, each rendered from what is known of the tournament. The
-server sends those that differ, and the page puts them in the place of the old ones.
+A live page consists of fragments: elements with an id, each rendered from what is known of the tournament.
+The server sends those that differ, and the page puts them in the place of the old ones.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Fragments: TypeAlias = dict[str, Html]
 MAX_BOARDS: Final = 24
 """Boards on the wall; the page says how many more there are."""
 _LEGEND: Final = (
-    "The bars beside a board are what its two bots expect: the part from the top is the first player's chance."
-    " The bot with the lit name is to move."
+    "The bars beside a board are what its two bots expect: the part from the top is the first player's "
+    "chance. The bot with the lit name is to move."
 )
 REFRESH_S: Final = 10
 """Seconds after which a page without script, or without a stream, is loaded again."""
@@ -94,9 +94,9 @@ def wall_fragments(
 
 def live_page(  # noqa: PLR0913 - a page and how it looks
     model: Model,
-    links: Links,
     frame: LiveFrame,
     fragments: Mapping[str, Html],
+    links: Links,
     *,
     is_projected: bool = False,
     twin: str = "",
@@ -105,9 +105,9 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
 
     Args:
         model: what is known of it.
-        links: where other pages lie.
-        frame: where it goes on.
+        frame: where the page goes on.
         fragments: of `wall_fragments`.
+        links: where other pages lie.
         is_projected: whether it is for a projector: large, and without navigation.
         twin: address of the same facts as JSON.
     """
@@ -135,7 +135,7 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
     return page(
         links,
         f"{name}: live" if not is_projected else name,
-        [*live_head(frame, fragments), content],
+        [*live_banners(frame, fragments), fragments["progress"], content],
         way=[] if is_projected else [Crumb(name, links.event(name))],
         twin=twin,
         look="projected" if is_projected else "live-page",
@@ -144,8 +144,8 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
     )
 
 
-def live_head(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
-    """Return what stands at the top of every page that follows a tournament: banners and progress."""
+def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
+    """Return the banners of a page that follows a tournament; the first holds where its stream goes on."""
     return [
         el(
             "p",
@@ -167,7 +167,6 @@ def live_head(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | No
             class_="banner",
         ),
         fragments["trouble"],
-        fragments["progress"],
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from arena.live.plain import duration_text
 from arena.naming import count_text
@@ -87,8 +87,7 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
     if not view.rows:
         doing = view.doing or "No rated match has been played yet."
         return el("div", el("p", doing, class_="note"), id="ranking")
-    found = model.facts.get("identities")
-    identities: Mapping[str, str] = found if isinstance(found, dict) else {}
+    identities = cast("Mapping[str, str]", model.facts.get("identities") or {})
     scale = scale_of(view.rows)
     rows = [_ranked(row, identities, links, scale) for row in view.rows[:_MOST_RANKED]]
     more = len(view.rows) - _MOST_RANKED

@@ -1,4 +1,4 @@
-"""A hub follows one tournament for all its viewers: it asks the store, renders what changed, and publishes it."""
+"""A hub follows one tournament for all its viewers: it renders what has changed, and publishes it."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Hub:
             return None if found is None else found.channel
 
     def snapshot(self, topic: str) -> Snapshot | None:
-        """Return a page as it was published last, with the clocks of now; None where too many are followed."""
+        """Return a page as it was published last, its clocks as they are now; None as `channel`."""
         with self._lock:
             found = self._topic(topic)
             if found is None:
@@ -200,12 +200,12 @@ class Hub:
             self._feed.close()
 
     def _safe_step(self) -> float:
-        """Step; a fault of the program is shown as trouble, since viewers wait for words and not for a trace."""
+        """Step; a fault of the program is shown as trouble, and what was shown stays."""
         try:
             return self.step()
         except Cancelled:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001 - logged, shown, and tried again
             _log.exception("a live page cannot be made")
             self._feed.close()
             with self._lock:

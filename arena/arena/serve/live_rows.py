@@ -1,37 +1,38 @@
-"""The rows of live pages: the wall of a tournament, a match while it is played and after, and their stream."""
+"""The rows of live pages: the wall of a tournament, a match while it is played, and their stream."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
-from arena.errors import NotFoundError
+from arena.live.labels import show_name
 from arena.live.tables import StandingsView
-from arena.live.views import LiveView
+from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, Seat
+from arena.live.wall import wall
 from arena.pages.following import following_page
-from arena.pages.html import Html
-from arena.pages.live import LiveFrame, live_page
+from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
+from arena.pages.live_parts import MAX_NEWS
 from arena.pages.replay import match_page
-from arena.results.addresses import find_address
+from arena.results.addresses import planned_match
 from arena.serve.hub import WALL
 from arena.serve.hubs import Hubs, read_once
 from arena.serve.problems import ProblemError
 from arena.serve.rows import PageRoute, Route, StreamAnswer, StreamRoute
-from arena.watching.feed import Model
-from arena.watching.page_source import match_view
 from arena.watching.page_views import MatchPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
+    from arena.pages.html import Html
     from arena.pages.links import Links
+    from arena.results.addresses import Address
     from arena.serve.channel import Channel
     from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.watching.feed import Model
     from arena_db.records import TournamentRecord
 
 _RETRY_S: Final = 10
@@ -53,42 +54,87 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The frame that the page has, `EPOCH.N`; empty for none."""
 
 
+class Followed(NamedTuple):
+    """What a page is made of that follows a tournament."""
+
+    model: Model
+    frame: LiveFrame
+    fragments: Mapping[str, Html]
+
+
 class LivePage(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a tournament while it is followed."""
 
     frame: LiveFrame
-    view: LiveView
-    """Boards, progress, newest results and notices; positions of running matches are delayed where the server
-    delays them."""
+    boards: tuple[MatchView, ...]
+    """In their order on the wall; positions of running matches are late where the server delays them."""
+    progress: ProgressView
+    finished: tuple[FinishedMatch, ...]
+    """Newest first."""
+    notices: tuple[Notice, ...]
+    """Newest first."""
     standings: StandingsView
     trouble: str = ""
     """Why nothing new comes; empty when it does."""
-    number: int | None = None
-    """Of the match that the page is about; None for the wall."""
-    is_projected: bool = False
-    shown: tuple[Model, Mapping[str, Html]] | None = None
-    """What the page is made of; not in the JSON."""
 
 
-def _live(reading: Reading, context: RequestContext) -> LivePage:
+class FollowedWall(LivePage, frozen=True, kw_only=True):
+    """The live page with what it is made of, which is not in its JSON."""
+
+    made_of: Followed
+    is_projected: bool
+
+
+class FollowedMatch(MatchPage, frozen=True, kw_only=True):
+    """A match that has no result yet, with what its page is made of, which is not in its JSON."""
+
+    made_of: Followed
+
+
+def _live(reading: Reading, context: RequestContext) -> FollowedWall:
     record = reading.tournament(context.parameters["tournament"])
     found = _followed(reading, context, record, WALL)
-    is_projected = context.query(LiveQuery).projector is not None
-    return msgspec.structs.replace(found, is_projected=is_projected)
+    view, standings = found.model.view, found.model.facts.get("standings")
+    return FollowedWall(
+        frame=found.frame,
+        boards=wall(view, size=MAX_BOARDS).boards,
+        progress=view.progress,
+        finished=view.finished[:MAX_NEWS],
+        notices=view.notices[:MAX_NEWS],
+        standings=standings if isinstance(standings, StandingsView) else StandingsView(),
+        trouble=found.model.trouble,
+        is_projected=context.query(LiveQuery).projector is not None,
+        made_of=found,
+    )
 
 
-def _match(reading: Reading, context: RequestContext) -> MatchPage | LivePage:
-    record = reading.tournament(context.parameters["tournament"])
-    address = find_address(reading.store, f"{record.name}/{context.parameters['match']}")
-    if address.number is None:
-        raise NotFoundError(f'there is no page "{context.parameters["match"]}" of {record.name}')
-    if address.match is not None:
-        return match_view(reading.store, record, address.match)
-    found = _followed(reading, context, record, str(address.number))
-    return msgspec.structs.replace(found, number=address.number)
+def followed_match(
+    reading: Reading, context: RequestContext, record: TournamentRecord, address: Address
+) -> FollowedMatch:
+    """Return the page of a match that has no result yet, whether it has begun or not."""
+    planned = planned_match(reading.store, address)
+    found = _followed(reading, context, record, str(planned.number))
+    entrants = {entrant.seat: entrant for entrant in reading.store.entrants(record.id)}
+    pair = entrants[planned.first], entrants[planned.second]
+    names = tuple(show_name(entrant.label) for entrant in pair)
+    match = found.model.view.matches.get(planned.number) or MatchView(
+        number=planned.number,
+        tournament=record.id,
+        tournament_name=record.name,
+        game=record.game,
+        tc=record.pool.short,
+        seats=(Seat(name=names[0], label=names[0]), Seat(name=names[1], label=names[1])),
+    )
+    return FollowedMatch(
+        match=match,
+        tournament=record.name,
+        identities=(pair[0].bot.identity, pair[1].bot.identity),
+        ending="",
+        made_of=found,
+    )
 
 
-def _followed(reading: Reading, context: RequestContext, record: TournamentRecord, topic: str) -> LivePage:
+def _followed(reading: Reading, context: RequestContext, record: TournamentRecord, topic: str) -> Followed:
     """Return a page of a hub; where there are too many hubs, a page that is made of one look."""
     slug, settings = context.parameters["tournament"], context.settings
     hub = context.serving.part(Hubs).hub(slug, record, reading.links)
@@ -99,28 +145,29 @@ def _followed(reading: Reading, context: RequestContext, record: TournamentRecor
     else:
         stream = f"/t/{quote(slug, safe='')}/stream?of={topic}"
     assert taken is not None  # noqa: S101 - a hub that is not shared has room for a page
-    standings = taken.model.facts.get("standings")
-    return LivePage(
-        frame=LiveFrame(stream=stream, frame=taken.frame, t=taken.t),
-        view=taken.model.view,
-        standings=standings if isinstance(standings, StandingsView) else StandingsView(),
-        trouble=taken.model.trouble,
-        shown=(taken.model, taken.fragments),
+    return Followed(taken.model, LiveFrame(stream=stream, frame=taken.frame, t=taken.t), taken.fragments)
+
+
+def _show_live(view: FollowedWall, links: Links, twin: str) -> Html:
+    return live_page(*view.made_of, links, is_projected=view.is_projected, twin=twin)
+
+
+def _live_twin(view: FollowedWall) -> LivePage:
+    return LivePage(**{name: getattr(view, name) for name in LivePage.__struct_fields__})
+
+
+def show_match(view: MatchPage, links: Links, twin: str) -> Html:
+    """Return the replay of a stored match, or the page that follows one that has no result yet."""
+    if isinstance(view, FollowedMatch):
+        return following_page(view, *view.made_of, links, twin)
+    return match_page(view, links, twin)
+
+
+def match_twin(view: MatchPage) -> MatchPage:
+    """Return what the JSON of a match holds, played or not."""
+    return MatchPage(
+        match=view.match, tournament=view.tournament, identities=view.identities, ending=view.ending
     )
-
-
-def _show(view: MatchPage | LivePage, links: Links, twin: str) -> Html:
-    if isinstance(view, MatchPage):
-        return match_page(view, links, twin)
-    assert view.shown is not None  # noqa: S101 - only the JSON is without
-    model, fragments = view.shown
-    if view.number is not None:
-        return following_page(model, view.number, links, view.frame, fragments, twin)
-    return live_page(model, links, view.frame, fragments, is_projected=view.is_projected, twin=twin)
-
-
-def _twin(view: MatchPage | LivePage) -> MatchPage | LivePage:
-    return view if isinstance(view, MatchPage) else msgspec.structs.replace(view, shown=None)
 
 
 async def _stream(context: RequestContext) -> StreamAnswer:
@@ -165,18 +212,10 @@ LIVE_ROWS: Final[tuple[Route, ...]] = (
         path="/t/{tournament}/live",
         query=LiveQuery,
         handle=_live,
-        show=_show,
+        show=_show_live,
         answer=LivePage,
-        twin_of=_twin,
+        twin_of=_live_twin,
         summary="A tournament while it is played: boards with clocks, standings, progress, news.",
-    ),
-    PageRoute(
-        path="/t/{tournament}/{match}",
-        handle=_match,
-        show=_show,
-        answer=MatchPage | LivePage,
-        twin_of=_twin,
-        summary="A match: its replay, or the board while it is played; 89.1 is one attempt at it.",
     ),
     StreamRoute(
         path="/t/{tournament}/stream",

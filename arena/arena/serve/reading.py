@@ -34,7 +34,7 @@ class Reading:
     @cached_property
     def links(self) -> Links:
         """Return the addresses of pages of this server."""
-        return Links(root="/", suffix="", index="", has_live=True, slugs=self.slugs)
+        return Links(root="/", suffix="", index="", slugs=self.slugs)
 
     @cached_property
     def slugs(self) -> dict[str, str]:
