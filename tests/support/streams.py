@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ID = re.compile(r'<[a-z]+ (?:[^>]*? )?id="([^"]+)"')
 
@@ -37,7 +40,7 @@ def events_of(stream: bytes) -> list[Heard]:
 class Reader:
     """A page: its elements by id, and the frame that it has."""
 
-    def __init__(self, elements: dict[str, str] | None = None, frame: str = "") -> None:
+    def __init__(self, elements: Mapping[str, str] | None = None, frame: str = "") -> None:
         self.elements = dict(elements or {})
         self.frame = frame
         self.times: list[int] = []

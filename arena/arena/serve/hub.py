@@ -98,6 +98,7 @@ class Hub:
         self._topics: dict[str, _Topic] = {}
         self._known = self._shown = awaited()
         self._is_changed = False
+        self._asks_at = monotonic()
         self._wanted_at = self._rendered_at = self._beat_at = monotonic()
         self._ready = Event()
         self._stop = Condition()
@@ -144,26 +145,36 @@ class Hub:
             return Snapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
 
     def step(self) -> float:
-        """Ask the feed once, publish what has changed; return the seconds until the next step.
+        """Ask the feed if it is time, publish what is due; return the seconds until the next step.
 
         Raises:
             Cancelled: the hub was stopped.
         """
-        polled = self._poller.poll()
-        model = self._known
+        if self._monotonic() >= self._asks_at:
+            self._ask()
+        with self._lock:
+            pause_s = self._publish_due()
+        return max(0.0, min(self._asks_at - self._monotonic(), pause_s))
+
+    def look(self) -> None:
+        """Ask the feed for where things stand, and then for the tables: for a page without a stream."""
+        self._ask()
+        self._ask()
+
+    def _ask(self) -> None:
+        polled, model = self._poller.poll(), self._known
+        self._asks_at = self._monotonic() + polled.pause_s
         if polled.error is not None:
             model = msgspec.structs.replace(model, trouble=str(polled.error))
         elif polled.batch is not None:
             model = advance(model, polled.batch)
         elif model.trouble:
             model = msgspec.structs.replace(model, trouble="")
+        if model is not self._known:
+            with self._lock:
+                self._take(model)
         if polled.error is not None or (polled.batch is not None and polled.batch.facts):
             self._ready.set()
-        with self._lock:
-            if model is not self._known:
-                self._take(model)
-            pause_s = self._publish_due()
-        return min(polled.pause_s, pause_s)
 
     def start(self, name: str, has_ended: Callable[[Hub], bool]) -> None:
         """Step in a thread until the hub is stopped or idle.
@@ -211,8 +222,9 @@ class Hub:
             with self._lock:
                 said = "the server failed to read or to show it; its log says more"
                 self._take(msgspec.structs.replace(self._known, trouble=said))
+            self._asks_at = self._monotonic() + _BROKEN_S
             self._ready.set()
-            return _BROKEN_S
+            return _AGING_S
 
     def _take(self, model: Model) -> None:
         """Keep what is known, and what of it is shown."""

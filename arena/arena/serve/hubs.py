@@ -83,9 +83,7 @@ def read_once(settings_db: str | None, record: TournamentRecord, links: Links, d
     feed = StoreFeed(settings_db, record.id, is_read_only=True)
     hub = Hub(feed, links, delay=delay)
     try:
-        # First where things stand, then the tables.
-        hub.step()
-        hub.step()
+        hub.look()
     finally:
         feed.close()
     return hub
