@@ -8,13 +8,12 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
 from arena.pages.event import event_page, matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE, Links, match_page, slugs_of
 from arena.pages.plies import ply_rules
 from arena.pages.replay import match_page as replay_page
+from arena.pages.twins import twin_json
 from arena.site.folder import MARK, Folder
 from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list, match_view
 from arena_db.records import MatchFilter
@@ -34,7 +33,6 @@ _BATCH: Final = 500
 _MOST_FORFEITS: Final = 1000
 """Of one kind in one tournament, the newest."""
 _FORFEITS: Final = tuple(kind for kind in Termination if kind.is_fault)
-_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class Built(NamedTuple):
@@ -104,7 +102,7 @@ class _Site:
         """Write a page and its twin; `make` gets the addresses as this page sees them."""
         html, view = make(self._links(name))
         self._folder.write(f"{name}.html", html)
-        self._folder.write(f"{name}.json", _ENCODE(view))
+        self._folder.write(f"{name}.json", twin_json(view))
 
     def write_assets(self) -> None:
         """Write style sheets and scripts."""
