@@ -86,13 +86,16 @@ def tournament_object(
         "site": record.site,
         "config": record.config,
         "refused": [{"bot": bot, "cause": why} for bot, why in refusals(record.config)],
-        "bots": [
-            {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None}
-            | bot_object(entrant.bot)
-            for entrant in entrants
-        ],
+        "bots": [entrant_object(entrant) for entrant in entrants],
         "changes": [change_object(change) for change in changes],
     }
+
+
+def entrant_object(entrant: Entrant) -> dict[str, object]:
+    """Return a bot with its place in a tournament."""
+    return {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None} | bot_object(
+        entrant.bot
+    )
 
 
 def change_object(change: ChangeRecord) -> dict[str, object]:
