@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,7 +17,9 @@ from arena.serve.context import Serving
 from arena.serve.endpoints import endpoints
 from arena.serve.guard import Guard
 from arena.serve.limits import Limits
+from arena.serve.problems import ProblemError
 from arena.serve.routes import ROUTES
+from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 
     from arena.serve.rows import Route
     from arena.serve.settings import ServeSettings
+
+
+_NAMES: Final = re.compile(r"\{[a-z_]+\}")
 
 
 def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starlette:
@@ -56,8 +63,12 @@ def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starl
     return app
 
 
-def _raised(_: Request, error: Exception) -> Response:
+def _raised(request: Request, error: Exception) -> Response:
     """Leave an address that is none, or a method that is not answered, to the guard."""
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        path = request.url.path
+        known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]
+        raise ProblemError(404, f"There is nothing at {path}{nearest(path, known)}")
     raise error
 
 
@@ -72,8 +83,6 @@ def _registered(serving: Serving) -> list[Registered]:
     return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
 
 
-def _openness(part: str) -> tuple[int, int]:
-    """Return how much a part of a path leaves open: nothing, digits, text with a fixed end, any text."""
-    if "{" not in part:
-        return (0, 0)
-    return (1 if ":int}" in part else 2, -len(part.rpartition("}")[2]))
+def _openness(part: str) -> tuple[bool, int]:
+    """Return how much a part of a path leaves open: nothing, or the more the less of it is fixed."""
+    return "{" in part, -len(_NAMES.sub("", part))

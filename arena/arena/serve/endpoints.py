@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
-STALLED_S: Final = 30
-"""Seconds after which a client that takes nothing of a stream is given up."""
+BODY_S: Final = 20
+"""Seconds for a client to send the body of its request."""
 _MOST_PARAMETERS: Final = 50
 
 
@@ -85,7 +85,7 @@ def _raw(found: Raw, cache: str) -> Whole:
 def _filled(path: str, context: RequestContext) -> str:
     """Return the address of a twin: the path with the parts that were asked for, and the parameters."""
     for name, value in context.parameters.items():
-        path = path.replace(f"{{{name}}}", quote(value, safe="")).replace(f"{{{name}:int}}", value)
+        path = path.replace(f"{{{name}}}", quote(value, safe=""))
     return path + (f"?{context.query_text}" if context.query_text else "")
 
 
@@ -161,11 +161,8 @@ class _StreamEndpoint(_Endpoint):
                     await send(start)
                     if scope["method"] != "HEAD":
                         async for chunk in answer.content:
-                            with anyio.fail_after(STALLED_S):
-                                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                except TimeoutError:
-                    # Nobody reads; without an end of the answer the connection is closed.
-                    pass
+                            # Waits while the client reads nothing; `connections` ends that.
+                            await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 finally:
                     with anyio.CancelScope(shield=True):
                         await _closed(answer.content)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from arena.pages.event import event_page, table_page
+import msgspec
+
+from arena.errors import NotFoundError
+from arena.pages.event import event_page, matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
+from arena.pages.links import PER_PAGE
+from arena.pages.replay import match_page
+from arena.results.addresses import find_played_in
+from arena.results.condition import read_condition
 from arena.serve.rows import PageRoute, Route
-from arena.watching.page_source import event_view, home_view, leaderboard_view
-from arena.watching.page_views import HomePage, LeaderboardPage, TournamentPage
+from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list_page, match_view
+from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
+from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
 
@@ -26,6 +36,36 @@ def _leaderboard(reading: Reading, context: RequestContext) -> LeaderboardPage:
 
 def _event(reading: Reading, context: RequestContext) -> TournamentPage:
     return event_view(reading.store, reading.tournament(context.parameters["tournament"]))
+
+
+class MatchQuery(msgspec.Struct, frozen=True):
+    """Which matches of a list."""
+
+    q: str = ""
+    """In the words of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
+
+
+def _matches(reading: Reading, context: RequestContext) -> MatchListPage:
+    record = reading.tournament(context.parameters["tournament"])
+    number = context.number("number") if "number" in context.parameters else 1
+    condition = read_condition(context.query(MatchQuery).q)
+    return match_list_page(reading.store, record, number, PER_PAGE, condition)
+
+
+def _match(reading: Reading, context: RequestContext) -> MatchPage:
+    record = reading.tournament(context.parameters["tournament"])
+    text = context.parameters["match"]
+    if not text[:1].isdecimal():
+        folder = "/t/{tournament}/"
+        routes: Sequence[Route] = context.serving.routes
+        pages = [route.path.removeprefix(folder) for route in routes if route.path.startswith(folder)]
+        known = sorted(page for page in pages if page and not {"{", "/"} & set(page))
+        raise NotFoundError(
+            f'{record.name} has no page "{text}"{nearest(text, known)} (there are {", ".join(known)}, and '
+            "its matches by number)"
+        )
+    match, _ = find_played_in(reading.store, record, text)
+    return match_view(reading.store, record, match)
 
 
 PAGE_ROWS: Final[tuple[Route, ...]] = (
@@ -59,5 +99,28 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
         answer=TournamentPage,
         twin_of=lambda view: view.matrix,
         summary="The crosstable of a tournament.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/matches",
+        query=MatchQuery,
+        handle=_matches,
+        show=matches_page,
+        answer=MatchListPage,
+        summary="The newest matches of a tournament, all or those that fit a filter.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/matches-{number}",
+        query=MatchQuery,
+        handle=_matches,
+        show=matches_page,
+        answer=MatchListPage,
+        summary="A further page of the matches of a tournament, counted from 1.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/{match}",
+        handle=_match,
+        show=match_page,
+        answer=MatchPage,
+        summary="A stored match, `89`, or a void attempt at it, `89.1`: board, evaluations, moves.",
     ),
 )

@@ -32,7 +32,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """A row: what all kinds have in common."""
 
     path: str
-    """`/t/{tournament}/table`: a name in braces stands for text without a slash, `{number:int}` for digits.
+    """`/t/{tournament}/table`: a name in braces stands for text without a slash (`context.number` reads it
+    as a number).
 
     Of two rows that fit, the one with more fixed parts answers, so their order in the table is free. A slash
     at the end of an address is ignored."""

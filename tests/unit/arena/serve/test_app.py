@@ -58,3 +58,9 @@ def test_a_store_that_is_gone_is_said_so(tmp_path: Path) -> None:
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) >= 1
     assert "is gone" in answer.text
+
+
+def test_an_unknown_page_names_what_is_near(played: Path) -> None:
+    assert "did you mean &quot;/leaderboard&quot;" in _ask(played, "/leaderbord", accept="text/html").text
+    assert "did you mean &quot;table&quot;" in _ask(played, "/t/spring/tabel", accept="text/html").text
+    assert "spring/1 to spring/2" in _ask(played, "/t/spring/77", accept="text/html").text
