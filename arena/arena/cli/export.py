@@ -84,7 +84,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     """
     from arena.export.query import ExportQuery, count
     from arena.home import open_store
-    from arena.results.addresses import check_names
+    from arena.results.absence import check_names
 
     if form in _TEXTS and (split is not None or salt is not None or dedup or disjoint):
         raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")

@@ -64,7 +64,8 @@ def matches(  # noqa: PLR0913 - one parameter an option
     """List stored matches, newest first; of a void one its end says why."""
     from arena.cli.output import emit
     from arena.home import open_store
-    from arena.results.addresses import address_of, check_names, find_played
+    from arena.results.absence import check_names
+    from arena.results.addresses import address_of, find_played
     from arena.watching.objects import MATCH_KEYS, stored_match_object
 
     with open_store(db, read_only=True) as store:

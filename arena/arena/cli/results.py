@@ -45,7 +45,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.cli.standings import print_standings
     from arena.coordinator.config import parse_anchor
     from arena.home import open_store
-    from arena.results.addresses import check_names
+    from arena.results.absence import check_names
     from arena.results.leaderboards import rate
     from arena.results.views import ALL
 

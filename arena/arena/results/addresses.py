@@ -23,14 +23,11 @@ from arena.errors import ConfigError, NotFoundError
 from arena.naming import match_address
 from arena.results.names import identity_of
 from arena_db.called import MARK, is_called
-from arena_db.records import MatchFilter
-from arena_db.wild import is_like
 from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.results.condition import Condition
     from arena_db.records import BotRecord, Entrant, PlannedMatch, StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -332,22 +329,6 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
     if not found or found[0].number != number:
         raise NotFoundError(f"there is no match {address}")
     return found[0]
-
-
-def check_names(store: Store, condition: Condition) -> None:
-    """Look whether what an empty answer was asked about is there at all.
-
-    Raises:
-        NotFoundError: no such tournament or bot; names the nearest.
-    """
-    wanted = condition.tournament
-    known = [tournament.name for tournament in store.tournaments()] if wanted else []
-    if wanted and not any(is_like(name, wanted) for name in known):
-        raise NotFoundError(f'no tournament "{wanted}"{nearest(wanted, known)}')
-    for name in filter(None, (condition.bot, condition.vs)):
-        if not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
-            bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
-            raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')
 
 
 def _span(record: TournamentRecord) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from arena.results.addresses import bot_address, check_names
+from arena.results.absence import check_names
+from arena.results.addresses import bot_address
 from arena.results.bot_page import bot_page
 from arena.results.forfeits import count_forfeits, count_matches
 from arena.results.leaderboards import rate

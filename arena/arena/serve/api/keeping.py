@@ -14,6 +14,7 @@ from arena.pages.twins import twin_json
 from arena.serve.problems import ProblemError
 from arena.serve.rows import Raw
 from arena.watching.query import BUSY_MS
+from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +142,9 @@ def bounded(handler: Handler) -> Handler:
                     "(tournament, date, limit), or run the command on the server's machine.",
                     retry_after=30,
                 ) from error
+            if isinstance(error, PluginError):
+                # A game that is not installed here is a parameter that means nothing.
+                raise ProblemError(400, str(error)) from error
             raise
         finally:
             timer.cancel()

@@ -8,7 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from arena.errors import NotFoundError
-from arena.results.addresses import check_names, find_address, find_played
+from arena.results.absence import check_names
+from arena.results.addresses import find_address, find_played
 from arena.serve.api.answers import MatchAnswer, UnplayedAnswer, WholeMatch, answer_of
 from arena.serve.api.keeping import bounded, kept
 from arena.serve.api.paging import page_of

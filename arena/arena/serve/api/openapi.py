@@ -82,7 +82,7 @@ def _encoded(routes: tuple[Route, ...]) -> bytes:
 
 
 def written(found: JsonObject) -> bytes:
-    """Return the document as it is served and kept among the docs; keys are sorted, so differences are few."""
+    """Return the document as it is served and kept in docs; sorted keys keep differences small."""
     return msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=1) + b"\n"
 
 
