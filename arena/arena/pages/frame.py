@@ -82,7 +82,11 @@ def section(title: str, *content: Child, id_: str = "") -> Html:
 
 
 def _header(links: Links) -> Html:
-    places = (("Events", links.home()), ("Leaderboard", links.page("leaderboard")))
+    places = (
+        ("Events", links.home()),
+        ("Leaderboard", links.page("leaderboard")),
+        ("Bots", links.page("bots")),
+    )
     return el(
         "header",
         el("a", "arena", href=links.home(), class_="brand"),
