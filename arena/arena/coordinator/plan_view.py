@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.results.forfeits import loser
-from arena.schedules.protocol import Basis, Participant, View
+from arena.schedules.protocol import Absence, Basis, Participant, View
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _PAGE: Final = 10_000
 """Rows that are read at once."""
 _JUDGES: Final = frozenset({"void", "unvoid"})
 """Changes after which a match that was read before may have another result."""
+_MOVES: Final = frozenset({"join", "leave", "disqualify"})
+"""Changes of who takes part."""
 
 
 class StoredPlan(Sequence[PlannedMatch]):
@@ -233,28 +235,45 @@ class EventView:
         return found
 
 
-def seats_of(store: Store, tournament: int, entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
+def seats_of(
+    store: Store, tournament: int, entrants: Sequence[Entrant], until: int | None = None
+) -> tuple[Participant, ...]:
     """Return who has a seat of an event, by seat.
 
     Args:
         store: where it is.
         tournament: its id.
         entrants: who takes part, or did.
+        until: the last change that is known; None for all of them.
     """
-    has_changes = any(entrant.joined or entrant.left for entrant in entrants)
-    lengths = store.plan_lengths(tournament) if has_changes else []
+    moves = [
+        each
+        for each in store.changes(tournament)
+        if each.kind in _MOVES and (until is None or each.id <= until)
+    ]
+    lengths = store.plan_lengths(tournament) if moves else []
 
     def planned_before(change: int) -> int:
         return max((num for newest, num in lengths if newest < change), default=0)
 
+    left: dict[str, int] = {}
+    absences: dict[str, list[Absence]] = {}
+    for each in moves:
+        if each.kind != "join":
+            left[each.subject] = each.id
+        elif (gone := left.pop(each.subject, None)) is not None:
+            away = Absence(planned_before(gone), planned_before(each.id), gone)
+            absences.setdefault(each.subject, []).append(away)
     return tuple(
         Participant(
             entrant.label,
             entrant.state,
             entrant.anchor,
             joined_at=planned_before(entrant.joined),
-            left_at=planned_before(entrant.left) if entrant.left else None,
+            left_at=planned_before(left[entrant.label]) if entrant.label in left else None,
             joined=entrant.joined,
+            left=left.get(entrant.label, 0),
+            absences=tuple(absences.get(entrant.label, ())),
         )
         for entrant in entrants
     )
