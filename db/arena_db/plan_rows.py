@@ -288,7 +288,8 @@ def list_results(
         .order_by(matches.c.id)
         .limit(limit)
     )
-    return [PairedResult._make(row) for row in connection.execute(query)]
+    # A loop over the answer itself costs a call of the driver for each row.
+    return [PairedResult._make(row) for row in connection.execute(query).all()]
 
 
 def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
