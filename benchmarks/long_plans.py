@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=1_000_000, help="of the plan, an even number")
     parser.add_argument("--isolation", default="none", help="of the bots, as in arena match")
-    parser.add_argument("bots", nargs="*", default=["random", "random"], help="two of them, in place of random")
+    parser.add_argument("bots", nargs="*", default=["random", "random"], help="two, in place of random")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arena.db"

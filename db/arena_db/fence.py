@@ -81,7 +81,7 @@ def owner_of(row: Row[*tuple[Any, ...]]) -> Owner:
 
 @lru_cache(maxsize=64)
 def _look(dialect: str, fence: Fence) -> tuple[str, tuple[Any, ...]]:
-    """Return the query for the claim of a fence, and its values in order; both are kept, as each save asks."""
+    """Return the query for the claim of a fence, and its values in order; each save asks for both."""
     own = (leases.c.tournament_id == bindparam("of")) & (leases.c.epoch == bindparam("by"))
     statement, usual = driver_query(select(leases.c.epoch).where(own), dialect)
     given = {"of": fence.tournament, "by": fence.epoch}

@@ -265,7 +265,9 @@ def check_bots(
         for (key, entry), result in zip(entries.items(), results, strict=True):
             found[key] = _refusal(entry.competitor, result, show, skips=plan.config.on_preflight == "skip")
             look()
-    return [LeftOut(seat, plan.competitors[seat].label, found[key]) for seat, key in keys.items() if found[key]]
+    return [
+        LeftOut(seat, plan.competitors[seat].label, found[key]) for seat, key in keys.items() if found[key]
+    ]
 
 
 def _entry(plan: Plan, seat: int) -> Candidate:

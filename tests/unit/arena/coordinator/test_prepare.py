@@ -185,7 +185,7 @@ def test_a_stop_is_heard_between_two_bots(db: str, monkeypatch: pytest.MonkeyPat
 
 def test_a_resume_checks_only_who_takes_part(db: str) -> None:
     with open_store(db) as store:
-        ladder = msgspec.structs.replace(config("random", "minimax:depth=1", BROKEN, type="ladder"), name="cup")
+        ladder = config("random", "minimax:depth=1", BROKEN, type="ladder", name="cup")
         record = store_plan(store, make_plan(ladder))
         with pytest.raises(BotFailedError, match="failed before the tournament"):
             prepare_again(store, record, AGAIN, hear_nobody)
