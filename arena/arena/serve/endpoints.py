@@ -17,6 +17,7 @@ from arena.serve.context import RequestContext
 from arena.serve.problems import ProblemError
 from arena.serve.rows import DataRoute, FileRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
+from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -240,14 +241,19 @@ def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | No
         found = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError as error:
         raise ProblemError(400, f"There are too many parameters: at most {_MOST_PARAMETERS}.") from error
-    given = dict(found)
-    known = () if kind is None else tuple(field.encode_name for field in msgspec.structs.fields(kind))
-    for name in given:
-        if name not in known:
-            words = f"there are {', '.join(known)}" if known else "there are none here"
-            raise ProblemError(400, f'There is no parameter "{name}"; {words}.')
-    if len(given) < len(found):
-        raise ProblemError(400, "A parameter is given twice.")
+    fields = {} if kind is None else {each.encode_name: each for each in msgspec.structs.fields(kind)}
+    given: dict[str, str | list[str]] = {}
+    for name, value in found:
+        if name not in fields:
+            words = f"there are {', '.join(fields)}" if fields else "there are none here"
+            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)}; {words}.')
+        # What may be repeated has a tuple as its default.
+        if isinstance(fields[name].default, tuple):
+            given[name] = [*given.get(name, ()), value]
+        elif name in given:
+            raise ProblemError(400, f"The parameter {name} is given twice.")
+        else:
+            given[name] = value
     try:
         return None if kind is None else msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -76,6 +76,10 @@ class DataRoute(Route, frozen=True, kw_only=True):
     """Return an instance of `answer`, which becomes JSON, or a `Raw`."""
     answer: type | None = None
     """Of the JSON; None for other media."""
+    other_answer: type | None = None
+    """Of the JSON in its other form, where it has two."""
+    media_type: str = "application/json"
+    """Of the answer, for the description of the API."""
     body: type[msgspec.Struct] | None = None
     """What the request's JSON is decoded to; None for a request without a body."""
     max_body: int = 65_536
@@ -100,6 +104,8 @@ class StreamRoute(Route, frozen=True, kw_only=True):
     """Return the answer; runs in the event loop, and reads the store by `context.read` alone."""
     media_type: str = "text/event-stream"
     """For the description of the API."""
+    answer: type | None = None
+    """Of the JSON for a program that asks for no stream; None where there is none."""
 
 
 class StreamAnswer(msgspec.Struct, frozen=True, kw_only=True):
