@@ -157,6 +157,7 @@ class Crowd:
         self.viewers: list[Viewer] = []
         self._stalled: list[asyncio.BaseTransport] = []
         self.num_failed = 0
+        self.is_closed = False
         self.num_bytes = 0
 
     async def join(self, num: int, num_stalled: int) -> None:
@@ -182,6 +183,9 @@ class Crowd:
 
     async def num_wrong(self) -> int:
         """Return how many viewers do not end in what a new one is shown, after all had time to read."""
+        for transport in self._stalled:
+            # Their places are needed: the server takes no more streams than these.
+            transport.close()
         await asyncio.sleep(_CATCH_UP_S)
         before = list(self.viewers)
         await self.join(1, 0)
@@ -193,6 +197,7 @@ class Crowd:
 
     def close(self) -> None:
         """Close all connections."""
+        self.is_closed = True
         for transport in (*self._stalled, *(viewer.transport for viewer in self.viewers)):
             if transport is not None:
                 transport.close()
@@ -215,10 +220,10 @@ class Viewer(asyncio.Protocol):
         """Keep the connection."""
         self.transport = transport
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - of the protocol
         """Count it, unless it never read: such a connection is given up."""
-        if self in self._crowd.viewers:
-            self._crowd.num_failed += exc is not None
+        if self in self._crowd.viewers and not self._crowd.is_closed:
+            self._crowd.num_failed += 1
             self.has_begun.set()
 
     def data_received(self, data: bytes) -> None:

@@ -72,10 +72,10 @@
     while (at) { const next = at.nextSibling; at.remove(); at = next; }
   };
   const show = (data) => {
-    const end = data.indexOf("\n"), holder = document.createElement("template");
+    const end = data.indexOf("\n");
     hear(Number(end < 0 ? data : data.slice(0, end)));
-    holder.innerHTML = end < 0 ? "" : data.slice(end + 1);
-    for (const now of [...holder.content.children]) {
+    const parsed = new DOMParser().parseFromString(end < 0 ? "" : data.slice(end + 1), "text/html");
+    for (const now of [...parsed.body.children]) {
       const old = document.getElementById(now.id);
       if (old) morph(old, now);
     }
