@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials installs format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -82,6 +82,9 @@ simulate: $(VENV)/.installed-test
 time-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/time_losses.py --matches 500
 	$(BIN)/python benchmarks/time_losses.py --matches 500 --load 8 --cores 2
+
+serve-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/serve_load.py
 
 gomocup-trials: $(VENV)/.installed-test
 	$(BIN)/python tests/support/gomocup_zoo.py --matches 20
