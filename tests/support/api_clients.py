@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from starlette.applications import Starlette
     from starlette.types import Message
-
-    _Pipe = tuple[MemoryObjectSendStream[Message], MemoryObjectReceiveStream[Message]]
 
 BASE = "http://127.0.0.1:8642"
 
@@ -84,26 +82,24 @@ class StreamReader:
             "server": ("127.0.0.1", 8642),
         }
         self._gone = anyio.Event()
-        self._sink, self._source = cast("_Pipe", anyio.create_memory_object_stream(1000))
+        self._messages: asyncio.Queue[Message] = asyncio.Queue()
         self._text = ""
 
     async def __aenter__(self) -> Self:
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
-        self._tasks.start_soon(self._app, self._scope, self._receive, self._sink.send)
-        self.start = await self._source.receive()
+        self._tasks.start_soon(self._app, self._scope, self._receive, self._messages.put)
+        self.start = await self._messages.get()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._gone.set()
         self._tasks.cancel_scope.cancel()
         await self._tasks.__aexit__(None, None, None)
-        self._sink.close()
-        self._source.close()
 
     async def message(self) -> Message:
         """Return the next message as it was sent."""
-        return await self._source.receive()
+        return await self._messages.get()
 
     async def frame(self) -> dict[str, str]:
         """Return the next frame that says something, as its fields."""
