@@ -43,7 +43,8 @@ def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starl
         settings: what the operator chose.
         routes: the table; another one for tests.
     """
-    serving, callers = Serving(settings, routes), Callers(settings)
+    serving = Serving(settings, routes)
+    callers = Callers(serving)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:

@@ -45,15 +45,26 @@ _log = logging.getLogger(__name__)
 class Guarded:
     """What the guard found out of a request; `scope["arena"]`."""
 
-    def __init__(self, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, callers: Callers, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
         """Keep what is known before the caller is."""
+        self._callers = callers
         self._limits = limits
         self.address = address
         """Of the client, by which it is limited."""
         self.headers = headers
         """Of the request, by names in lower case."""
         self.caller = Caller()
-        """Who asks."""
+        """Who asks; nobody before `identify`."""
+
+    async def identify(self) -> Caller:
+        """Find out who asks; what everybody may see does without, also while the store is gone.
+
+        Raises:
+            ProblemError: 401, the token does not count.
+            StoreError: nobody can say whose token it is.
+        """
+        self.caller = await self._callers.caller(self.headers)
+        return self.caller
 
     def stream(self) -> AbstractContextManager[None]:
         """Count a stream for a `with` block."""
@@ -90,7 +101,7 @@ class Guard:
             await send(message)
 
         headers = {name.lower(): value for name, value in Headers(scope=scope).items()}
-        guarded = Guarded(self._limits, self._address(scope, headers), headers)
+        guarded = Guarded(self._callers, self._limits, self._address(scope, headers), headers)
         try:
             redirect = await self._check(scope, guarded)
             if redirect is not None:
@@ -108,7 +119,7 @@ class Guard:
             await _answer(problem, headers, scope["path"]).send_to(scope, headers, safe)
 
     async def _check(self, scope: Scope, guarded: Guarded) -> Mapping[str, str] | None:
-        """Find out who asks; return the headers of a redirect where the address holds a token.
+        """Return the headers of a redirect where the address holds a token, None where a request may pass.
 
         Raises:
             ProblemError: the host is none of ours, there are too many requests, the token does not count, or
@@ -126,8 +137,8 @@ class Guard:
             )
             if redirect is not None:
                 return redirect
-        guarded.caller = await self._callers.caller(headers)
         if scope["method"] not in _READS:
+            await guarded.identify()
             self._check_origin(guarded)
         return None
 
