@@ -20,13 +20,20 @@ _LEAST: Final = 2
 """Points of a line."""
 
 
-def curve(match: MatchView, judged: Sequence[float | None] = (), judge: str = "") -> Html | None:
+def curve(
+    match: MatchView,
+    judged: Sequence[float | None] = (),
+    judge: str = "",
+    *,
+    is_linked: bool = True,
+) -> Html | None:
     """Return the curve of each bot, in percent for the first player; None where nobody said anything.
 
     Args:
         match: with all its moves.
         judged: what a judge says of the position before each ply, percent for the first player.
         judge: who that is; empty where nobody graded the match.
+        is_linked: whether its plies lead to those of a replay.
     """
     said = [move for move in match.moves if move.eval is not None]
     if not said and not judge:
@@ -41,7 +48,7 @@ def curve(match: MatchView, judged: Sequence[float | None] = (), judge: str = ""
             _run([(ply, at) for ply, at in enumerate(judged) if ply and at is not None], "j", num),
             *lines,
             *(_mark(move, num) for move in match.moves if move.mark not in {"", "#"}),
-            *(_column(ply, num) for ply in range(1, match.ply + 1)),
+            *(_column(ply, num) for ply in range(1, match.ply + 1) if is_linked),
             viewBox=f"0 0 {_WIDTH} {_HEIGHT + 2 * _TOP}",
             role="img",
             class_="curve",
@@ -49,8 +56,8 @@ def curve(match: MatchView, judged: Sequence[float | None] = (), judge: str = ""
         ),
         el(
             "figcaption",
-            el("span", match.labels[0], class_="key a"),
-            el("span", match.labels[1], class_="key b"),
+            el("span", match.seats[0].name, class_="key a"),
+            el("span", match.seats[1].name, class_="key b"),
             el("span", judge, class_="key j") if judge else None,
             el("span", "percent for the first player, by the mover's own eval", class_="quiet"),
         ),

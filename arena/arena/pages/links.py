@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -49,9 +49,21 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
         folder = f"{self.root}t/{self._slug(name)}/"
         return f"{folder}{page}{self.suffix}" if page else f"{folder}{self.index}"
 
-    def matches_page(self, name: str, number: int) -> str:
-        """Return the address of a page of the list of a tournament's matches; they are counted from 1."""
-        return self.event(name, "matches" if number == 1 else f"matches-{number}")
+    def matches_page(self, name: str, number: int, condition: str = "") -> str:
+        """Return the address of a page of the list of a tournament's matches; they are counted from 1.
+
+        Args:
+            name: of the tournament.
+            number: of the page.
+            condition: in the words of a filter, on a server; empty for all matches.
+        """
+        page = self.event(name, "matches" if number == 1 else f"matches-{number}")
+        return f"{page}?{urlencode({'q': condition})}" if condition else page
+
+    @property
+    def is_served(self) -> bool:
+        """Return whether a server answers, so that pages have parameters, and streams."""
+        return not self.index
 
     def match(self, name: str, number: int, attempt: int = 0, outcome: str = "") -> str | None:
         """Return the address of a match; None where it has no page."""

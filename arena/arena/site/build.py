@@ -21,6 +21,7 @@ from arena.pages.home import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE, Links, bot_page, match_page, slugs_of, versus_page
 from arena.pages.plies import ply_rules
 from arena.pages.replay import match_page as replay_page
+from arena.pages.twins import twin_json
 from arena.pages.versus import versus_page as versus_html
 from arena.site.folder import MARK, Folder
 from arena.watching.page_source import (
@@ -51,7 +52,6 @@ _BATCH: Final = 500
 _MOST_FORFEITS: Final = 1000
 """Of one kind in one tournament, the newest."""
 _FORFEITS: Final = tuple(kind for kind in Termination if kind.is_fault)
-_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class Built(NamedTuple):
@@ -140,7 +140,7 @@ class _Site:
         """Write a page and its twin; `make` gets the addresses as this page sees them."""
         html, view = make(self._links(name))
         self._folder.write(f"{name}.html", html)
-        self._folder.write(f"{name}.json", _ENCODE(view))
+        self._folder.write(f"{name}.json", twin_json(view))
 
     def write_assets(self) -> None:
         """Write style sheets and scripts."""

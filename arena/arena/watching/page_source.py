@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.event_tables import event_tables
+from arena.errors import NotFoundError
 from arena.export.matches import MatchWriter, can_write
 from arena.export.query import MATCH_FORMATS
 from arena.live.labels import show_name
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arena.live.views import MatchView
+    from arena.results.condition import Condition
     from arena.results.tables import Row, Table
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
@@ -85,6 +88,40 @@ def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterato
             total=total,
             rows=tuple(map(row_of, found)),
         )
+
+
+def match_list_page(
+    store: Store, record: TournamentRecord, number: int, per_page: int, condition: Condition
+) -> MatchListPage:
+    """Return one page of the list of a tournament's matches, newest first.
+
+    Args:
+        store: to read from.
+        record: the tournament.
+        number: of the page, from 1.
+        per_page: matches on a page.
+        condition: which matches; empty for all.
+
+    Raises:
+        ConfigError: the condition names an opening of no game.
+        NotFoundError: there are not so many pages.
+    """
+    where = replace(
+        condition.to_filter(store, tournament=record.name), tournament=record.name, rated_only=False
+    )
+    total = store.num_matches(where)
+    num_pages = max(1, -(-total // per_page))
+    if not 1 <= number <= num_pages:
+        raise NotFoundError(f"there is no page {number} of these matches; the last one is page {num_pages}")
+    rows = store.tournament_page(record.id, where, offset=(number - 1) * per_page, limit=per_page)
+    return MatchListPage(
+        tournament=record.name,
+        number=number,
+        num_pages=num_pages,
+        total=total,
+        rows=tuple(map(row_of, rows)),
+        condition=condition.text,
+    )
 
 
 def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:

@@ -62,6 +62,8 @@ class MatchListPage(msgspec.Struct, frozen=True, kw_only=True):
     num_pages: int
     total: int
     rows: tuple[MatchRow, ...]
+    condition: str = ""
+    """In the words of a filter, which all rows fit; empty for all matches."""
 
 
 class LeaderboardPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,8 +57,8 @@ def test_an_unbounded_first_point_does_not_flatten_the_line() -> None:
     assert (min(ticks), max(ticks)) == (500, 2500)
     # A single point has a picture, too.
     assert 'aria-label="From 1500? +/- 30 after 8 matches' in rating_chart(
-        _points((8, 1500.0, 30.0)), title="x"
-    )  # pyright: ignore[reportArgumentType] - text is escaped
+        _points((8, 1500.0, 30.0)), title=Html("x")
+    )
 
 
 def test_strokes_share_a_scale_and_open_ends_run_out() -> None:

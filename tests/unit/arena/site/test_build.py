@@ -11,11 +11,11 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from typing_extensions import override
 
-from arena.cli.standings import rating_objects
 from arena.coordinator.config import TournamentConfig
 from arena.results.crosstable import crosstable
 from arena.results.views import standings
 from arena.site.build import build
+from arena.watching.table_objects import rating_objects
 from arena_db.store import Store
 from live_samples import EVIL
 from stores import add_cup
