@@ -27,3 +27,9 @@ def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, then fail")
+    parser.addoption(
+        "--base-url", default="", help="tests/browser: look at a running server in place of a folder"
+    )
+    parser.addoption(
+        "--cold-loads", type=int, default=5, help="tests/browser: how often each page is loaded cold"
+    )
