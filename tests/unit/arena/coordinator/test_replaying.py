@@ -124,6 +124,12 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert not keep_replays(sitting.store, 1)
     assert [table.replayed for table in tables(sitting)] == [False] * 5
     assert "not replayed yet" in " ".join(notes_on(tables(sitting)))
+    # Nor where the results so far connect all bots.
+    longer = begin(config(*FIELD, **{**SWISS, "rounds": 4}, rating_interval=12))
+    assert longer.play(goal_reached=lambda: True).state == "stopped"
+    assert all(len(table.rows) == len(FIELD) for table in tables(longer))
+    assert not keep_replays(longer.store, 1)
+    assert longer.store.replay_of(1) is None
     robin = begin(config(*TRIO))
     robin.play()
     assert robin.store.replay_of(1) is None
