@@ -137,6 +137,20 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert notes_on(tables(robin)) == []
 
 
+def test_bots_that_no_result_connects_are_not_replayed(begin: Begin) -> None:
+    sitting = begin(config(*FIELD[:4], **{**SWISS, "rounds": 1}))
+    assert sitting.play().state == "finished"
+    assert sitting.store.replay_of(1) is None
+    assert not keep_replays(sitting.store, 1)
+
+
+def test_an_archived_event_is_replayed_too(cup: Sitting) -> None:
+    cup.store.void([1], reason="wrong", who="me")
+    assert cup.store.archive(1, who="me")
+    assert keep_all_replays(cup.store) == ["cup"]
+    assert cup.store.replay_of(1) is not None
+
+
 def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting) -> None:
     sitting = cup
     store = sitting.store
