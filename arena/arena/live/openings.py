@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
+from msgspec.structs import replace
 
 from arena.live.columns import TextColumn, lay_out
 from arena.live.events import Started, make_event
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, MatchView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PERFECT = {1: "wins", 0: "draws", -1: "loses"}
 """What perfect play says of a move, for the side that makes it."""
@@ -50,6 +56,17 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
         if self.perfect is None:
             return ""
         return PERFECT[self.perfect] + (f" in {self.plies}" if self.plies and self.perfect else "")
+
+
+class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
+    """What perfect play says of a legal action; the fields are the keys of the JSON form."""
+
+    move: str
+    action: int
+    perfect: int
+    """1, 0 or -1: the side to move wins, draws or loses under best play."""
+    plies: int | None = None
+    """Plies to the end under best play, the move included; None where that is not known."""
 
 
 class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +116,20 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
         if repeated:
             said.append(f"{repeated} matches repeat earlier ones; intervals count equal matches once.")
         return tuple(said)
+
+
+def with_best_play(view: OpeningsView, known: Iterable[BestPlay]) -> OpeningsView:
+    """Return a view that says of each move what is known of it under perfect play."""
+    by_action = {best.action: best for best in known}
+    return replace(
+        view,
+        rows=tuple(
+            replace(row, perfect=by_action[row.action].perfect, plies=by_action[row.action].plies)
+            if row.action in by_action
+            else row
+            for row in view.rows
+        ),
+    )
 
 
 COLUMNS = (

@@ -20,7 +20,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from arena.results.bot_history import BotHistory
+    from arena.results.bot_history import BotHistory, Stand
     from arena_db.plays import LostMatch
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -61,6 +61,20 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     forfeits: int
 
 
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A rating that was kept while a tournament was played."""
+
+    num_matches: int
+    """Rated matches of the whole tournament by then."""
+    ended_at: float
+    """When the last of them ended, UTC seconds."""
+    elo: float
+    error: float
+    """Half of the 95 % interval."""
+    rests_on_prior: bool
+    """Shown as `?`: no chain of results bounded the rating on both sides."""
+
+
 class Participation(msgspec.Struct, frozen=True, kw_only=True):
     """A tournament in which the bot played."""
 
@@ -81,8 +95,8 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     elo: float | None
     """The last that was kept of it, relative to the mean of the tournament's bots; None where none was."""
     error: float | None
-    curve: tuple[tuple[int, float], ...]
-    """Matches of the tournament and Elo then, oldest first."""
+    curve: tuple[CurvePoint, ...]
+    """Oldest first."""
 
 
 class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,10 +252,20 @@ def _entries(
                     forfeits=sum(n for (seat, _), n in sides.faults.items() if seat == entrant.seat),
                     elo=stands[-1].rating.elo if stands else None,
                     error=stands[-1].rating.error if stands else None,
-                    curve=tuple((stand.num_matches, stand.rating.elo) for stand in stands[::-step][::-1]),
+                    curve=tuple(map(_point, stands[::-step][::-1])),
                 )
             )
     return sorted(found, key=lambda entry: (-entry.created_at, entry.tournament, entry.label))
+
+
+def _point(stand: Stand) -> CurvePoint:
+    return CurvePoint(
+        num_matches=stand.num_matches,
+        ended_at=stand.ended_at,
+        elo=stand.rating.elo,
+        error=stand.rating.error,
+        rests_on_prior=stand.rating.rests_on_prior,
+    )
 
 
 def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[ForfeitKind]:
