@@ -53,9 +53,7 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> str:
         """What perfect play says: `wins in 13`; empty where that is not known."""
-        if self.perfect is None:
-            return ""
-        return PERFECT[self.perfect] + (f" in {self.plies}" if self.plies and self.perfect else "")
+        return "" if self.perfect is None else _verdict(self.perfect, self.plies)
 
 
 class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +114,24 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
         if repeated:
             said.append(f"{repeated} matches repeat earlier ones; intervals count equal matches once.")
         return tuple(said)
+
+
+def best_line(known: Iterable[BestPlay]) -> str:
+    """Return the moves that are best of those that are known: `best play: 4 wins in 39`; empty for none.
+
+    Who wins does so as soon as possible, who loses as late.
+    """
+    moves = list(known)
+    if not moves:
+        return ""
+    ranks = {best.move: (best.perfect, -best.perfect * (best.plies or 0)) for best in moves}
+    top = max(ranks.values())
+    found = [best for best in moves if ranks[best.move] == top]
+    return f"best play: {' '.join(best.move for best in found)} {_verdict(found[0].perfect, found[0].plies)}"
+
+
+def _verdict(perfect: int, plies: int | None) -> str:
+    return PERFECT[perfect] + (f" in {plies}" if plies and perfect else "")
 
 
 def with_best_play(view: OpeningsView, known: Iterable[BestPlay]) -> OpeningsView:

@@ -11,7 +11,15 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.games.notation import format_moves
-from arena.live.openings import COLUMNS, NextMove, OpeningsView, cells_of, position, with_best_play
+from arena.live.openings import (
+    COLUMNS,
+    NextMove,
+    OpeningsView,
+    best_line,
+    cells_of,
+    position,
+    with_best_play,
+)
 from arena.results.condition import HINT, read_condition
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
@@ -154,7 +162,8 @@ class OpeningsScreen(ArenaScreen):
         table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)
         if self._view is None:
             return
-        view = with_best_play(self._view, self._solved.get(self._view.actions, {}).values())
+        known = self._solved.get(self._view.actions, {}).values()
+        view = with_best_play(self._view, known)
         plural = "" if view.games == 1 else "es"
         title = f"next moves, {view.games} match{plural}{self.filter_note}"
         nothing = "no stored match goes on from here; left takes a move back"
@@ -164,7 +173,8 @@ class OpeningsScreen(ArenaScreen):
         if self._solving is not None:
             line = f"{line}. The solver works; v stops it."
         width = max(_NOTE_WIDTH, notes.size.width - 1)
-        notes.show([((f" {safe(text)}", "dim"),) for text in break_lines([line, *view.notes], width)])
+        lines = break_lines([*filter(None, [best_line(known)]), line, *view.notes], width)
+        notes.show([((f" {safe(text)}", "dim"),) for text in lines])
 
     @override
     def filter_changed(self, text: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,7 +15,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from arena.tui.look import app_of
-from arena.tui.text import clip, safe
+from arena.tui.text import safe
 from arena.tui.widgets.form import Field
 
 if TYPE_CHECKING:
@@ -100,17 +102,21 @@ class PromptScreen(ModalScreen[Filled | None]):
     def _show_line(self) -> None:
         room = max(0, min(_WIDTH, app_of(self).size.width) - _FRAME)
         for options in self.query("#options").results(Static):
-            options.update(Text(f"\n{clip(safe(self._fitting()), room)}", style="dim"))
+            options.update(Text(f"\n{self._fitting(room)}", style="dim"))
         self.query_one("#equals", Static).update(Text(f"\nRuns: {safe(self._line(self.answers))}"))
 
-    def _fitting(self) -> str:
-        """Return the options that have in them what is written, those that begin so first."""
+    def _fitting(self, room: int) -> str:
+        """Return the options with what is written in them, those that begin so first, in `room` cells."""
         for asked in self._asked:
             if asked.options:
                 text = self.answers[asked.key].casefold()
                 found = [option for option in asked.options if text in option.casefold()]
                 found.sort(key=lambda option: not option.casefold().startswith(text))
-                return "  ".join(found)
+                shown = list(accumulate(map(safe, found), "{}  {}".format))
+                if not shown or cell_len(shown[-1]) <= room:
+                    return "".join(shown[-1:])
+                shorter = (f"{text} ..." for text in reversed(shown))
+                return next((text for text in shorter if cell_len(text) <= room), "...")
         return ""
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError, NotFoundError
 from arena.games.notation import format_moves
 from arena.games.symmetry import canonical, leading, match_hash
-from arena.live.openings import opening_lines
+from arena.live.openings import BestPlay, best_line, opening_lines
 from arena.rating.shares import wilson
 from arena.results.condition import Condition, read_condition
 from arena.results.openings import find_best_play, find_openings, solve_moves
@@ -25,7 +25,7 @@ from stores import add_cup
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.live.openings import BestPlay, OpeningsView
+    from arena.live.openings import OpeningsView
     from arena_db.records import MatchRecord, StoredMatch
     from arena_plugins.contract import Game, State
     from stores import Cup
@@ -270,6 +270,16 @@ def test_the_solver_judges_every_move_of_a_position() -> None:
         solve_moves("tic-tac-toe", "a3 a3", told.append)
     with pytest.raises(ConfigError, match="no exact solver for gomoku"):
         solve_moves("gomoku", "", told.append)
+
+
+def test_the_best_moves_are_named() -> None:
+    def best(move: str, perfect: int, plies: int | None) -> BestPlay:
+        return BestPlay(move=move, action=0, perfect=perfect, plies=plies)
+
+    assert best_line([]) == ""
+    assert best_line([best("a", 1, 9), best("b", 1, 7), best("c", 0, 4)]) == "best play: b wins in 7"
+    assert best_line([best("a", -1, 2), best("b", -1, 8), best("c", -1, 8)]) == "best play: b c loses in 8"
+    assert best_line([best("a", -1, 2), best("b", 0, 20)]) == "best play: b draws"
 
 
 def test_a_long_search_tells_what_it_knows() -> None:
