@@ -14,13 +14,14 @@ from arena_db.counted import CHUNK, COUNTS, IS_VOID
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions
 from arena_db.models import analyses, bots, matches, tournaments
+from arena_db.queries import find_matches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
-    from arena_db.records import MatchFilter
+    from arena_db.records import MatchFilter, StoredMatch
 
 PAGE: Final = 20_000
 """Matches of one statement: a tenth of a second at most, after which a reader may give up."""
@@ -168,6 +169,21 @@ class PlaysReading(Access):
                 )
             ]
 
+    def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
+        """Return the matches with these ids, of those that there are; one query in place of one for each."""
+        with self._read() as connection:
+            return {match.id: match for match in find_matches(connection, numbers)}
+
+    def newest_met(
+        self, where: MatchFilter, own: Collection[str], others: Collection[str], *, limit: int
+    ) -> list[StoredMatch]:
+        """Return the matches that count of bots against others, newest first; see `opening_tallies`."""
+        with self._read() as connection:
+            met = _meet(_identities(connection), own, others)
+            query = select(matches.c.id).where(*_played(where), met).order_by(matches.c.id.desc())
+            ids = [number for (number,) in _rows(connection, query.limit(limit))]
+            return sorted(find_matches(connection, ids), key=lambda match: -match.id)
+
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the actions that were given in matches with these ids, of those that there are."""
         found: dict[int, tuple[int, ...]] = {}
@@ -181,6 +197,14 @@ class PlaysReading(Access):
                 for number, actions, num_opening, num_actions in _rows(connection, query):
                     found[number] = unpack_actions(actions, num_actions)[:num_opening]
         return found
+
+    def last_gradings(self, where: MatchFilter) -> dict[str, tuple[int, float]]:
+        """Return how many matches each judge has graded, and when it did so last, UTC seconds."""
+        columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
+        with self._read() as connection:
+            query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
+            found = _rows(connection, query.where(*_played(where)).group_by(analyses.c.name))
+            return {name: (num, made_at) for name, num, made_at in found}
 
     def judges(
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None

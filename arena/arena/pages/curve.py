@@ -16,8 +16,13 @@ _LEFT: Final = 34
 _TOP: Final = 8
 
 
-def curve(match: MatchView) -> Html | None:
-    """Return the curve of each bot, in percent for the first player; None where nobody said anything."""
+def curve(match: MatchView, *, is_linked: bool = True) -> Html | None:
+    """Return the curve of each bot, in percent for the first player; None where nobody said anything.
+
+    Args:
+        match: with all its moves.
+        is_linked: whether its plies lead to those of a replay.
+    """
     said = [move for move in match.moves if move.eval is not None]
     if not said:
         return None
@@ -29,7 +34,7 @@ def curve(match: MatchView) -> Html | None:
             "svg",
             *(_tick(percent) for percent in (0, 50, 100)),
             *lines,
-            *(_column(ply, num) for ply in range(1, match.ply + 1)),
+            *(_column(ply, num) for ply in range(1, match.ply + 1) if is_linked),
             viewBox=f"0 0 {_WIDTH} {_HEIGHT + 2 * _TOP}",
             role="img",
             class_="curve",
@@ -37,8 +42,8 @@ def curve(match: MatchView) -> Html | None:
         ),
         el(
             "figcaption",
-            el("span", match.labels[0], class_="key a"),
-            el("span", match.labels[1], class_="key b"),
+            el("span", match.seats[0].name, class_="key a"),
+            el("span", match.seats[1].name, class_="key b"),
             el("span", "percent for the first player, by the mover's own eval", class_="quiet"),
         ),
     )

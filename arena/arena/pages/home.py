@@ -39,7 +39,7 @@ def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
 def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Html:
     """Return the ratings of each game and pool."""
     content = [
-        section(board.title, tables.standings(board, links, dict(view.identities))) for board in view.boards
+        section(board.title, tables.standings(board, links, view.identities)) for board in view.boards
     ] or [el("p", "No rated match has been played yet.", class_="note")]
     return page(links, "Leaderboard", content, twin=twin)
 

@@ -127,13 +127,35 @@ def _move(move: MoveView | None) -> Html:
 
 def _facts(view: MatchPage, links: Links) -> Html:
     match = view.match
-    facts: Sequence[tuple[str, Html | str]] = [
+    facts: Sequence[tuple[str, Html | str | None]] = [
         ("First", bot_link(match.seats[0].name, links.bot(view.identities[0]))),
         ("Second", bot_link(match.seats[1].name, links.bot(view.identities[1]))),
         ("Result", f"{match.result} ({match.termination})"),
         ("Game", match.game),
         ("Limit", match.tc),
+        ("Head to head", _versus(view, links)),
         ("Address", match.address),
         ("Began (UTC)", el("time", day_text(match.started_t), datetime=iso_text(match.started_t))),
     ]
-    return section("Facts", el("dl", *(join(el("dt", name), el("dd", value)) for name, value in facts)))
+    return section(
+        "Facts",
+        el("dl", *(join(el("dt", name), el("dd", value)) for name, value in facts if value is not None)),
+        _downloads(view, links),
+    )
+
+
+def _versus(view: MatchPage, links: Links) -> Html | None:
+    address = links.versus(view.tournament, *view.identities)
+    names = (seat.name for seat in view.match.seats)
+    return el("a", " against ".join(names), href=address) if address else None
+
+
+def _downloads(view: MatchPage, links: Links) -> Html | None:
+    """Return what leads to the match as text."""
+    if not view.texts:
+        return None
+    found = (
+        el("a", form.upper(), href=links.match_text(view.match.address, form), download=True)
+        for form in view.texts
+    )
+    return el("p", "Download as ", *(join(each, " ") for each in found), class_="downloads")

@@ -246,14 +246,19 @@ class Plays:
             points = expected[key]
             return (1.0 if points is None else -points), (inf if ply is None else ply), -lost.id
 
-        found: list[Loss] = []
-        for lost in nsmallest(limit, losses, key=surprise):
-            match = self._store.match(lost.id)
-            if match is not None:
-                record = tournaments[lost.tournament]
-                points = expected[lost.tournament, lost.first, lost.second, lost.outcome]
-                found.append(_loss(match, record, points, mistakes.get(lost.id), names))
-        return found
+        chosen = nsmallest(limit, losses, key=surprise)
+        matches = self._store.matches_with([lost.id for lost in chosen])
+        return [
+            _loss(
+                matches[lost.id],
+                tournaments[lost.tournament],
+                expected[lost.tournament, lost.first, lost.second, lost.outcome],
+                mistakes.get(lost.id),
+                names,
+            )
+            for lost in chosen
+            if lost.id in matches
+        ]
 
     def _likely(
         self, losses: Sequence[LostMatch], tournaments: Mapping[int, TournamentRecord], limit: int
