@@ -28,7 +28,7 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
         _tabs(name, links, here=""),
         section("Bracket", tables.bracket(view.bracket)) if view.bracket else None,
         section("Places", tables.places(view.places)) if view.places else None,
-        section("Standings", tables.standings(view.standings, links, dict(view.identities))),
+        section("Standings", tables.standings(view.standings, links, view.identities)),
         _refused(view.row),
         section(
             "Newest matches",
@@ -42,7 +42,11 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
 def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     """Return the crosstable of a tournament."""
     name = view.row.name
-    content = [summary(view.row, view.goal), _tabs(name, links, here="table"), tables.matrix(view.matrix)]
+    content = [
+        summary(view.row, view.goal),
+        _tabs(name, links, here="table"),
+        tables.matrix(view.matrix, links, name, view.identities),
+    ]
     return page(links, f"{name}: crosstable", content, way=[Crumb(name, links.event(name))], twin=twin)
 
 
@@ -81,6 +85,7 @@ def _tabs(name: str, links: Links, *, here: str) -> Html:
         ("Standings", "", links.event(name)),
         ("Crosstable", "table", links.event(name, "table")),
         ("Matches", "matches", links.matches_page(name, 1)),
+        *([("Live", "live", links.event(name, "live"))] if links.is_served else []),
     )
     return el(
         "nav",

@@ -177,11 +177,13 @@ def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
         raise NotFoundError(
             f"{address} is a tournament and no match; its matches are {_span(address.tournament)}"
         )
-    return _played(address)
+    if address.match is None:
+        raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
+    return address.match, address
 
 
-def find_played_in(store: Store, record: TournamentRecord, text: str) -> tuple[StoredMatch, Address]:
-    """Find a match of a tournament that has been played.
+def find_in(store: Store, record: TournamentRecord, text: str) -> Address:
+    """Find a match of a tournament, also before it is played.
 
     Args:
         store: where it is.
@@ -189,19 +191,13 @@ def find_played_in(store: Store, record: TournamentRecord, text: str) -> tuple[S
         text: the part of the address behind the tournament: `89`, or `89.1` for one attempt.
 
     Raises:
-        NotFoundError: the text names no match, or one that has no result yet.
+        NotFoundError: the text names no match, or no attempt at one.
     """
     within = _WITHIN.fullmatch(text)
     if within is None:
         raise NotFoundError(f'there is no match "{text}" in {record.name}; its matches are {_span(record)}')
     number, attempt, ply = (_number(within[key]) for key in ("number", "attempt", "ply"))
-    return _played(_within(store, record, number or 0, attempt, ply))
-
-
-def _played(address: Address) -> tuple[StoredMatch, Address]:
-    if address.match is None:
-        raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
-    return address.match, address
+    return _within(store, record, number or 0, attempt, ply)
 
 
 def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:

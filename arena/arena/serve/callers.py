@@ -124,7 +124,9 @@ class Callers:
         if not tokens:
             return None
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        headers = {"location": path + (f"?{rest}" if rest else ""), "cache-control": "no-store"}
+        # Of two slashes at the beginning the first word behind would be a host.
+        way = "/" + path.lstrip("/")
+        headers = {"location": way + (f"?{rest}" if rest else "")}
         if await self.find(tokens[0]) is None:
             raise ProblemError(
                 401, "This link has expired or was revoked; ask the host of this server for another."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from arena.errors import ArenaError
@@ -169,6 +170,8 @@ class _StreamEndpoint(_Endpoint):
                         async for chunk in answer.content:
                             # Waits while the client reads nothing; `connections` ends that.
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                            # Sending waits for nothing once the client has gone; this task must hear of it.
+                            await anyio.lowlevel.checkpoint()
                 finally:
                     with anyio.CancelScope(shield=True):
                         await _closed(answer.content)
@@ -217,6 +220,10 @@ async def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
     if route.role == "none":
         return
     caller = await guarded.identify()
+    if route.method != "GET" and serving.settings.read_only:
+        raise ProblemError(
+            403, "This server is read-only (arena serve --read-only); nothing can be asked of it."
+        )
     if caller.may(route.role) or (route.role == "viewer" and serving.settings.anonymous):
         return
     if caller.role == "none":

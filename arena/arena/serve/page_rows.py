@@ -10,9 +10,9 @@ from arena.errors import NotFoundError
 from arena.pages.event import event_page, matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE
-from arena.pages.replay import match_page
-from arena.results.addresses import find_played_in
+from arena.results.addresses import find_in
 from arena.results.condition import read_condition
+from arena.serve.live_rows import followed_match, match_twin, show_match
 from arena.serve.rows import PageRoute, Route
 from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list_page, match_view
 from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
@@ -64,8 +64,10 @@ def _match(reading: Reading, context: RequestContext) -> MatchPage:
             f'{record.name} has no page "{text}"{nearest(text, known)} (there are {", ".join(known)}, and '
             "its matches by number)"
         )
-    match, _ = find_played_in(reading.store, record, text)
-    return match_view(reading.store, record, match)
+    address = find_in(reading.store, record, text)
+    if address.match is None:
+        return followed_match(reading, context, record, address)
+    return match_view(reading.store, record, address.match)
 
 
 PAGE_ROWS: Final[tuple[Route, ...]] = (
@@ -119,8 +121,9 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/t/{tournament}/{match}",
         handle=_match,
-        show=match_page,
+        show=show_match,
         answer=MatchPage,
-        summary="A stored match, `89`, or a void attempt at it, `89.1`: board, evaluations, moves.",
+        twin_of=match_twin,
+        summary="A match, `89`, or a void attempt, `89.1`: its replay, or its board while it is played.",
     ),
 )

@@ -189,5 +189,5 @@ def test_names_of_bots_do_nothing(name: str, tmp_path: Path) -> None:
 
 def test_an_empty_store_has_pages(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
-        assert build(store, tmp_path / "out").num_pages == 2
+        assert build(store, tmp_path / "out").num_pages == 3
     assert "No event has been held yet." in _read(tmp_path / "out/index.html").words
