@@ -349,10 +349,13 @@ def test_a_store_in_the_place_of_another_has_another_version(store: Store, tmp_p
     with Store.open(tmp_path / "other.db") as other:
         add_cup(other, name="autumn")
     # The old file lives on, unchanged, for those who have it open.
-    store.path.rename(tmp_path / "old.db")
+    (tmp_path / "other.db").replace(store.path)
+    second = version.now()
+    assert second not in {None, first}
+    store.path.rename(tmp_path / "away.db")
     assert version.now() is None
-    (tmp_path / "other.db").rename(store.path)
-    assert version.now() not in {None, first}
+    (tmp_path / "away.db").rename(store.path)
+    assert version.now() not in {None, first, second}
     version.close()
 
 
