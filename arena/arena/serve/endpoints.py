@@ -246,7 +246,7 @@ def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | No
     for name, value in found:
         if name not in fields:
             words = f"there are {', '.join(fields)}" if fields else "there are none here"
-            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)}; {words}.')
+            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)} ({words})')
         # What may be repeated has a tuple as its default.
         if isinstance(fields[name].default, tuple):
             given[name] = [*given.get(name, ()), value]

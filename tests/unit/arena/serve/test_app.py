@@ -51,6 +51,30 @@ def test_a_page_has_the_headers_of_security(played: Path, path: str) -> None:
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
+def test_bots_pairs_and_texts_are_served(played: Path) -> None:
+    bots = _ask(played, "/bots.json").json()["bots"]
+    assert sorted(bot["name"] for bot in bots) == ["minimax:depth=1", "random"]
+    one, other = (bot["identity"][:16] for bot in bots)
+    page = _ask(played, f"/b/{one}", accept="text/html")
+    assert f'href="/b/{other}"' in page.text
+    table = _ask(played, "/t/spring/table", accept="text/html").text
+    assert f'href="/t/spring/v/{one}/{other}"' in table
+    assert f'href="/t/spring/v/{other}/{one}"' in table
+    there, back = (
+        _ask(played, f"/t/spring/v/{pair}.json").json() for pair in (f"{one}/{other}", f"{other}/{one}")
+    )
+    assert there["labels"] == back["labels"][::-1]
+    assert there["meeting"]["cell"]["wins"] == back["meeting"]["cell"]["losses"]
+    match = _ask(played, "/t/spring/1", accept="text/html").text
+    for form in ("pgn", "sgf"):
+        assert f'href="/t/spring/1.{form}"' in match
+        answer = _ask(played, f"/t/spring/1.{form}")
+        assert answer.headers["content-type"].startswith("text/plain")
+    assert '[Round "1"]' in _ask(played, "/t/spring/1.pgn").text
+    for path in ("/b/ffffffffffff", f"/t/spring/v/{one}/{one}", "/t/spring/9.pgn"):
+        assert _ask(played, path, accept="text/html").status_code == 404
+
+
 def test_an_unknown_address_is_a_page_for_browsers_and_json_for_programs(played: Path) -> None:
     page = _ask(played, "/t/sprung", accept="text/html")
     assert page.status_code == 404
@@ -205,7 +229,5 @@ def test_bots_and_head_to_heads_have_the_pages_of_a_folder(played: Path, tmp_pat
         assert answer.content == file.read_bytes(), path
         if file.suffix == ".json":
             assert "</html>" in _ask(played, path.removesuffix(".json")).text
-        else:
-            assert answer.headers["content-disposition"] == f'attachment; filename="1{file.suffix}"'
     assert _ask(played, "/t/spring/9.pgn").status_code == 404
     assert _ask(played, "/t/spring/x%22.pgn").status_code == 404
