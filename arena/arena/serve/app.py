@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arena.serve.settings import ServeSettings
 
 
-_NAMES: Final = re.compile(r"\{[a-z_]+\}")
+_NAMES: Final = re.compile(r"\{[a-z_]+(?::path)?\}")
 
 
 def make_app(

@@ -136,6 +136,7 @@ def test_bots_are_listed_with_what_they_played(league_path: Path) -> None:
     for bot in found:
         own = [m for m in matches if bot["identity"] in {m.first, m.second} and not m.void_reason]
         assert bot["games"] == len(own)
+    assert [bot["forfeits"] for bot in found if bot["forfeits"]] == [{"crash": 1}]
 
 
 def test_a_bot_is_found_by_digits_of_its_identity_and_by_its_address(league_path: Path) -> None:

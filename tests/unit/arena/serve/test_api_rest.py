@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree as ET
 
 import anyio
@@ -11,6 +11,7 @@ import anyio.to_thread
 import pytest
 
 from api_clients import ask, served
+from arena.live.events import Move, Started, pack
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
 from arena.serve.api import bot_rows, keeping
@@ -20,9 +21,10 @@ from arena.serve.reading import Reading
 from arena.serve.settings import ServeSettings
 from arena.watching.query import Query
 from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
 from arena_db.store import Store
 from live_samples import EVIL
-from stores import add_cup
+from stores import START, add_cup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -299,3 +301,67 @@ def test_what_strangers_send_is_answered_and_never_a_fault(
             assert answer.headers["content-type"] == "application/problem+json"
 
     served(league_path, body)
+
+
+@pytest.mark.parametrize(("delay", "shown"), [(0, [3, 2, 4, 5]), (1, [3, 2, 4]), (9, [3, 2])])
+def test_delay_holds_the_last_plies_of_a_running_match_back(
+    store: Store, delay: int, shown: list[int]
+) -> None:
+    record = store.tournament("spring")
+    assert record is not None
+    held = store.claim(record.id, current_owner())
+    assert held is not None
+    begun = Started(bots=("b", "c"), game="connect-four", opening=(3, 2))
+    bodies = [(0, "started", begun), (3, "move", Move(action=4)), (4, "move", Move(action=5))]
+    held.append_events(
+        [
+            LiveEvent(tournament=record.id, number=5, ply=ply, kind=kind, payload=pack(body), t=START)
+            for ply, kind, body in bodies
+        ]
+    )
+
+    async def body(client: httpx.AsyncClient, app: Starlette) -> None:
+        found = (await client.get(f"{API}/matches/spring/5")).json()
+        assert (found["state"], found["actions"], found["num_opening"]) == ("running", shown, 2)
+        host = {"authorization": f"Bearer {app.state.callers.host_token}"}
+        assert (await client.get(f"{API}/matches/spring/5", headers=host)).json()["actions"] == [3, 2, 4, 5]
+
+    served(store.path, body, ServeSettings(anonymous=True, delay=delay))
+
+
+def test_a_name_of_hexadecimal_digits_is_a_name_first(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, "c0ffee", "b")
+        store.save([cup.match(1)])
+        other = cup.entrants[1].bot.identity[:6]
+    assert ask(tmp_path / "arena.db", f"{API}/bots/c0ffee").json()["bot"] == "c0ffee"
+    assert ask(tmp_path / "arena.db", f"{API}/bots/{other}").json()["bot"] == f"~{other}"
+
+
+def test_a_store_in_the_place_of_another_has_another_version(store: Store, tmp_path: Path) -> None:
+    class Server:
+        settings = ServeSettings(db=str(store.path))
+
+    version = keeping.StoreVersion(cast("Any", Server()))
+    first = version.now()
+    assert first == version.now()
+    assert first is not None
+    with Store.open(tmp_path / "other.db") as other:
+        add_cup(other, name="autumn")
+    # The old file lives on, unchanged, for those who have it open.
+    (tmp_path / "other.db").replace(store.path)
+    second = version.now()
+    assert second not in {None, first}
+    store.path.rename(tmp_path / "away.db")
+    assert version.now() is None
+    (tmp_path / "away.db").rename(store.path)
+    assert version.now() not in {None, first, second}
+    version.close()
+
+
+def test_a_badge_is_of_the_pool_where_the_bot_played_most(store: Store) -> None:
+    cup = add_cup(store, name="small", game="tic-tac-toe", num_actions=9)
+    store.save([cup.match(1)])
+    address = f"/badge/{cup.entrants[0].bot.identity}.svg"
+    assert "· connect-four" in ask(store.path, address).text
+    assert "· tic-tac-toe" in ask(store.path, f"{address}?game=tic*").text

@@ -215,3 +215,19 @@ def test_pages_of_a_list_are_those_of_the_whole_list(tmp_path: Path) -> None:
     some = _ask(path, "/t/long/matches.json?q=ply%3C0").json()
     assert (some["total"], some["rows"], some["condition"]) == (0, [], "ply<0")
     assert "matches-2?q=bot%3Aa" in _ask(path, "/t/long/matches?q=bot:a").text
+
+
+def test_bots_and_head_to_heads_have_the_pages_of_a_folder(played: Path, tmp_path: Path) -> None:
+    with Store.open(played, read_only=True) as store:
+        build(store, tmp_path / "site")
+    twins = [*tmp_path.glob("site/b/*.json"), *tmp_path.glob("site/t/spring/v/*/*.json")]
+    twins += [tmp_path / "site/bots.json", tmp_path / "site/t/spring/1.pgn", tmp_path / "site/t/spring/1.sgf"]
+    assert len(twins) == 6
+    for file in twins:
+        path = f"/{file.relative_to(tmp_path / 'site')}"
+        answer = _ask(played, path)
+        assert answer.content == file.read_bytes(), path
+        if file.suffix == ".json":
+            assert "</html>" in _ask(played, path.removesuffix(".json")).text
+    assert _ask(played, "/t/spring/9.pgn").status_code == 404
+    assert _ask(played, "/t/spring/x%22.pgn").status_code == 404

@@ -104,7 +104,7 @@ TABLE: Final = (*map(_quick, ROUTES), WRITE)
 
 def _paths(route: Route) -> list[str]:
     found = [route.path, *([route.twin_path] if isinstance(route, PageRoute) else [])]
-    return [re.sub(r"\{[a-z_]+\}", "7", path) for path in found]
+    return [re.sub(r"\{[a-z_]+(:path)?\}", "7", path) for path in found]
 
 
 @pytest.fixture(scope="module")
