@@ -279,8 +279,9 @@ def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fo
             counts += found
     newest: dict[str, int] = {}
     for lost in losses:
-        if loser(lost) is not None:
-            newest.setdefault(lost.termination, lost.id)
+        # By far the most of them end by the rules.
+        if lost.termination in counts and lost.termination not in newest and loser(lost) is not None:
+            newest[lost.termination] = lost.id
     return [
         ForfeitKind(termination=kind, matches=n, newest=newest.get(kind)) for kind, n in counts.most_common()
     ]
