@@ -200,3 +200,28 @@ def test_a_bot_without_a_rated_match_has_no_page(tmp_path: Path) -> None:
         build(store, tmp_path / "out")
     assert not (tmp_path / "out/b").exists()
     assert "No rated match" in (tmp_path / "out/bots.html").read_text(encoding="utf-8")
+
+
+def test_pages_of_another_look_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out = tmp_path / "arena.db", tmp_path / "out"
+    with Store.open(path, fast=True) as store:
+        add_league(store, NAMES, rounds=6, name="one", game="tic-tac-toe")
+    assert _written(path, out)
+    page = out / "t/one/36.html"
+    page.write_text("an older look", encoding="utf-8")
+    assert _written(path, out) == set()
+    monkeypatch.setattr(building, "_VERSION", 99)
+    assert _written(path, out) == {"t/one/36.html"}
+
+
+def test_a_forfeit_that_is_among_the_newest_has_one_page(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db", fast=True) as store:
+        add_league(store, NAMES, rounds=6, name="one", game="tic-tac-toe")
+        done = build(store, tmp_path / "out", num_matches=6)
+    assert done.num_pages == len([*(tmp_path / "out").rglob("*.html")])
+    # The newest six, and the 31st, which was forfeited.
+    names = {page.stem for page in (tmp_path / "out/t/one").glob("[0-9]*.html")}
+    assert names == {str(number) for number in range(31, 37)}
+    with Store.open(tmp_path / "arena.db", read_only=True) as store:
+        build(store, tmp_path / "few", num_matches=2)
+    assert {page.stem for page in (tmp_path / "few/t/one").glob("[0-9]*.html")} == {"31", "35", "36"}

@@ -26,6 +26,13 @@ def test_what_is_there_as_it_is_stays_untouched(tmp_path: Path) -> None:
     assert (tmp_path / "out/t/a.html").stat().st_ino == before
 
 
+def test_what_differs_is_written_although_it_is_as_long(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write("a.html", "one")
+    folder.write("a.html", "two")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == "two"
+
+
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write("a.html", "one")
