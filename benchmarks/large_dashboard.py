@@ -74,7 +74,7 @@ def searches(db: Path, num_matches: int) -> dict[str, dict[str, float]]:
         screen.press(b"\x15" + condition.encode())
         screen.rested_after(time.monotonic())
         pressed = screen.press(b"\r")
-        drawn = screen.drawn_after(pressed) or pressed + 1.0
+        drawn = screen.drawn_after(pressed, DEADLINE_S) or pressed + DEADLINE_S
         rested = screen.rested_after(pressed + 0.02)
         found[condition] = {
             "drawn_ms": round(1000 * (drawn - pressed)),
@@ -110,6 +110,24 @@ def quitting(db: Path) -> dict[str, float]:
     return found
 
 
+def key_to_paint(screen: Screen, num: int = 40) -> dict[str, float]:
+    """Walk through the list; give milliseconds from a key to its first paint, and CPU of all that follows."""
+    waits: list[float] = []
+    cpu: list[float] = []
+    for place in range(num):
+        before = screen.cpu_s()
+        pressed = screen.press((b"j", b"\x1b[6~", b"j", b"\x1b[5~")[place % 4])
+        drawn = screen.drawn_after(pressed, DEADLINE_S) or pressed + DEADLINE_S
+        screen.rested_after(pressed + 0.02)
+        waits.append(1000 * (drawn - pressed))
+        cpu.append(1000 * (screen.cpu_s() - before))
+    return {
+        "key_median_ms": round(statistics.median(waits)),
+        "key_p95_ms": round(statistics.quantiles(waits, n=20)[-1]),
+        "key_cpu_ms": round(statistics.mean(cpu)),
+    }
+
+
 def large_store(db: Path, seconds: float) -> dict[str, float]:
     """Open a store with many matches, go to the list, jump to its end, and do nothing."""
     screen = Screen(db, (80, 24))
@@ -122,6 +140,7 @@ def large_store(db: Path, seconds: float) -> dict[str, float]:
     for key in (b"G", b"g") * 5:
         pressed = screen.press(key)
         jumps.append(screen.rested_after(pressed + 0.02) - pressed)
+    keys = key_to_paint(screen)
     idle = screen.share(seconds)
     memory = screen.memory_mb()
     every = memory_with_all(screen)
@@ -132,6 +151,7 @@ def large_store(db: Path, seconds: float) -> dict[str, float]:
         "first_data_s": round(first_data, 2),
         "open_matches_ms": round(1000 * open_s),
         "jump_ms": round(1000 * statistics.median(jumps)),
+        **keys,
         "idle_percent": idle,
         "memory_mb": memory,
         "memory_all_screens_mb": every,

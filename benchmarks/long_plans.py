@@ -24,8 +24,7 @@ from arena_db.store import Store
 if TYPE_CHECKING:
     from arena.pairing.schedule import FixedPlan
 
-_BOTS = ("random", "random")
-_OPTIONS = ("--isolation", "none", "--require-tier", "T0", "--st", "30", "--srand", "7", "--concurrency", "1")
+_OPTIONS = ("--require-tier", "T0", "--st", "30", "--srand", "7", "--concurrency", "1")
 _PAGE = 10_000
 _LEFT = 10
 """Matches that a resumed event has left."""
@@ -40,12 +39,15 @@ def main() -> None:
     """Print the figures as one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=1_000_000, help="of the plan, an even number")
+    parser.add_argument("--isolation", default="none", help="of the bots, as in arena match")
+    parser.add_argument("bots", nargs="*", default=["random", "random"], help="two, in place of random")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arena.db"
         rounds = str(arguments.matches // 2)
+        how = (*_OPTIONS, "--isolation", arguments.isolation)
         new = _first_match(
-            ["match", *_BOTS, *_OPTIONS, "--rounds", rounds, "--name", "long", "--db", str(path)]
+            ["match", *arguments.bots, *how, "--rounds", rounds, "--name", "long", "--db", str(path)]
         )
         _play_nearly_all(path, arguments.matches)
         resumed = _first_match(["resume", "long", "--concurrency", "1", "--db", str(path)])

@@ -51,9 +51,9 @@ class Screen:
             time.sleep(0.002)
         return time.monotonic()
 
-    def drawn_after(self, moment: float) -> float | None:
-        """Return when it drew first after a moment, if it did within a second."""
-        end = moment + 1.0
+    def drawn_after(self, moment: float, within_s: float = 1.0) -> float | None:
+        """Return when it drew first after a moment, if it did within so many seconds."""
+        end = moment + within_s
         while time.monotonic() < end:
             found = next((t for t in self._draws if t > moment), None)
             if found is not None:
@@ -114,7 +114,8 @@ class Screen:
 def memory_with_all(screen: Screen) -> float:
     """Open one screen after the other, and the first again; give the most memory held, MB."""
     for key in (b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"1"):
-        if screen.drawn_after(screen.press(key)) is None:
+        # A screen that reads much, on a machine that does something else, draws late.
+        if screen.drawn_after(screen.press(key), DEADLINE_S) is None:
             raise SystemExit(f"nothing was drawn after {key!r}")
         time.sleep(SETTLED_S)
     return screen.memory_mb()

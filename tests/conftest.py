@@ -41,3 +41,9 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, then fail")
+    parser.addoption(
+        "--base-url", default="", help="tests/browser: look at a running server in place of a folder"
+    )
+    parser.addoption(
+        "--cold-loads", type=int, default=5, help="tests/browser: how often each page is loaded cold"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ConfigError
-from arena.games.solver.find import solver_for
+from arena.games.solver.find import is_solvable, solver_for
 from arena_db.judging import MISTAKE
 from arena_plugins.contract import Outcome
 
@@ -233,8 +233,8 @@ def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
 
 
 def has_solver(game: Game) -> bool:
-    """Tell whether matches of this game can be judged."""
-    return solver_for(game, small=True) is not None
+    """Return whether matches of this game can be judged; no compiled code is loaded for that."""
+    return is_solvable(game)
 
 
 def _solver(game: Game, *, small: bool = False) -> Solver:

@@ -174,8 +174,13 @@ class Access:
             try:
                 with writing(self._engine, settings, self._log.tend) as connection:
                     if fence is not None:
-                        with self._reading():
+                        try:
                             pass_fence(connection, fence)
+                        except Exception:
+                            # Entered only for what fails: as a `with` around each save it costs more than
+                            # what it guards.
+                            with self._reading():
+                                raise
                     yield connection
             finally:
                 if fence is not None:

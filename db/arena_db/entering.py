@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from sqlalchemy import case, exists, or_, select, update
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from arena_db.records import Entrant
 
 
+Rest: TypeAlias = Literal["as planned", "again", "never"]
+"""What becomes of matches of a bot that were open when it left, once it is back: those that are planned still
+are played, those that were dropped are, too, or none is."""
+
+
 class Entering(Access):
     """The part of a store that lets bots join and leave an event; every write is one transaction.
 
@@ -29,7 +34,7 @@ class Entering(Access):
     """
 
     def join(
-        self, tournament: int, entrant: Entrant, *, reason: str, who: str, restores: bool = False
+        self, tournament: int, entrant: Entrant, *, reason: str, who: str, rest: Rest = "as planned"
     ) -> Entrant:
         """Enter a bot in an event, or again at its seat; return it with its seat.
 
@@ -40,14 +45,15 @@ class Entering(Access):
             entrant: the bot; its seat does not matter.
             reason: why, or empty.
             who: user@host.
-            restores: whether matches that were dropped when it left are to be played now.
+            rest: of its matches, if it takes part once more.
 
         Raises:
             TakenError: it takes part already, or another bot has its label.
-            RefusedError: no such tournament, or a field breaks a rule of the tables.
+            RefusedError: no such tournament, a field breaks a rule of the tables, or a match of before that
+                is not to be played is being played still.
         """
         with self._write() as connection, seals.amending(connection, tournament):
-            return _join(connection, tournament, entrant, (reason, who), restores=restores)
+            return _join(connection, tournament, entrant, (reason, who), rest)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
         """Withdraw a bot from an event; it keeps its seat, its matches and its rating.
@@ -121,7 +127,7 @@ class Entering(Access):
 
 
 def _join(
-    connection: Connection, tournament: int, entrant: Entrant, why: tuple[str, str], *, restores: bool
+    connection: Connection, tournament: int, entrant: Entrant, why: tuple[str, str], rest: Rest
 ) -> Entrant:
     if connection.scalar(select(tournaments.c.id).where(tournaments.c.id == tournament)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
@@ -136,11 +142,13 @@ def _join(
         planning.add_entrant(connection, tournament, entrant, seat=seat, joined_change=change)
     elif known.state == "left":
         seat = known.seat
+        if rest == "never":
+            _end_rest(connection, tournament, known)
         back: dict[str, Any] = {"state": "playing", "left_change": None}
-        if restores:
+        if rest == "again":
             back["joined_change"] = change
         connection.execute(update(entrants).where(_at(tournament, seat)).values(back))
-        if restores:
+        if rest == "again":
             _restore(connection, tournament, seat)
     elif known.state == "out":
         raise RefusedError(f"{known.label} is disqualified")
@@ -209,6 +217,22 @@ def _end(connection: Connection, tournament: int) -> None:
     is_complete = row.is_planned and row.num_done + row.num_dropped == row.num_planned
     if is_complete and row.state == "stopped" and (lease is None or not lease.is_alive):
         connection.execute(update(tournaments).where(own).values(state="finished"))
+
+
+def _end_rest(connection: Connection, tournament: int, entrant: Entrant) -> None:
+    """Drop what a bot that is about to come back has left open.
+
+    Raises:
+        RefusedError: somebody runs the event, so a match of it may be in play.
+    """
+    if not _planned_for(connection, tournament, select(entrants.c.seat).where(_at(tournament, entrant.seat))):
+        return
+    lease = coordination.find(connection, tournament)
+    if lease is not None and lease.is_alive:
+        raise RefusedError(
+            f"{entrant.label} has left, and its last match is being played; add it again once that is over"
+        )
+    _drop(connection, tournament, ())
 
 
 def _restore(connection: Connection, tournament: int, seat: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, select, update
@@ -41,9 +41,8 @@ def pass_fence(connection: Connection, fence: Fence) -> None:
     Raises:
         LeaseLostError: another claim was made; the caller rolls back.
     """
-    statement, usual = _look_text(connection.dialect.name)
     raw: Any = connection.connection.driver_connection
-    if not raw.execute(statement, _values(usual, fence)).fetchall():
+    if not raw.execute(*_look(connection.dialect.name, fence)).fetchall():
         raise loss_of(connection, fence)
 
 
@@ -80,13 +79,10 @@ def owner_of(row: Row[*tuple[Any, ...]]) -> Owner:
     return Owner(**{field.name: getattr(row, field.name) for field in fields(Owner)})
 
 
-def _values(usual: dict[str, Any], fence: Fence) -> tuple[Any, ...]:
-    given = {"of": fence.tournament, "by": fence.epoch}
-    return tuple(given.get(name, value) for name, value in usual.items())
-
-
-@cache
-def _look_text(dialect: str) -> tuple[str, dict[str, Any]]:
-    """Return the query for the claim of a fence, and its values by name, two of which are to be given."""
+@lru_cache(maxsize=64)
+def _look(dialect: str, fence: Fence) -> tuple[str, tuple[Any, ...]]:
+    """Return the query for the claim of a fence, and its values in order; each save asks for both."""
     own = (leases.c.tournament_id == bindparam("of")) & (leases.c.epoch == bindparam("by"))
-    return driver_query(select(leases.c.epoch).where(own), dialect)
+    statement, usual = driver_query(select(leases.c.epoch).where(own), dialect)
+    given = {"of": fence.tournament, "by": fence.epoch}
+    return statement, tuple(given.get(name, value) for name, value in usual.items())

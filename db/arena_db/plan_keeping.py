@@ -237,10 +237,13 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.play_time(connection, tournament, encounter)
 
-    def results(self, tournament: int, *, after: int, last: int) -> list[PairedResult]:
+    def results(
+        self, tournament: int, *, after: int, last: int, limit: int | None = None
+    ) -> list[PairedResult]:
         """Return what schedules see of the final matches with ids above `after` and up to `last`, by id.
 
-        A match is stored once and for all, so that a reader needs each id but once.
+        A match is stored once and for all, so that a reader needs each id but once. With `limit` the first so
+        many are returned.
         """
         with self._read() as connection:
-            return plan_rows.list_results(connection, tournament, after, last)
+            return plan_rows.list_results(connection, tournament, (after, last), limit)

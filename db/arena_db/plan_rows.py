@@ -261,8 +261,11 @@ def play_time(connection: Connection, tournament: int, encounter: int) -> float:
     return (connection.scalar(query) or 0) / 1000
 
 
-def list_results(connection: Connection, tournament: int, after: int, last: int) -> list[PairedResult]:
-    """Return the final matches of a tournament with ids in `(after, last]`, by id."""
+def list_results(
+    connection: Connection, tournament: int, ids: tuple[int, int], limit: int | None = None
+) -> list[PairedResult]:
+    """Return the final matches of a tournament with ids in `(after, last]`, by id, at most `limit`."""
+    after, last = ids
     here = matches.c.tournament_id
     is_void = exists().where(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None))
     points = case((is_void, None), else_=case(_POINTS, value=matches.c.outcome))
@@ -283,8 +286,10 @@ def list_results(connection: Connection, tournament: int, after: int, last: int)
         )
         .where(here == tournament, matches.c.id > after, matches.c.id <= last, matches.c.is_final == 1)
         .order_by(matches.c.id)
+        .limit(limit)
     )
-    return [PairedResult._make(row) for row in connection.execute(query)]
+    # A loop over the answer itself costs a call of the driver for each row.
+    return [PairedResult._make(row) for row in connection.execute(query).all()]
 
 
 def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch

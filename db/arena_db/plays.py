@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import and_, func, or_, select, text
+from sqlalchemy import and_, func, or_, select, text, true
 
 from arena_db.access import Access
 from arena_db.analyses import losses_of
@@ -14,13 +14,14 @@ from arena_db.counted import CHUNK, COUNTS, IS_VOID
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions
 from arena_db.models import analyses, bots, matches, tournaments
+from arena_db.queries import find_matches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
-    from arena_db.records import MatchFilter
+    from arena_db.records import MatchFilter, StoredMatch
 
 PAGE: Final = 20_000
 """Matches of one statement: a tenth of a second at most, after which a reader may give up."""
@@ -35,13 +36,14 @@ were given; the outcome; and the match hash, 32 bytes, equal for equal matches, 
 
 
 class OpeningTally(NamedTuple):
-    """How often two bots met from one opening with one result."""
+    """How often bots met others from one opening with one result."""
 
     tournament: int
     """Its id."""
-    first: str
-    """Identity of the bot that moved first."""
-    second: str
+    is_first: bool
+    """Whether one of the bots moved first."""
+    is_second: bool
+    """Whether one of them moved second."""
     opening_hash: int
     """60 bits that tell an opening from others."""
     outcome: str
@@ -122,17 +124,22 @@ class PlaysReading(Access):
             own: identities; matches of these bots.
             others: identities of their opponents; None for any.
         """
-        keys = (
-            *(matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
-            *(matches.c.opening_hash, matches.c.outcome),
-        )
-        query = select(*keys, func.count(), func.min(matches.c.id)).group_by(*keys)
         with self._read() as connection:
             known = _identities(connection)
-            chosen = query.where(*_played(where), _meet(known, own, others))
+            mine = _ids(known, own)
+            # Which of the bots it was makes no difference: of many bots that is a tenth of the groups.
+            keys = (
+                *(matches.c.tournament_id, matches.c.opening_hash, matches.c.outcome),
+                *(_is_one(matches.c.first_bot, mine, known), _is_one(matches.c.second_bot, mine, known)),
+            )
+            query = select(*keys, func.count(), func.min(matches.c.id))
+            places = (text(str(place)) for place in range(1, len(keys) + 1))
+            chosen = query.where(*_played(where), _meet(known, own, others)).group_by(*places)
             return [
-                OpeningTally(tournament, known[first], known[second], *rest)
-                for tournament, first, second, *rest in _rows(connection, chosen)
+                OpeningTally(tournament, bool(is_first), bool(is_second), opening, outcome, num, sample)
+                for tournament, opening, outcome, is_first, is_second, num, sample in _rows(
+                    connection, chosen
+                )
             ]
 
     def lost_matches(
@@ -145,12 +152,14 @@ class PlaysReading(Access):
         )
         with self._read() as connection:
             known = _identities(connection)
-            first, second = matches.c.first_bot, matches.c.second_bot
+            first, second, outcome = matches.c.first_bot, matches.c.second_bot, matches.c.outcome
             mine = _ids(known, own)
             theirs = _ids(known, known.values() if others is None else others)
             lost = or_(
-                and_(first.in_(mine), second.in_(theirs), matches.c.outcome == "second"),
-                and_(second.in_(mine), first.in_(theirs), matches.c.outcome == "first"),
+                *(
+                    and_(_is_one(loser, mine, known), _is_one(winner, theirs, known), outcome == won)
+                    for loser, winner, won in ((first, second, "second"), (second, first, "first"))
+                )
             )
             query = select(*columns).where(*_played(where), lost, first != second)
             return [
@@ -159,6 +168,21 @@ class PlaysReading(Access):
                     connection, query.order_by(matches.c.id.desc())
                 )
             ]
+
+    def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
+        """Return the matches with these ids, of those that there are; one query in place of one for each."""
+        with self._read() as connection:
+            return {match.id: match for match in find_matches(connection, numbers)}
+
+    def newest_met(
+        self, where: MatchFilter, own: Collection[str], others: Collection[str], *, limit: int
+    ) -> list[StoredMatch]:
+        """Return the matches that count of bots against others, newest first; see `opening_tallies`."""
+        with self._read() as connection:
+            met = _meet(_identities(connection), own, others)
+            query = select(matches.c.id).where(*_played(where), met).order_by(matches.c.id.desc())
+            ids = [number for (number,) in _rows(connection, query.limit(limit))]
+            return sorted(find_matches(connection, ids), key=lambda match: -match.id)
 
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the actions that were given in matches with these ids, of those that there are."""
@@ -173,6 +197,14 @@ class PlaysReading(Access):
                 for number, actions, num_opening, num_actions in _rows(connection, query):
                     found[number] = unpack_actions(actions, num_actions)[:num_opening]
         return found
+
+    def last_gradings(self, where: MatchFilter) -> dict[str, tuple[int, float]]:
+        """Return how many matches each judge has graded, and when it did so last, UTC seconds."""
+        columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
+        with self._read() as connection:
+            query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
+            found = _rows(connection, query.where(*_played(where)).group_by(analyses.c.name))
+            return {name: (num, made_at) for name, num, made_at in found}
 
     def judges(
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
@@ -237,11 +269,16 @@ def _ids(known: dict[int, str], identities: Collection[str]) -> list[int]:
     return [number for number, identity in known.items() if identity in identities]
 
 
+def _is_one(column: ColumnElement[int], ids: list[int], known: dict[int, str]) -> ColumnElement[bool]:
+    """Return whether a bot is one of some; of all that there are it costs nothing."""
+    return true() if len(ids) == len(known) else column.in_(ids)
+
+
 def _meet(known: dict[int, str], own: Collection[str], others: Collection[str] | None) -> ColumnElement[bool]:
     """Return whether one of some bots met one of others; a bot that meets itself is no encounter."""
     mine, first, second = _ids(known, own), matches.c.first_bot, matches.c.second_bot
     if others is None:
-        return and_(or_(first.in_(mine), second.in_(mine)), first != second)
+        return and_(or_(_is_one(first, mine, known), _is_one(second, mine, known)), first != second)
     theirs = _ids(known, others)
     return and_(
         or_(

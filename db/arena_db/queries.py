@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -169,7 +170,9 @@ def _places(connection: Connection, where: MatchFilter) -> list[ColumnElement[bo
     return places
 
 
+@cache
 def _select_matches() -> Select[*tuple[Any, ...]]:
+    # Once: aliases of four tables cost more than the query itself.
     first, second = entrants.alias(), entrants.alias()
     first_bot, second_bot = bots.alias(), bots.alias()
     here = matches.c.tournament_id

@@ -94,9 +94,10 @@ class Correcting(Access):
         with self._read() as connection:
             return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
 
-    def changes(self, tournament: int) -> list[ChangeRecord]:
-        """Return what was decided about a tournament, oldest first."""
-        own = select(changes).where(changes.c.tournament_id == tournament).order_by(changes.c.id)
+    def changes(self, tournament: int, *, after: int = 0) -> list[ChangeRecord]:
+        """Return what was decided about a tournament, oldest first; only changes with ids above `after`."""
+        own = select(changes).where(changes.c.tournament_id == tournament, changes.c.id > after)
+        own = own.order_by(changes.c.id)
         with self._read() as connection:
             return [ChangeRecord._make(row) for row in connection.execute(own)]
 

@@ -61,7 +61,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     """Yield a run of far more matches than it can play, some of which it has told of."""
     (tmp_path / "tmp").mkdir()
     env = {**arena_environment(tmp_path), "TMPDIR": str(tmp_path / "tmp")}
-    command = [*CUP, "--rounds", "2000", "--name", "cup"]
+    command = [*CUP, "--rounds", "100000", "--name", "cup"]
     with (
         (tmp_path / "out.txt").open("wb") as out,
         (tmp_path / "err.txt").open("wb") as err,
@@ -95,7 +95,7 @@ def silence(run: Run) -> None:
 def numbers(db: Path) -> list[int]:
     with Store.open(db, read_only=True) as store:
         assert store.check() == []
-        return [match.number for match in store.matches(MatchFilter(), limit=5000) if match.is_final]
+        return [match.number for match in store.matches(MatchFilter(), limit=200_000) if match.is_final]
 
 
 def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:

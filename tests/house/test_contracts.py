@@ -32,6 +32,7 @@ PLANTED = {
     },
     "frameworks": {"arena/arena/games/planted.py": "def lazy():\n    import torch"},
     "screen": {"arena/arena/cli/planted.py": "if TYPE_CHECKING:\n    import textual"},
+    "server": {"arena/arena/site/planted.py": "def lazy():\n    import uvicorn"},
     "sql": {"plugins/arena_plugins/planted.py": "import sqlalchemy"},
     "acyclic": {
         "db/arena_db/planted.py": "import arena_db.other",

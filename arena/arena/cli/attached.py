@@ -10,11 +10,11 @@ from click.core import ParameterSource
 from arena.cli.exits import Exit
 from arena.cli.output import say
 from arena.cli.screen import check_toolkit, has_screen, run_app
-from arena.cli.sequential import report_of
 from arena.coordinator.client import NotStartedError, follow, start
 from arena.errors import ConfigError
 from arena.home import open_store
 from arena.results.addresses import Address
+from arena.results.sequential import report_of
 
 _ENDS = frozenset({Exit.COMPLETE, Exit.NOT_SHOWN, Exit.UNDECIDED})
 """Exit statuses of runs that came to their end."""

@@ -73,11 +73,11 @@ def list_(*, form: str) -> None:
 @format_option
 def info(bot: str, *, db: str | None, form: str) -> None:
     """Show what is known of BOT: where it comes from, its identity, and what it played with which content."""
-    from arena.cli.objects import bot_object
     from arena.cli.output import emit_one, say
     from arena.coordinator.changes import played_before
     from arena.entrants import resolve
     from arena.home import has_store, open_store
+    from arena.watching.objects import bot_object
 
     competitor = resolve([bot], margin_ms=0, keep=False)[0]
     limit = None if competitor.limit is None else str(competitor.limit)

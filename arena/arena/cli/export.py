@@ -13,7 +13,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.filters import check_names, match_options
+from arena.cli.filters import match_options
 from arena.cli.options import db_option
 from arena.cli.output import say
 from arena.errors import ConfigError
@@ -84,6 +84,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     """
     from arena.export.query import ExportQuery, count
     from arena.home import open_store
+    from arena.results.absence import check_names
 
     if form in _TEXTS and (split is not None or salt is not None or dedup or disjoint):
         raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 import click
 
-from arena.errors import ConfigError, NotFoundError
+from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from arena.results.condition import Condition
-    from arena_db.store import Store
 
 _Result = TypeVar("_Result")
 
@@ -156,23 +155,3 @@ def _texts(given: object) -> list[str]:
     if isinstance(given, tuple):
         return [str(text) for text in cast("tuple[object, ...]", given)]
     return [] if given is None else [str(given)]
-
-
-def check_names(store: Store, condition: Condition) -> None:
-    """Look whether what an empty answer was asked about is there at all.
-
-    Raises:
-        NotFoundError: no such tournament or bot; names the nearest.
-    """
-    from arena_db.records import MatchFilter
-    from arena_db.wild import is_like
-    from arena_plugins.spec import nearest
-
-    wanted = condition.tournament
-    known = [tournament.name for tournament in store.tournaments()] if wanted else []
-    if wanted and not any(is_like(name, wanted) for name in known):
-        raise NotFoundError(f'no tournament "{wanted}"{nearest(wanted, known)}')
-    for name in filter(None, (condition.bot, condition.vs)):
-        if not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
-            bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
-            raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')

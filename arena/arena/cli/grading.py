@@ -148,7 +148,7 @@ class _GradeRun:
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Judge the matches and yield an object for each."""
-        from arena.cli.showing import analysis_object
+        from arena.watching.table_objects import analysis_object
 
         for match, analysis in self._judged():
             judged = self._restored(match, analysis)
@@ -215,7 +215,7 @@ class _GradeRun:
 
     def _tell(self, analysis: JudgedMatch, ply: Ply) -> None:
         from arena.cli.output import emit_object
-        from arena.cli.showing import ply_object
+        from arena.watching.table_objects import ply_object
 
         done = sum(said.is_judged for said in analysis.plies)
         if self._form == "ndjson":

@@ -71,7 +71,7 @@ def history(bot: str, *, form: str, db: str | None) -> None:
 
 def history_objects(found: BotHistory) -> Iterator[dict[str, object]]:
     """Yield all points as objects: those of tournaments, then the versions."""
-    from arena.cli.output import utc
+    from arena.watching.json_rows import utc
 
     for event in found.events:
         for stand in event.stands:
@@ -181,6 +181,6 @@ def _elo(elo: float, *, rests_on_prior: bool) -> str:
 
 
 def _day(seconds: float) -> str:
-    from arena.cli.output import utc
+    from arena.watching.json_rows import utc
 
     return utc(seconds)[:_DAY]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from typing_extensions import override
 
-from arena.cli.objects import match_object
 from arena.cli.output import emit_object
 from arena.cli.reporter import Reporter
-from arena.cli.standings import encounter_object, event_objects, rating_objects
+from arena.cli.standings import encounter_object
+from arena.watching.objects import match_object
+from arena.watching.table_objects import event_objects, rating_objects
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results

@@ -9,7 +9,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.filters import check_names, match_options
+from arena.cli.filters import match_options
 from arena.cli.options import db_option, format_option
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ def matches(  # noqa: PLR0913 - one parameter an option
     db: str | None,
 ) -> None:
     """List stored matches, newest first; of a void one its end says why."""
-    from arena.cli.objects import MATCH_KEYS, stored_match_object
     from arena.cli.output import emit
     from arena.home import open_store
+    from arena.results.absence import check_names
     from arena.results.addresses import address_of, find_played
+    from arena.watching.objects import MATCH_KEYS, stored_match_object
 
     with open_store(db, read_only=True) as store:
         where = condition.to_filter(store, rated_only=not unrated)
@@ -84,8 +85,8 @@ def matches(  # noqa: PLR0913 - one parameter an option
 
 def _for_people(match: StoredMatch) -> dict[str, object]:
     """Return a row of a table: its end says also why it is void, which is a key of its own in other forms."""
-    from arena.cli.objects import stored_match_object
     from arena.results.corrections import ending_of
+    from arena.watching.objects import stored_match_object
 
     return {**stored_match_object(match), "reason": ending_of(match)}
 
@@ -153,9 +154,10 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
         grade_address(address, db, GradeWish(), None)
     from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
-    from arena.cli.unplayed import is_played_again, show_unplayed
+    from arena.cli.unplayed import show_unplayed
     from arena.home import open_store
     from arena.results.addresses import find_address
+    from arena.watching.whole_objects import is_played_again
 
     with open_store(db, read_only=True) as store:
         found = find_address(store, address)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import shutil
 import sys
-from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
+from arena.watching.json_rows import named_object
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, object]
 
-SCHEMA = "arena/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WIDE = 4096
 """Columns: the terminal breaks long lines, nothing is left out."""
@@ -69,13 +67,13 @@ def emit(
         for row in rows:
             emit_object(kind, row)
     else:
-        _print_csv((_object(kind, row) for row in rows), ("type", "schema", *keys))
+        _print_csv((named_object(kind, row) for row in rows), ("type", "schema", *keys))
 
 
 def emit_one(kind: str, row: Row, form: str) -> None:
     """Print a single thing as JSON, NDJSON or CSV."""
     if form == "json":
-        click.echo(json.dumps(_object(kind, row), indent=2))
+        click.echo(json.dumps(named_object(kind, row), indent=2))
     else:
         emit(kind, [row], form, {})
 
@@ -151,28 +149,8 @@ def format_cell(value: object) -> str:
     return clean_text(str(value), _CELL)
 
 
-def utc(seconds: float, timespec: str = "milliseconds") -> str:
-    """Write UTC seconds as ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
-
-
 def _json(kind: str, row: Row) -> str:
-    return json.dumps(_object(kind, row), allow_nan=False)
-
-
-def _object(kind: str, row: Row) -> dict[str, object]:
-    return {"type": kind, "schema": SCHEMA, **{key: _defined(value) for key, value in row.items()}}
-
-
-def _defined(value: object) -> object:
-    """Put null in the place of every number that JSON does not have."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _defined(part) for key, part in cast("dict[str, object]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_defined(part) for part in cast("Sequence[object]", value)]
-    return value
+    return json.dumps(named_object(kind, row), allow_nan=False)
 
 
 def _is_number(text: str) -> bool:

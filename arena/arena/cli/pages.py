@@ -13,7 +13,7 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.live.openings import OpeningsView
+    from arena.live.openings import BestPlay, OpeningsView
     from arena.results.condition import Condition
     from arena.results.crosstable import Cell
     from arena.watching.page_rows import PageRow
@@ -84,23 +84,36 @@ def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str 
 @click.argument("moves", nargs=-1)
 @match_options
 @click.option("--unrated", is_flag=True, help="Unrated matches, too.")
+@click.option(
+    "--solve",
+    is_flag=True,
+    help="Only what perfect play says of every move of --game, however long that takes.",
+)
 @format_option
 @db_option
-def openings(condition: Condition, moves: Sequence[str], *, unrated: bool, form: str, db: str | None) -> None:
+def openings(  # noqa: PLR0913 - one parameter an option
+    condition: Condition, moves: Sequence[str], *, unrated: bool, solve: bool, form: str, db: str | None
+) -> None:
     """Show what was played after MOVES in stored matches, how it scored, and what perfect play says.
 
     MOVES begin with the initial position; without any, first moves are shown. Other orders of the same moves
     and mirrored or turned positions are counted, too. Scores are those of the side to move, with 95 %
     intervals that count equal matches once. Without --game the game with most matches is taken.
+
+    --solve reads no stored match: the exact solver judges every legal move. With --format ndjson each move is
+    printed as soon as it is known, and again where more becomes known of it.
     """
     from arena.cli.output import emit, say
     from arena.home import open_store
     from arena.live.openings import opening_lines
-    from arena.results.openings import find_openings, with_best_play
+    from arena.results.openings import find_best_play, find_openings
 
+    if solve:
+        _solve(condition, " ".join(moves), form)
+        return
     with open_store(db, read_only=True) as store:
         view = find_openings(store, condition, " ".join(moves), rated_only=not unrated)
-    view = with_best_play(view)
+    view = find_best_play(view)
     if form == "table":
         for line in opening_lines(view):
             say(line)
@@ -112,6 +125,30 @@ _MOVE_KEYS = (
     *("game", "line", "matches", "transposed", "ended", "move", "action", "twins", "games", "given", "wins"),
     *("draws", "losses", "different", "score", "score_low", "score_high", "perfect", "plies"),
 )
+
+
+def _solve(condition: Condition, moves: str, form: str) -> None:
+    """Print what perfect play says of every move of a position."""
+    import msgspec
+
+    from arena.cli.output import emit
+    from arena.errors import ConfigError
+    from arena.results.openings import solve_moves
+
+    if not condition.game:
+        raise ConfigError("--solve needs to know the game; name it, as in --game connect-four")
+    printed: set[BestPlay] = set()
+
+    def tell(known: Iterable[BestPlay]) -> None:
+        fresh = [best for best in known if best not in printed]
+        printed.update(fresh)
+        emit("best-play", map(msgspec.to_builtins, fresh), form, _BEST_PLAY, tuple(_BEST_PLAY))
+
+    found = solve_moves(condition.game, moves, tell if form == "ndjson" else lambda _: None)
+    tell(found)
+
+
+_BEST_PLAY = {"move": "Move", "action": "Action", "perfect": "Result", "plies": "Plies"}
 
 
 def _move_objects(view: OpeningsView) -> Iterable[dict[str, object]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand
 
-from arena.cli.filters import check_names, table_options
+from arena.cli.filters import table_options
 from arena.cli.options import db_option, format_option
 from arena.errors import NotFoundError
 
@@ -45,6 +45,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.cli.standings import print_standings
     from arena.coordinator.config import parse_anchor
     from arena.home import open_store
+    from arena.results.absence import check_names
     from arena.results.leaderboards import rate
     from arena.results.views import ALL
 

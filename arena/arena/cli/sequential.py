@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from arena.cli.exits import Exit
 from arena.cli.output import emit_object, say
-from arena.results.tested import is_test
 
 if TYPE_CHECKING:
     from arena.cli.options import Sitting
     from arena.coordinator.config import TournamentConfig
-    from arena.results.sequential import SprtBook, SprtReport
-    from arena_db.records import TournamentRecord
-    from arena_db.store import Store
+    from arena.results.sequential import SprtReport
 
 
 def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
@@ -27,21 +24,6 @@ def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
         emit_object("expectation", {**values, "text": told})
     elif not sitting.quiet:
         say(told)
-
-
-def book_of(store: Store, tournament: TournamentRecord) -> SprtBook | None:
-    """Return what reads the state of a test; None of a tournament that is none."""
-    if not is_test(tournament):
-        return None
-    from arena.results.sequential import SprtBook
-
-    return SprtBook(store, tournament)
-
-
-def report_of(store: Store, tournament: TournamentRecord) -> SprtReport | None:
-    """Return the state of a test; None of a tournament that is none."""
-    book = book_of(store, tournament)
-    return None if book is None else book.report()
 
 
 def exit_of(report: SprtReport) -> Exit:

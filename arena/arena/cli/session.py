@@ -10,7 +10,7 @@ from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import Held, Results
-from arena.cli.sequential import book_of, exit_of, print_expectation
+from arena.cli.sequential import exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
@@ -23,6 +23,7 @@ from arena.results.addresses import find_event
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
+from arena.results.sequential import book_of
 from arena.results.tables import widest_error
 from arena.results.views import standings
 from arena_db.records import MatchFilter

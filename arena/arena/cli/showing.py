@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from arena.cli.board import draw_board
-from arena.cli.objects import RESULT, holder_object, stored_match_object, tournament_object
-from arena.cli.output import console, emit_one, print_table, say, utc
-from arena.cli.sequential import report_of
-from arena.cli.standings import event_objects, print_event, print_refused, print_standings
+from arena.cli.output import console, emit_one, print_table, say
+from arena.cli.standings import print_event, print_refused, print_standings
 from arena.coordinator.config import refusals
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.holder import heard_of
@@ -22,8 +19,12 @@ from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
 from arena.results.grades import analysis_of, grades_of, line_of, preferred, restored
+from arena.results.sequential import report_of
 from arena.results.tournaments import refusal_of, state_of
 from arena.results.views import standings
+from arena.watching.json_rows import utc
+from arena.watching.objects import RESULT
+from arena.watching.whole_objects import whole_match, whole_tournament
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
@@ -51,12 +52,10 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
         form: table or json.
         ply: after how many plies the board is shown; None for the end.
     """
-    remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     if form != "table":
-        said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
-        judged = analysis_object(analysis_of(store, match))
-        emit_one("match", stored_match_object(match) | {"remarks": said, "analysis": judged}, form)
+        emit_one("match", whole_match(store, match), form)
         return
+    remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
@@ -156,18 +155,10 @@ def replay_match(store: Store, match: StoredMatch, ply: int | None = None) -> No
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     """Print one tournament: what it is, who plays, how far it is."""
-    entrants, lease = store.entrants(record.id), store.lease(record.id)
     if form != "table":
-        report = report_of(store, record)
-        more = event_objects(event_tables(store, record))
-        found: dict[str, object] = {
-            "holder": holder_object(lease),
-            "test": None if report is None else report.to_object(),
-        }
-        for key, of in (("places", "place"), ("bracket", "bracket")):
-            found[key] = [row for kind, row in more if kind == of]
-        emit_one("tournament", tournament_object(record, entrants, store.changes(record.id)) | found, form)
+        emit_one("tournament", whole_tournament(store, record), form)
         return
+    entrants, lease = store.entrants(record.id), store.lease(record.id)
     state = STATES[state_of(store, record)]
     say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {state}")
     if lease is not None and lease.is_alive:
@@ -195,34 +186,6 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         why = f" ({change.reason})" if change.reason else ""
         say(f"{utc(change.made_at, 'seconds')} {change.who}: {change.kind} {change.subject}".rstrip() + why)
     print_refused(refusals(record.config))
-
-
-def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
-    """Return what a judge says about a match; None where nobody judged it."""
-    if analysis is None:
-        return None
-    sides = [
-        {
-            **side._asdict(),
-            "first_blunder": side.first_blunder and side.first_blunder.ply,
-            "accuracy": side.accuracy,
-        }
-        for side in analysis.sides
-    ]
-    plies = list(map(ply_object, analysis.plies))
-    return {"judge": analysis.judge, "first": sides[0], "second": sides[1], "plies": plies}
-
-
-def ply_object(ply: Ply) -> dict[str, object]:
-    """Return what a judge says of an action; a score is action, value and distance."""
-    scores = [[action, *score] for action, score in ply.scores.items()]
-    return {
-        **ply._asdict(),
-        "best": list(ply.best),
-        "loss": ply.loss,
-        "scores": scores,
-        "line": list(ply.line),
-    }
 
 
 def _stored_grades(store: Store, match: StoredMatch) -> tuple[PlyGrade | None, ...]:

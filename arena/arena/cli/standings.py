@@ -13,6 +13,7 @@ from arena.rating.shares import wilson
 from arena.results.brackets import bracket_lines
 from arena.results.counts import say_evidence
 from arena.results.table_notes import notes_on
+from arena.watching.table_objects import cell_objects, event_objects, rating_objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,27 +104,6 @@ def print_refused(refused: Sequence[Refusal]) -> None:
         say(f"{bot:{width}}  {why}")
 
 
-def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
-    """Return the rows as objects; `table` tells bots that no match connects apart.
-
-    `num_bots` says how many the table has, of which not all may be shown.
-    """
-    return [
-        {
-            "game": table.game,
-            "table": number,
-            **msgspec.structs.asdict(row),
-            "num_bots": table.num_bots,
-            "first_advantage": table.first_advantage,
-            "first_advantage_error": table.first_advantage_error,
-            "num_unrated": table.num_unrated,
-            "replayed": table.replayed,
-        }
-        for number, table in enumerate(tables, 1)
-        for row in table.rows
-    ]
-
-
 def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
     """Return an encounter as an object, seen by `a`; what is undefined or unbounded is None."""
     counts, gap = met.counts, met.gap
@@ -207,8 +187,7 @@ def _print_notes(tables: Sequence[Table]) -> None:
 def print_crosstable(cross: Crosstable, form: str) -> None:
     """Print how every bot did against every other: score in percent, and wins-draws-losses."""
     if form != "table":
-        cells = [cell for line in cross.cells for cell in line if cell.bot != cell.opponent]
-        emit("cell", [{**msgspec.structs.asdict(cell), "score": cell.score} for cell in cells], form, {})
+        emit("cell", cell_objects(cross), form, {})
         return
     columns = {"name": "", **{str(number): str(number) for number in range(1, len(cross.names) + 1)}}
     rows: list[dict[str, object]] = []
@@ -247,17 +226,6 @@ def print_event(tables: EventTables | None) -> None:
     click.echo()
     rows = [row for kind, row in event_objects(tables) if kind == "place"]
     print_table(rows, {key: PLACE_COLUMNS[key] for key in rows[0]})
-
-
-def event_objects(tables: EventTables | None) -> list[tuple[str, dict[str, object]]]:
-    """Return the rows of the tables of an event, each as `place` or `bracket` and its values."""
-    if tables is None:
-        return []
-    return [
-        *(("place", msgspec.structs.asdict(row)) for row in tables.places),
-        *(("place", row._asdict()) for row in tables.bracket_places),
-        *(("bracket", msgspec.structs.asdict(row)) for row in tables.bracket),
-    ]
 
 
 def _for_people(row: Row) -> dict[str, object]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from typing_extensions import override
 
-from arena.cli.objects import RESULT
 from arena.cli.output import say
 from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_event, print_refused, print_standings
 from arena.coordinator.config import Refusal
 from arena.naming import count_text
 from arena.results.lines import encounter_lines, score_line, side_lines
+from arena.watching.objects import RESULT
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results

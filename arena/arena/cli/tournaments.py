@@ -43,9 +43,10 @@ def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
     """List the tournaments of the store, newest first."""
     from arena.cli.output import emit
     from arena.home import open_store
+    from arena.watching.objects import listed_object
 
     with open_store(db, read_only=True) as store:
-        row_of = _for_people if form == "table" else _object
+        row_of = _for_people if form == "table" else listed_object
         found = (row_of(store, record) for record in _read(store, is_all=is_all))
         emit("tournament", found, form, _COLUMNS, _KEYS)
         if form == "table":
@@ -125,34 +126,14 @@ def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
         before = page[-1].id
 
 
-def _object(store: Store, record: TournamentRecord) -> dict[str, object]:
-    """Return a tournament as an object of a list."""
-    from arena.cli.output import utc
-    from arena.results.tournaments import holder_of, refusal_of, state_of
-
-    return {
-        "name": record.name,
-        "pairing": record.type,
-        "game": record.game,
-        "pool": record.pool.name,
-        "state": state_of(store, record),
-        "num_done": record.num_done,
-        "num_planned": record.num_total,
-        "created_at": utc(record.created_at),
-        "held_by": holder_of(store.lease(record.id)),
-        "refusal": refusal_of(record) or None,
-        "archived_at": None if record.archived_at is None else utc(record.archived_at),
-        "num_bots": len(store.entrants(record.id)),
-    }
-
-
 def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
     """Return a row of a table; some of its cells are worded for people."""
     from arena.live.tournaments import STATES
     from arena.naming import count_text
     from arena.results.tournaments import state_of
+    from arena.watching.objects import listed_object
 
-    row = _object(store, record)
+    row = listed_object(store, record)
     return {
         **row,
         "state_text": STATES[state_of(store, record)] + (", archived" if record.archived_at else ""),

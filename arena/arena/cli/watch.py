@@ -93,9 +93,9 @@ def find_watched(address: str | None, db: str | None) -> Address | None:
     Raises:
         NotFoundError: the address names nothing.
     """
-    from arena.cli.unplayed import is_played_again
     from arena.home import has_store, open_store
     from arena.results.addresses import LAST, find_address
+    from arena.watching.whole_objects import is_played_again
 
     is_newest = address in (None, LAST)
     if is_newest and not has_store(db):

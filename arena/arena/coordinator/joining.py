@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.coordinator.config import parse_toml
-from arena.coordinator.plan import Plan, choose_tier, tournament_limit
+from arena.coordinator.plan import Plan, choose_tier, entrant_of, tournament_limit
 from arena.coordinator.replaying import keep_replays
 from arena.entrants import resolve, short
 from arena.errors import ConfigError
@@ -18,7 +18,6 @@ from arena.results.tournaments import refuse_copy, state_of
 from arena.results.views import standings
 from arena.sandbox.limits.exact import check_limits
 from arena.schedules.ladder import is_settled
-from arena_db.records import Entrant
 from arena_plugins import load_game
 from arena_plugins.spec import Spec
 
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 
     from arena.entrants import Competitor
     from arena.results.tables import Table
-    from arena_db.records import BotRecord, TournamentRecord
+    from arena_db.entering import Rest
+    from arena_db.records import BotRecord, Entrant, TournamentRecord
     from arena_db.store import Store
 
 
@@ -199,10 +199,10 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
         StoreError: it was entered meanwhile.
     """
     (bot,) = plan.competitors
-    limit = "" if bot.limit is None else str(bot.limit)
-    entrant = Entrant(seat=0, label=bot.label, bot=bot.record, limit=limit)
-    # A ladder pairs a bot that is back anew; of a fixed plan it plays what it missed.
-    entered = store.join(event.id, entrant, reason=reason, who=author(), restores=event.type in _FIXED)
+    # A ladder pairs a bot that is back anew; of a fixed plan it plays what it missed, and of a Swiss
+    # tournament only what comes, as its opponents have the points of the rest.
+    rest: Rest = "again" if event.type in _FIXED else "never" if event.type == "swiss" else "as planned"
+    entered = store.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
     tell_entrant(store, event.id, entered.label, "join", reason)
     return entered
 
@@ -296,11 +296,6 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
         raise ConfigError(
             f"{known.label} was disqualified from {event.name}; arena unvoid --tournament {event.name} --bot "
             f"{known.label} counts its matches again, but it plays no more"
-        )
-    if event.type == "swiss":
-        raise ConfigError(
-            f"{known.label} has left {event.name}; who leaves a Swiss tournament does not come back, since "
-            "its opponents were given the points"
         )
     lease = store.lease(event.id)
     if event.type in _FIXED and lease is not None and lease.is_alive:

@@ -275,20 +275,19 @@ def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = Non
         raise ConfigError(f"{plan.config.name} is stored already")
     anchors = _anchors(plan.config, plan.competitors)
     entrants = [
-        Entrant(
-            seat=seat,
-            label=competitor.label,
-            bot=competitor.record,
-            limit="" if competitor.limit is None else str(competitor.limit),
-            anchor=anchors.get(seat),
-        )
-        for seat, competitor in enumerate(plan.competitors)
+        entrant_of(competitor, seat, anchors.get(seat)) for seat, competitor in enumerate(plan.competitors)
     ]
     new = new_tournament(plan)
     batch = first_batch(plan.source, [competitor.label for competitor in plan.competitors])
     if reserved is None:
         return store.add_tournament(new, entrants, batch)
     return store.begin(reserved.id, new.config, entrants, batch)
+
+
+def entrant_of(competitor: Competitor, seat: int = 0, anchor: float | None = None) -> Entrant:
+    """Return a competitor as the store enters it, in an event of bots as in the play of a person."""
+    limit = "" if competitor.limit is None else str(competitor.limit)
+    return Entrant(seat=seat, label=competitor.label, bot=competitor.record, limit=limit, anchor=anchor)
 
 
 def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.results.forfeits import loser
-from arena.schedules.protocol import Basis, Participant, View
+from arena.schedules.protocol import Absence, Basis, Participant, View
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 10_000
 """Rows that are read at once."""
+_JUDGES: Final = frozenset({"void", "unvoid"})
+"""Changes after which a match that was read before may have another result."""
+_MOVES: Final = frozenset({"join", "leave", "disqualify"})
+"""Changes of who takes part."""
 
 
 class StoredPlan(Sequence[PlannedMatch]):
@@ -84,10 +88,9 @@ class StoredResults(Mapping["MatchKey", float | None]):
         self._found: dict[MatchKey, float | None] = {}
         self._forfeits: dict[MatchKey, int] = {}
 
-    def see(self, basis: Basis) -> None:
-        """Show all matches up to a basis."""
-        if basis.change != self._basis.change:
-            # A change may be about any match of before.
+    def see(self, basis: Basis, *, anew: bool) -> None:
+        """Show all matches up to a basis; `anew` reads those of before once more."""
+        if anew:
             self._num_seen, self._found, self._forfeits = 0, {}, {}
         self._basis = basis
 
@@ -151,6 +154,7 @@ class EventView:
         self._results = StoredResults(store, tournament.id)
         self._change: int | None = None
         self._counts: SeatCounts | None = None
+        self._num_counted = 0
         self._seats: tuple[Participant, ...] = ()
         self.entrants: Sequence[Entrant] = ()
         """Who has a seat, as of the last look."""
@@ -173,9 +177,12 @@ class EventView:
             decision: as in `View`.
             adds_up: whether it has sums by pair of seats, and ratings.
         """
-        self._results.see(basis)
+        is_judged = self._is_judged(basis)
+        self._results.see(basis, anew=is_judged)
+        if is_judged:
+            self._counts, self._num_counted = None, 0
         if basis.change != self._change:
-            self._change, self._counts = basis.change, None
+            self._change = basis.change
             self.entrants = self._store.entrants(self._tournament)
             self._seats = seats_of(self._store, self._tournament, self.entrants)
         return View(
@@ -185,18 +192,36 @@ class EventView:
             basis=basis,
             decision=decision,
             forfeits=StoredForfeits(self._results),
-            counts=self._add_up() if adds_up else None,
+            counts=self._add_up(basis) if adds_up else None,
             errors=self._errors if adds_up else None,
         )
 
-    def _add_up(self) -> SeatCounts:
+    def _is_judged(self, basis: Basis) -> bool:
+        """Return whether matches that were read may have become void, or count again, since the last look.
+
+        Bots that join or leave change no result, and a long ladder would take a second to be read again.
+        """
+        if self._change is None or basis.change == self._change:
+            return False
+        news = self._store.changes(self._tournament, after=self._change)
+        return any(each.kind in _JUDGES for each in news)
+
+    def _add_up(self, basis: Basis) -> SeatCounts:
+        """Return the sums up to a basis; a ladder has no end, so no row stays in memory for them."""
         # It loads NumPy, which events of other kinds need not wait for.
         from arena.schedules.counts import SeatCounts
 
-        if self._counts is None:
-            self._counts = SeatCounts()
-        self._counts.add(self.plan[self._counts.num_planned :], self._results)
-        return self._counts
+        counts = self._counts = self._counts or SeatCounts()
+        while (missing := len(self.plan) - counts.num_planned) > 0:
+            after, limit = counts.num_planned, min(_PAGE, missing)
+            counts.add(self._store.planned(self._tournament, after=after, limit=limit), {})
+        while self._num_counted < basis.match:
+            page = self._store.results(
+                self._tournament, after=self._num_counted, last=basis.match, limit=_PAGE
+            )
+            counts.add((), {(each.encounter, each.match_no): each.points for each in page})
+            self._num_counted = page[-1].id if len(page) == _PAGE else basis.match
+        return counts
 
     def _errors(self) -> Sequence[float]:
         from arena.results.history import rate_now
@@ -210,28 +235,45 @@ class EventView:
         return found
 
 
-def seats_of(store: Store, tournament: int, entrants: Sequence[Entrant]) -> tuple[Participant, ...]:
+def seats_of(
+    store: Store, tournament: int, entrants: Sequence[Entrant], until: int | None = None
+) -> tuple[Participant, ...]:
     """Return who has a seat of an event, by seat.
 
     Args:
         store: where it is.
         tournament: its id.
         entrants: who takes part, or did.
+        until: the last change that is known; None for all of them.
     """
-    has_changes = any(entrant.joined or entrant.left for entrant in entrants)
-    lengths = store.plan_lengths(tournament) if has_changes else []
+    moves = [
+        each
+        for each in store.changes(tournament)
+        if each.kind in _MOVES and (until is None or each.id <= until)
+    ]
+    lengths = store.plan_lengths(tournament) if moves else []
 
     def planned_before(change: int) -> int:
         return max((num for newest, num in lengths if newest < change), default=0)
 
+    left: dict[str, int] = {}
+    absences: dict[str, list[Absence]] = {}
+    for each in moves:
+        if each.kind != "join":
+            left[each.subject] = each.id
+        elif (gone := left.pop(each.subject, None)) is not None:
+            away = Absence(planned_before(gone), planned_before(each.id), gone)
+            absences.setdefault(each.subject, []).append(away)
     return tuple(
         Participant(
             entrant.label,
             entrant.state,
             entrant.anchor,
             joined_at=planned_before(entrant.joined),
-            left_at=planned_before(entrant.left) if entrant.left else None,
+            left_at=planned_before(left[entrant.label]) if entrant.label in left else None,
             joined=entrant.joined,
+            left=left.get(entrant.label, 0),
+            absences=tuple(absences.get(entrant.label, ())),
         )
         for entrant in entrants
     )

@@ -30,7 +30,7 @@ _FEWEST: Final = 128
 """Matches that wait to be played at least, of a plan that follows from the configuration alone."""
 _FEWEST_ADAPTIVE: Final = 8
 """The same of a plan that depends on results: what is planned early is planned from few of them."""
-_LOOK_S: Final = 0.25
+_LOOK_S: Final = 0.05
 """Seconds from one look for bots that join or leave to the next."""
 _PAGE: Final = 10_000
 """Rows of a plan that are compared at once."""

@@ -35,7 +35,7 @@ from arena_plugins import game_spec
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from arena.coordinator.changes import BotChange
     from arena.coordinator.config import TournamentConfig
@@ -186,8 +186,10 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
     plan = restore_plan(store, record)
     workers = concurrency(again.of(plan.config))
     if again.rounds is not None or not record.is_complete:
-        # Its matches are planned: a bot that fails now forfeits them, or stops the tournament.
-        plan = plan._replace(left_out=tuple(check_bots(plan, workers, show=show)))
+        # Its matches are planned: a bot that fails now forfeits them, or stops the tournament. Who has left
+        # plays no more, and in a long ladder most have.
+        playing = {entrant.seat for entrant in store.entrants(record.id) if entrant.state == "playing"}
+        plan = plan._replace(left_out=tuple(check_bots(plan, workers, show=show, seats=playing)))
     if again.rounds is not None:
         plan = enlarge(store, record, plan, again.rounds)
         record = find_event(store, record.name, unfinished=False)
@@ -233,6 +235,7 @@ def check_bots(
     *,
     show: Show = _show_nobody,
     look: Callable[[], None] = lambda: None,
+    seats: Collection[int] | None = None,
 ) -> list[LeftOut]:
     """Start every bot once, though it plays under several labels, and ask it about its first opening.
 
@@ -241,6 +244,7 @@ def check_bots(
         workers: how many are tried at once.
         show: hears of the bots that failed.
         look: called after each bot; what it raises ends the check.
+        seats: of the bots to check; None checks all.
 
     Returns:
         The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
@@ -250,20 +254,19 @@ def check_bots(
         BotFailedError: a bot does not start, or does not answer.
     """
     entries: dict[object, Candidate] = {}
-    keys: list[object] = []
+    keys: dict[int, object] = {}
     for seat, competitor in enumerate(plan.competitors):
-        keys.append((competitor.record.identity, competitor.spec, competitor.limit))
-        if keys[-1] not in entries:
-            entries[keys[-1]] = _entry(plan, seat)
+        if seats is None or seat in seats:
+            keys[seat] = competitor.record.identity, competitor.spec, competitor.limit
+            if keys[seat] not in entries:
+                entries[keys[seat]] = _entry(plan, seat)
     found: dict[object, str] = {}
     with closing(run_preflights(list(entries.values()), workers)) as results:
         for (key, entry), result in zip(entries.items(), results, strict=True):
             found[key] = _refusal(entry.competitor, result, show, skips=plan.config.on_preflight == "skip")
             look()
     return [
-        LeftOut(seat, competitor.label, found[key])
-        for seat, (competitor, key) in enumerate(zip(plan.competitors, keys, strict=True))
-        if found[key]
+        LeftOut(seat, plan.competitors[seat].label, found[key]) for seat, key in keys.items() if found[key]
     ]
 
 

@@ -55,7 +55,8 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
             is_decided = source.decides is not None and rows[0].encounter != source.decides.encounter
             decision = record.decision if is_decided else ""
             view = event.look(Basis(batch.basis_match), decision, adds_up=source.is_open)
-            seats = seats_of(store, record.id, _entrants_at(entrants, changes, batch))
+            then = _entrants_at(entrants, changes, batch)
+            seats = seats_of(store, record.id, then, until=batch.basis_change)
             view = replace(view, seats=seats, errors=None)
             if not _is_same(source, view, rows):
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"

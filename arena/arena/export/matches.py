@@ -15,6 +15,7 @@ from arena.results.corrections import ending_of
 from arena.results.names import long_names
 from arena_db.wild import is_wild
 from arena_plugins import Outcome, Termination, load_game
+from arena_plugins.errors import PluginError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -105,6 +106,20 @@ def check_replaceable(out: Path) -> None:
         raise ConfigError(f"{out} is a folder; name a file")
 
 
+def can_write(game: str, form: str) -> bool:
+    """Return whether matches of a game, given by its spec, can be written in one of `MATCH_FORMATS`."""
+    try:
+        return _can_say(load_game(game), form)
+    except PluginError:
+        return False
+
+
+def _can_say(rules: Game, form: str) -> bool:
+    """Return whether a format can say a game: SGF is for stones on the cells of a square board."""
+    rows, cols = rules.shape
+    return form != "sgf" or (rows == cols and rules.num_actions == rows * cols)
+
+
 class MatchWriter:
     """Writes matches of a store as text, one by one."""
 
@@ -132,9 +147,7 @@ class MatchWriter:
         Raises:
             ConfigError: names the format that can.
         """
-        rules = self._game(game)
-        rows, cols = rules.shape
-        if self._form == "sgf" and (rows != cols or rules.num_actions != rows * cols):
+        if not _can_say(self._game(game), self._form):
             raise ConfigError(
                 f"SGF is for stones on the cells of a square board; write {game} with --format pgn"
             )

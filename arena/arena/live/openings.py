@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
+from msgspec.structs import replace
 
 from arena.live.columns import TextColumn, lay_out
 from arena.live.events import Started, make_event
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, MatchView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PERFECT = {1: "wins", 0: "draws", -1: "loses"}
 """What perfect play says of a move, for the side that makes it."""
@@ -47,9 +53,18 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> str:
         """What perfect play says: `wins in 13`; empty where that is not known."""
-        if self.perfect is None:
-            return ""
-        return PERFECT[self.perfect] + (f" in {self.plies}" if self.plies and self.perfect else "")
+        return "" if self.perfect is None else _verdict(self.perfect, self.plies)
+
+
+class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
+    """What perfect play says of a legal action; the fields are the keys of the JSON form."""
+
+    move: str
+    action: int
+    perfect: int
+    """1, 0 or -1: the side to move wins, draws or loses under best play."""
+    plies: int | None = None
+    """Plies to the end under best play, the move included; None where that is not known."""
 
 
 class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +114,38 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
         if repeated:
             said.append(f"{repeated} matches repeat earlier ones; intervals count equal matches once.")
         return tuple(said)
+
+
+def best_line(known: Iterable[BestPlay]) -> str:
+    """Return the moves that are best of those that are known: `best play: 4 wins in 39`; empty for none.
+
+    Who wins does so as soon as possible, who loses as late.
+    """
+    moves = list(known)
+    if not moves:
+        return ""
+    ranks = {best.move: (best.perfect, -best.perfect * (best.plies or 0)) for best in moves}
+    top = max(ranks.values())
+    found = [best for best in moves if ranks[best.move] == top]
+    return f"best play: {' '.join(best.move for best in found)} {_verdict(found[0].perfect, found[0].plies)}"
+
+
+def _verdict(perfect: int, plies: int | None) -> str:
+    return PERFECT[perfect] + (f" in {plies}" if plies and perfect else "")
+
+
+def with_best_play(view: OpeningsView, known: Iterable[BestPlay]) -> OpeningsView:
+    """Return a view that says of each move what is known of it under perfect play."""
+    by_action = {best.action: best for best in known}
+    return replace(
+        view,
+        rows=tuple(
+            replace(row, perfect=by_action[row.action].perfect, plies=by_action[row.action].plies)
+            if row.action in by_action
+            else row
+            for row in view.rows
+        ),
+    )
 
 
 COLUMNS = (

@@ -27,7 +27,7 @@ STATES: dict[State, str] = {
 """How states are shown. While an event is `preparing` its bots are checked; one that fails that is `refused`.
 `left` is one that nobody plays although nobody ended it, `silent` one whose process has not been heard of for
 30 s, though it may live."""
-_GROUPS = frozenset({"ladder", "bots", "db"})
+_GROUPS = frozenset({"ladder", "entrants", "bots", "db"})
 """Commands that have commands of their own."""
 TYPES = ("round-robin", "gauntlet", "match", "swiss", "knockout", "ladder", "test")
 """What the form offers; a test is a match that is decided by a sequential test."""
@@ -81,6 +81,16 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     def can_resume(self) -> bool:
         """Whether it can be gone on with."""
         return self.state in ("left", "stopped", "silent", "refused")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a process runs it, so that it can be stopped."""
+        return self.state in ("preparing", "running", "paused")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether bots may join it."""
+        return self.type in ("round-robin", "gauntlet", "swiss", "ladder")
 
     @property
     def is_orphan(self) -> bool:

@@ -6,7 +6,7 @@ group of ply n + 1, shows the position after ply n.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from arena.pages.html import Html, el, join
 
@@ -17,10 +17,34 @@ if TYPE_CHECKING:
 
 CELL: Final = 40
 """Units of the picture for one cell."""
-_EDGE: Final = 22
+EDGE: Final = 22
 """Units around the board, where the names of columns and rows stand."""
 _LINES: Final = 7
 """Rows from which a board of cells is drawn as crossing lines, as Gomoku is."""
+
+
+class Grid(Protocol):
+    """What has rows and columns: a match, or the geometry of a game."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of cells; 0 where there is no board."""
+        ...
+
+    @property
+    def columns(self) -> int:
+        """Columns of cells."""
+        ...
+
+
+def kind_of(grid: Grid, *, gravity: bool) -> str:
+    """Return how a board is drawn: `discs` behind holes, stones where `lines` cross, or `marks`."""
+    return "discs" if gravity else "lines" if grid.rows >= _LINES else "marks"
+
+
+def size_of(grid: Grid) -> tuple[int, int]:
+    """Return width and height of a picture with its edges, in its units."""
+    return grid.columns * CELL + 2 * EDGE, grid.rows * CELL + 2 * EDGE
 
 
 def board(
@@ -36,12 +60,12 @@ def board(
     """
     if not match.rows:
         return el("p", "The game is not installed here, so its board cannot be drawn.", class_="note")
-    width, height = match.columns * CELL + 2 * _EDGE, match.rows * CELL + 2 * _EDGE
-    kind = "discs" if gravity else "lines" if match.rows >= _LINES else "marks"
+    width, height = size_of(match)
+    kind = kind_of(match, gravity=gravity)
     return el(
         "svg",
-        _ground(match, kind),
-        _edges(match, names),
+        ground(match, kind),
+        edge_names(match, names),
         _stones(match, kind),
         _lit(match, won),
         viewBox=f"0 0 {width} {height}",
@@ -54,41 +78,43 @@ def board(
 def spoken(match: MatchView) -> str:
     """Return a position in words, for those who do not see it."""
     moves = " ".join(move.text for move in match.moves)
-    return f"{match.labels[0]} against {match.labels[1]}, {match.ply} plies: {moves or 'no move yet'}"
+    return f"{match.seats[0].name} against {match.seats[1].name}, {match.ply} plies: {moves or 'no move yet'}"
 
 
-def centre(match: MatchView, cell: int) -> tuple[int, int]:
+def centre(match: Grid, cell: int) -> tuple[int, int]:
     """Return the middle of a cell, in units of the picture."""
     row, column = divmod(cell, match.columns)
-    return _EDGE + column * CELL + CELL // 2, _EDGE + row * CELL + CELL // 2
+    return EDGE + column * CELL + CELL // 2, EDGE + row * CELL + CELL // 2
 
 
-def _ground(match: MatchView, kind: str) -> Html:
+def ground(match: Grid, kind: str) -> Html:
+    """Return an empty board without its edges; `kind` is that of `kind_of`."""
     width, height = match.columns * CELL, match.rows * CELL
-    sheet = el("rect", x=_EDGE, y=_EDGE, width=width, height=height, rx=6, class_="sheet")
+    sheet = el("rect", x=EDGE, y=EDGE, width=width, height=height, rx=6, class_="sheet")
     if kind == "discs":
         holes = (centre(match, cell) for cell in range(match.rows * match.columns))
         return join(sheet, *(el("circle", cx=x, cy=y, r=15, class_="hole") for x, y in holes))
     # Stones of Gomoku lie where lines cross, marks of Tic-Tac-Toe between them.
     inset = CELL // 2 if kind == "lines" else 0
-    left, top, right, bottom = _EDGE + inset, _EDGE + inset, _EDGE + width - inset, _EDGE + height - inset
+    left, top, right, bottom = EDGE + inset, EDGE + inset, EDGE + width - inset, EDGE + height - inset
     rows = range(top, bottom + 1, CELL) if inset else range(top + CELL, bottom, CELL)
     columns = range(left, right + 1, CELL) if inset else range(left + CELL, right, CELL)
     path = "".join([*(f"M{left} {y}H{right}" for y in rows), *(f"M{x} {top}V{bottom}" for x in columns)])
     return join(sheet, el("path", d=path, class_="grid"))
 
 
-def _edges(match: MatchView, names: tuple[Sequence[str], Sequence[str]]) -> Html:
+def edge_names(match: Grid, names: tuple[Sequence[str], Sequence[str]]) -> Html:
+    """Return the names of columns and rows around a board, the top row first."""
     columns, rows = names
-    bottom = _EDGE + match.rows * CELL + 16
+    bottom = EDGE + match.rows * CELL + 16
     return el(
         "g",
         *(
-            el("text", name, x=_EDGE + column * CELL + CELL // 2, y=bottom)
+            el("text", name, x=EDGE + column * CELL + CELL // 2, y=bottom)
             for column, name in enumerate(columns)
         ),
         *(
-            el("text", name, x=_EDGE // 2, y=_EDGE + row * CELL + CELL // 2 + 4)
+            el("text", name, x=EDGE // 2, y=EDGE + row * CELL + CELL // 2 + 4)
             for row, name in enumerate(rows)
         ),
         class_="edges",

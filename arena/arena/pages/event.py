@@ -9,6 +9,7 @@ from arena.pages import tables
 from arena.pages.frame import Crumb, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import day_text, iso_text
+from arena.results.condition import HINT
 
 if TYPE_CHECKING:
     from arena.live.tournaments import TournamentRow
@@ -27,7 +28,7 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
         _tabs(name, links, here=""),
         section("Bracket", tables.bracket(view.bracket)) if view.bracket else None,
         section("Places", tables.places(view.places)) if view.places else None,
-        section("Standings", tables.standings(view.standings, links, dict(view.identities))),
+        section("Standings", tables.standings(view.standings, links, view.identities)),
         _refused(view.row),
         section(
             "Newest matches",
@@ -41,7 +42,11 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
 def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     """Return the crosstable of a tournament."""
     name = view.row.name
-    content = [summary(view.row, view.goal), _tabs(name, links, here="table"), tables.matrix(view.matrix)]
+    content = [
+        summary(view.row, view.goal),
+        _tabs(name, links, here="table"),
+        tables.matrix(view.matrix, links, name, view.identities),
+    ]
     return page(links, f"{name}: crosstable", content, way=[Crumb(name, links.event(name))], twin=twin)
 
 
@@ -50,9 +55,10 @@ def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
     name = view.tournament
     content = [
         _tabs(name, links, here="matches"),
+        _filter(view, links) if links.is_served else None,
         tables.matches(view.rows, links, f"Matches of {name}, newest first, page {view.number}")
         if view.rows
-        else el("p", "No match has been played yet.", class_="note"),
+        else el("p", "No match fits." if view.condition else "No match has been played yet.", class_="note"),
         _pages(view, links),
     ]
     return page(links, f"{name}: matches", content, way=[Crumb(name, links.event(name))], twin=twin)
@@ -79,6 +85,7 @@ def _tabs(name: str, links: Links, *, here: str) -> Html:
         ("Standings", "", links.event(name)),
         ("Crosstable", "table", links.event(name, "table")),
         ("Matches", "matches", links.matches_page(name, 1)),
+        *([("Live", "live", links.event(name, "live"))] if links.is_served else []),
     )
     return el(
         "nav",
@@ -91,15 +98,32 @@ def _tabs(name: str, links: Links, *, here: str) -> Html:
     )
 
 
+def _filter(view: MatchListPage, links: Links) -> Html:
+    """Return the field for the words of a filter, which a server reads."""
+    return el(
+        "form",
+        el("label", "Only matches with", for_="q"),
+        el("input", id="q", name="q", type="search", value=view.condition, placeholder=HINT, maxlength=500),
+        el("button", "Filter", type="submit"),
+        el("span", f"{view.total:,} matches", class_="quiet"),
+        method="get",
+        action=links.matches_page(view.tournament, 1),
+        role="search",
+        class_="filter",
+    )
+
+
 def _pages(view: MatchListPage, links: Links) -> Html | None:
     if view.num_pages == 1:
         return None
     newer, older = view.number - 1, view.number + 1
     return el(
         "nav",
-        el("a", "newer", href=links.matches_page(view.tournament, newer)) if newer else el("span", "newer"),
+        el("a", "newer", href=links.matches_page(view.tournament, newer, view.condition))
+        if newer
+        else el("span", "newer"),
         el("span", f"page {view.number} of {view.num_pages}"),
-        el("a", "older", href=links.matches_page(view.tournament, older))
+        el("a", "older", href=links.matches_page(view.tournament, older, view.condition))
         if older <= view.num_pages
         else el("span", "older"),
         class_="turns",

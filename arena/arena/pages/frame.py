@@ -29,6 +29,9 @@ def page(  # noqa: PLR0913 - what a page may have
     way: Sequence[Crumb] = (),
     twin: str = "",
     is_replay: bool = False,
+    look: str = "",
+    refresh_s: int = 0,
+    always_refreshes: bool = False,
 ) -> Html:
     """Return a whole page.
 
@@ -39,7 +42,11 @@ def page(  # noqa: PLR0913 - what a page may have
         way: the pages above it, the first one left out.
         twin: address of the same facts as JSON; empty where there are none.
         is_replay: whether it needs the style sheet by which plies are stepped through.
+        look: a class of the whole page, for a layout of its own.
+        refresh_s: seconds after which it is loaded again where no script runs; 0 for never.
+        always_refreshes: whether it is loaded again with a script, too.
     """
+    again = el("meta", http_equiv="refresh", content=refresh_s) if refresh_s else None
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -50,6 +57,7 @@ def page(  # noqa: PLR0913 - what a page may have
         el("link", rel="stylesheet", href=links.asset("plies.css")) if is_replay else None,
         el("link", rel="alternate", type="application/json", href=twin) if twin else None,
         el("script", src=links.asset("page.js"), defer=True),
+        again if always_refreshes or again is None else el("noscript", again),
     )
     body = el(
         "body",
@@ -63,6 +71,7 @@ def page(  # noqa: PLR0913 - what a page may have
             id="content",
         ),
         _footer(twin),
+        class_=look or None,
     )
     return join(Html("<!doctype html>"), el("html", head, body, lang="en"))
 
@@ -73,7 +82,11 @@ def section(title: str, *content: Child, id_: str = "") -> Html:
 
 
 def _header(links: Links) -> Html:
-    places = (("Events", links.home()), ("Leaderboard", links.page("leaderboard")))
+    places = (
+        ("Events", links.home()),
+        ("Leaderboard", links.page("leaderboard")),
+        ("Bots", links.page("bots")),
+    )
     return el(
         "header",
         el("a", "arena", href=links.home(), class_="brand"),

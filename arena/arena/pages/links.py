@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 
-PER_PAGE: Final = 200
-"""Matches on one page of a list."""
+PER_PAGE: Final = 150
+"""Matches on one page of a list: 50 kB of HTML."""
 
 
 class Links(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,10 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Tournament, number and attempt of the matches that have a page; None: all."""
     bots: frozenset[str] | None = None
     """Identities that have a page; None: all."""
+    events: frozenset[str] | None = None
+    """Names of the tournaments that have pages; None: all."""
+    pairs: frozenset[tuple[str, str, str]] | None = None
+    """Tournament and identities of the head-to-heads that have a page; None: all."""
 
     def home(self) -> str:
         """Return the address of the first page."""
@@ -42,12 +46,24 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 
     def event(self, name: str, page: str = "") -> str:
         """Return the address of a tournament, or of a page of it: `table`, `matches`."""
-        folder = f"{self.root}t/{quote(self.slugs.get(name, name), safe='')}/"
+        folder = f"{self.root}t/{self._slug(name)}/"
         return f"{folder}{page}{self.suffix}" if page else f"{folder}{self.index}"
 
-    def matches_page(self, name: str, number: int) -> str:
-        """Return the address of a page of the list of a tournament's matches; they are counted from 1."""
-        return self.event(name, "matches" if number == 1 else f"matches-{number}")
+    def matches_page(self, name: str, number: int, condition: str = "") -> str:
+        """Return the address of a page of the list of a tournament's matches; they are counted from 1.
+
+        Args:
+            name: of the tournament.
+            number: of the page.
+            condition: in the words of a filter, on a server; empty for all matches.
+        """
+        page = self.event(name, "matches" if number == 1 else f"matches-{number}")
+        return f"{page}?{urlencode({'q': condition})}" if condition else page
+
+    @property
+    def is_served(self) -> bool:
+        """Return whether a server answers, so that pages have parameters, and streams."""
+        return not self.index
 
     def match(self, name: str, number: int, attempt: int = 0, outcome: str = "") -> str | None:
         """Return the address of a match; None where it has no page."""
@@ -56,16 +72,66 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return self.event(name, match_page(number, attempt, outcome))
 
+    def known_event(self, name: str) -> str | None:
+        """Return the address of a tournament; None where it has no page."""
+        return self.event(name) if self.events is None or name in self.events else None
+
+    def match_text(self, address: str, form: str) -> str:
+        """Return where a match is as text.
+
+        Args:
+            address: of the match, as `match_at` takes it.
+            form: `pgn` or `sgf`.
+        """
+        name, _, number = address.rpartition("/")
+        return f"{self.root}t/{self._slug(name)}/{number}.{form}"
+
+    def match_at(self, address: str, ply: int | None = None) -> str | None:
+        """Return where a match is by its address, `live1/89` or `live1/89.1`; None where it has no page.
+
+        Args:
+            address: as `naming.match_address` writes it.
+            ply: of the position that is shown first; None for the last one.
+        """
+        name, _, number = address.rpartition("/")
+        planned, dot, attempt = number.partition(".")
+        page = self.match(name, int(planned), int(attempt or 0), "void" if dot else "")
+        return page if page is None or ply is None else f"{page}#p{ply}"
+
+    def versus(self, name: str, one: str, other: str) -> str | None:
+        """Return the address of two bots head to head in a tournament; None where they have no page.
+
+        A folder has one page for each two, so the two may change places.
+
+        Args:
+            name: of the tournament.
+            one: identity of a bot.
+            other: identity of the other.
+        """
+        if self.pairs is not None and (name, one, other) not in self.pairs:
+            one, other = other, one
+            if (name, one, other) not in self.pairs:
+                return None
+        return self.event(name, versus_page(one, other)) if one and other else None
+
     def bot(self, identity: str) -> str | None:
         """Return the address of a bot; None where it has no page."""
         if not identity or (self.bots is not None and identity not in self.bots):
             return None
         return f"{self.root}b/{bot_page(identity)}{self.suffix}"
 
+    def _slug(self, name: str) -> str:
+        return quote(self.slugs.get(name, name), safe="")
+
 
 def match_page(number: int, attempt: int, outcome: str) -> str:
     """Return what the page of a match is called in its tournament: its number, or that of a void attempt."""
     return f"{number}.{attempt}" if outcome == "void" else str(number)
+
+
+def versus_page(one: str, other: str) -> str:
+    """Return what the page of a head-to-head is called in its tournament, by both identities."""
+    return f"v/{bot_page(one)}/{bot_page(other)}"
 
 
 def bot_page(identity: str) -> str:

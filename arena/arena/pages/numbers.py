@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arena.live.tables import StandingRow
+    from arena.results.crosstable import Cell
 
 
 def elo_text(row: StandingRow) -> str:
@@ -22,6 +23,19 @@ def error_text(error: float | None) -> str:
 def percent_text(share: float | None) -> str:
     """Return a share of 0 to 1: `63.4%`; nothing without one."""
     return "" if share is None else f"{100 * share:.1f}%"
+
+
+def gap_text(cell: Cell) -> str:
+    """Return a difference in Elo: `+87`, `?` behind it where results bound one side only; nothing without."""
+    if cell.elo is None:
+        return ""
+    is_bounded = cell.elo_low is not None and cell.elo_high is not None
+    return f"{cell.elo:+z.0f}{'' if is_bounded else '?'}"
+
+
+def triple_text(results: tuple[int, int, int]) -> str:
+    """Return wins, draws and losses: `5-0-2`."""
+    return "-".join(map(str, results))
 
 
 def day_text(t: float) -> str:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from arena.pages.html import Child, Html, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
-from arena.pages.strokes import scale_of, stroke
+from arena.pages.strokes import Stroke, drawn, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.live.tables import MatchRow, MatrixCell, MatrixView, StandingsView
     from arena.pages.links import Links
@@ -30,7 +30,12 @@ def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], cap
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
     kinds = [kind for _, kind in heads]
-    body = (el("tr", *map(_cell, row, kinds)) for row in rows)
+    # The first name of a row says what its numbers are about.
+    subject = next((place for place, kind in enumerate(kinds) if kind.startswith("name")), -1)
+    body = (
+        el("tr", *(_cell(child, kinds[place], place == subject) for place, child in enumerate(row)))
+        for row in rows
+    )
     return el(
         "div",
         el("table", el("caption", caption, class_="quiet"), el("thead", head), el("tbody", *body)),
@@ -41,7 +46,7 @@ def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], cap
     )
 
 
-def standings(view: StandingsView, links: Links, identities: dict[str, str]) -> Html:
+def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
     """Return a table of ratings; a table for each part that no match connects with the others.
 
     Args:
@@ -53,7 +58,7 @@ def standings(view: StandingsView, links: Links, identities: dict[str, str]) -> 
         return el("p", "No rated match has been played yet.", class_="note")
     has_faults = any(row.faults for row in view.rows)
     heads = [
-        ("", "n"),
+        ("#", "n"),
         ("Bot", "name"),
         ("Elo", "n"),
         ("+/-", "n quiet"),
@@ -66,14 +71,15 @@ def standings(view: StandingsView, links: Links, identities: dict[str, str]) -> 
         ("LOS", "n"),
         *([("Forfeits", "n")] if has_faults else []),
     ]
-    scale = scale_of(view.rows)
+    strokes = [Stroke(row.elo, row.elo_low, row.elo_high) for row in view.rows]
+    scale = scale_of(strokes)
     rows = (
         [
             row.place,
             bot_link(row.name, links.bot(identities.get(row.name, ""))),
             elo_text(row),
             error_text(row.error),
-            stroke(row, scale),
+            drawn(stroke, scale),
             percent_text(row.points / row.games if row.games else None),
             row.games,
             row.wins,
@@ -82,7 +88,7 @@ def standings(view: StandingsView, links: Links, identities: dict[str, str]) -> 
             percent_text(row.los),
             *([row.faults or ""] if has_faults else []),
         ]
-        for row in view.rows
+        for row, stroke in zip(view.rows, strokes, strict=True)
     )
     return join(table(heads, rows, f"{view.title}: ratings, best first"), notes(view.notes))
 
@@ -98,38 +104,54 @@ def bot_link(name: str, address: str | None) -> Html:
     return el("a", name, href=address) if address else el("span", name)
 
 
-def matrix(view: MatrixView) -> Html:
-    """Return a crosstable: rows against columns, which are headed by the ranks of the rows."""
-    heads = [("", "n"), ("Bot", "name"), *((rank, "n cell") for rank in view.ranks)]
+def matrix(view: MatrixView, links: Links, tournament: str, identities: Mapping[str, str]) -> Html:
+    """Return a crosstable: rows against columns, which are headed by the ranks of the rows.
+
+    Args:
+        view: its cells.
+        links: where the pages of bots and of head-to-heads lie.
+        tournament: its name.
+        identities: of the bots, by name.
+    """
+    known = [identities.get(name, "") for name in view.names]
+    heads = [("#", "n"), ("Bot", "name"), *((rank, "cell") for rank in view.ranks)]
     rows = (
-        [rank, name, *(_met(cell, name, other) for cell, other in zip(line, view.names, strict=True))]
-        for rank, name, line in zip(view.ranks, view.names, view.cells, strict=True)
+        [
+            rank,
+            bot_link(name, links.bot(one)),
+            *(
+                _met(cell, links.versus(tournament, one, identity))
+                for cell, identity in zip(line, known, strict=True)
+            ),
+        ]
+        for rank, name, one, line in zip(view.ranks, view.names, known, view.cells, strict=True)
     )
     return join(
         table(heads, rows, f"{view.title}: each bot against each other"),
         el(
             "p",
-            "Score of the row against the column in percent, and its wins, draws and losses.",
+            "Score of the row against the column in percent, and its wins, draws and losses. Columns are "
+            "numbered as the rows; a score leads to the two bots head to head.",
             class_="quiet",
         ),
     )
 
 
-def _met(cell: MatrixCell | None, name: str, other: str) -> Html:
+def _met(cell: MatrixCell | None, address: str | None) -> Html:
     if cell is None:
-        return el("td", class_="n cell self")
+        return el("td", el("span", "itself", class_="unseen"), class_="cell self")
     if cell.score is None:
-        return el("td", "-", class_="n cell none")
+        return el("td", "-", class_="cell none")
     shade = min(_SHADES - 1, int(cell.score * _SHADES))
     gap = "" if cell.elo is None else f"{cell.elo:+z.0f}{'' if cell.is_bounded else '?'}"
     error = f" +/- {cell.error:.0f}" if cell.error is not None and cell.is_bounded else ""
-    counted = f"{cell.different_pairs} pairs from {cell.openings} openings"
+    score = f"{100 * cell.score:.0f}"
     return el(
         "td",
-        el("b", f"{100 * cell.score:.0f}"),
+        el("a", score, href=address) if address else el("b", score),
         el("small", f"{cell.wins}-{cell.draws}-{cell.losses}"),
-        class_=f"n cell h{shade}",
-        title=f"{name} against {other}: Elo {gap}{error}, {counted}",
+        class_=f"cell h{shade}",
+        title=f"Elo {gap}{error}, {cell.different_pairs} pairs" if gap else None,
     )
 
 
@@ -199,7 +221,7 @@ def matches(rows: Sequence[MatchRow], links: Links, caption: str) -> Html:
     heads = [
         ("Match", "name"),
         ("First", "name"),
-        ("", "n"),
+        ("Result", "n"),
         ("Second", "name"),
         ("By", ""),
         ("Plies", "n"),
@@ -213,7 +235,7 @@ def _match(row: MatchRow, links: Links) -> list[Child]:
     return [
         el("a", row.address, href=address) if address else row.address,
         _side(row.names[0], is_winner=row.outcome == "first"),
-        el("a", row.result, href=address) if address else row.result,
+        row.result,
         _side(row.names[1], is_winner=row.outcome == "second"),
         row.termination,
         row.plies,
@@ -225,7 +247,9 @@ def _side(name: str, *, is_winner: bool) -> Html:
     return el("strong", name) if is_winner else el("span", name)
 
 
-def _cell(child: Child, kind: str) -> Html:
+def _cell(child: Child, kind: str, is_subject: bool) -> Html:  # noqa: FBT001 - of one caller
     if isinstance(child, Html) and child.startswith(("<td", "<th")):
         return child
+    if is_subject:
+        return el("th", child, scope="row", class_=kind or None)
     return el("td", child, class_=kind or None)

@@ -11,7 +11,7 @@ import msgspec
 from arena.coordinator.changes import changes
 from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
-from arena.coordinator.plan import choose_tier, restore_competitor
+from arena.coordinator.plan import choose_tier, entrant_of, restore_competitor
 from arena.coordinator.prepare import reserving
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.stop import StopSignals
@@ -33,7 +33,7 @@ from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
 from arena_db.owner import current_owner
-from arena_db.records import Entrant, NewTournament
+from arena_db.records import NewTournament
 from arena_plugins import game_spec
 
 if TYPE_CHECKING:
@@ -156,15 +156,7 @@ def store_play(
         match: the first one.
         reserved: its row, where that is stored already; then `store` is that of its lease.
     """
-    entrants = [
-        Entrant(
-            seat=seat,
-            label=competitor.label,
-            bot=competitor.record,
-            limit="" if competitor.limit is None else str(competitor.limit),
-        )
-        for seat, competitor in ((PERSON_SEAT, plan.person), (BOT_SEAT, plan.bot))
-    ]
+    entrants = [entrant_of(plan.person, PERSON_SEAT), entrant_of(plan.bot, BOT_SEAT)]
     new = _new_play(plan, tier)
     if reserved is None:
         return store.add_tournament(new, entrants, [match])

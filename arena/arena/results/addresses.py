@@ -182,6 +182,24 @@ def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
     return address.match, address
 
 
+def find_in(store: Store, record: TournamentRecord, text: str) -> Address:
+    """Find a match of a tournament, also before it is played.
+
+    Args:
+        store: where it is.
+        record: the tournament.
+        text: the part of the address behind the tournament: `89`, or `89.1` for one attempt.
+
+    Raises:
+        NotFoundError: the text names no match, or no attempt at one.
+    """
+    within = _WITHIN.fullmatch(text)
+    if within is None:
+        raise NotFoundError(f'there is no match "{text}" in {record.name}; its matches are {_span(record)}')
+    number, attempt, ply = (_number(within[key]) for key in ("number", "attempt", "ply"))
+    return _within(store, record, number or 0, attempt, ply)
+
+
 def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
     """Find a tournament by name; None or `last` is the newest one.
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arena.rating.pairs import expected_score
 from arena.results.book import RatedMatches
+from arena.results.encounter import pool_meetings
+from arena.results.names import long_names
 from arena.results.views import Leaderboard, pools
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.results.counts import HeadToHead
     from arena.results.tables import Table
     from arena_db.store import Store
 
@@ -30,6 +36,12 @@ class Boards:
         """Game, pool and number of matches, the largest pool first."""
         self._tables: dict[tuple[str, str], list[Table]] = {}
         self._elo: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
+        self._met: dict[tuple[str, str], dict[tuple[str, str], HeadToHead]] = {}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Names of all bots, unique in the store, by identity."""
+        return dict(zip(self.bots, long_names(list(self.bots.values()), self.labels), strict=True))
 
     def tables(self, game: str, pool: str) -> list[Table]:
         """Return the tables of a pool, as the leaderboard shows them."""
@@ -39,6 +51,12 @@ class Boards:
             board = Leaderboard(self.tallies, self.bots, game, pool, book, self.labels)
             self._tables[game, pool] = board.tables()
         return self._tables[game, pool]
+
+    def meetings(self, game: str, pool: str) -> Mapping[tuple[str, str], HeadToHead]:
+        """Return what is known of each two bots of a pool; see `encounter.pool_meetings`."""
+        if (game, pool) not in self._met:
+            self._met[game, pool] = pool_meetings(self._store, game, pool)
+        return self._met[game, pool]
 
     def expected(self, game: str, pool: str, first: str, second: str) -> float | None:
         """Return the points that the fit expects of the bot that moves first, 0 to 1.

@@ -105,8 +105,7 @@ def bot_history(
     identities = sorted({entry.identity for entry in rated})
     named = long_names([bots[identity] for identity in identities], labels)
     names = dict(zip(identities, named, strict=True))
-    found = {number: store.tournament(number) for number in sorted({entry.tournament for entry in rated})}
-    records = {number: record for number, record in found.items() if record is not None}
+    records = _records(store, rated)
     versions = list(_versions(boards, rated, records, names))
     if not versions:
         raise NotFoundError(f'"{text}" has no rated match; arena matches --unrated shows what there is')
@@ -127,6 +126,28 @@ def bot_history(
                 bot, name = bots[entry.identity], names[entry.identity]
                 events.append(EventHistory(record, bot, name, games, faults, stands))
     return BotHistory(events, versions)
+
+
+def version_ratings(store: Store, boards: Boards, name: str) -> list[VersionRating]:
+    """Return the ratings of all versions of a bot, as in `BotHistory.versions`.
+
+    Args:
+        store: where their matches are.
+        boards: its leaderboards.
+        name: of the bots, without options.
+    """
+    played = {tally.tournament for tally in boards.tallies}
+    rated = [
+        entry
+        for entry in store.entries(name)
+        if entry.tournament in played and boards.bots[entry.identity].name == name
+    ]
+    return list(_versions(boards, rated, _records(store, rated), boards.names))
+
+
+def _records(store: Store, entries: Sequence[Entered]) -> dict[int, TournamentRecord]:
+    found = {number: store.tournament(number) for number in sorted({entry.tournament for entry in entries})}
+    return {number: record for number, record in found.items() if record is not None}
 
 
 def _stands(history: History, seat: int) -> tuple[Stand, ...]:

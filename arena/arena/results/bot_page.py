@@ -10,17 +10,15 @@ import msgspec
 from arena.results.boards import Boards
 from arena.results.bot_history import bot_history
 from arena.results.crosstable import Cell, cell_of
-from arena.results.encounter import pool_meetings
 from arena.results.forfeits import count_forfeits, loser
-from arena.results.names import long_names
 from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import Result, Sides
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from arena.results.bot_history import BotHistory
+    from arena.results.bot_history import BotHistory, Stand, VersionRating
     from arena_db.plays import LostMatch
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -61,6 +59,20 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     forfeits: int
 
 
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A rating that was kept while a tournament was played."""
+
+    num_matches: int
+    """Rated matches of the whole tournament by then."""
+    ended_at: float
+    """When the last of them ended, UTC seconds."""
+    elo: float
+    error: float
+    """Half of the 95 % interval."""
+    rests_on_prior: bool
+    """Shown as `?`: no chain of results bounded the rating on both sides."""
+
+
 class Participation(msgspec.Struct, frozen=True, kw_only=True):
     """A tournament in which the bot played."""
 
@@ -81,8 +93,8 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     elo: float | None
     """The last that was kept of it, relative to the mean of the tournament's bots; None where none was."""
     error: float | None
-    curve: tuple[tuple[int, float], ...]
-    """Matches of the tournament and Elo then, oldest first."""
+    curve: tuple[CurvePoint, ...]
+    """Oldest first."""
 
 
 class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,24 +130,27 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Most matches first."""
 
 
-def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True) -> BotPage:
+def bot_page(
+    store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True, boards: Boards | None = None
+) -> BotPage:
     """Return the page of a bot.
 
     Args:
         store: where its matches are.
         text: what people call the bot, as `names.called` takes it; all versions of a name count.
         is_wanted: asked between queries; once it says no, the rest of the page stays empty.
+        boards: leaderboards of the store, where pages of several bots are made.
 
     Raises:
         NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
     """
-    boards = Boards(store)
+    boards = boards or Boards(store)
     history = bot_history(store, text, can_scan=False, boards=boards)
     own = {version.bot.identity for version in history.versions}
-    names = dict(zip(boards.bots, long_names(list(boards.bots.values()), boards.labels), strict=True))
+    names = boards.names
     records = _records(store, boards, own)
     plays = Plays(store, Scope(MatchFilter(), own), boards)
-    opponents = _opponents(store, boards, own, names)
+    opponents = _opponents(boards, own, names)
     num = sum(tally.num_matches for tally in boards.tallies if tally.first in own or tally.second in own)
     if is_wanted():
         plays.read_grades(is_wanted)
@@ -146,7 +161,7 @@ def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: Tr
         bot=text,
         games=num,
         opponents=tuple(opponents),
-        versions=tuple(_versions(history)),
+        versions=version_rows(history.versions),
         tournaments=tuple(_entries(store, boards, own, names, history)),
         openings=tuple(openings),
         mistakes=plays.mistakes(num),
@@ -162,7 +177,7 @@ def _records(store: Store, boards: Boards, own: set[str]) -> dict[int, Tournamen
     return {number: record for number, record in found.items() if record is not None}
 
 
-def _opponents(store: Store, boards: Boards, own: set[str], names: Mapping[str, str]) -> list[Opponent]:
+def _opponents(boards: Boards, own: set[str], names: Mapping[str, str]) -> list[Opponent]:
     played = {
         (tally.game, tally.pool) for tally in boards.tallies if tally.first in own or tally.second in own
     }
@@ -176,7 +191,7 @@ def _opponents(store: Store, boards: Boards, own: set[str], names: Mapping[str, 
         )
         for game, pool, _ in boards.pools
         if (game, pool) in played
-        for (one, other), met in pool_meetings(store, game, pool).items()
+        for (one, other), met in boards.meetings(game, pool).items()
         if one in own
     ]
     return sorted(
@@ -184,8 +199,9 @@ def _opponents(store: Store, boards: Boards, own: set[str], names: Mapping[str, 
     )
 
 
-def _versions(history: BotHistory) -> list[VersionRow]:
-    return [
+def version_rows(versions: Iterable[VersionRating]) -> tuple[VersionRow, ...]:
+    """Return ratings of versions as rows of a page."""
+    return tuple(
         VersionRow(
             game=each.game,
             pool=each.pool,
@@ -201,8 +217,8 @@ def _versions(history: BotHistory) -> list[VersionRow]:
             games=each.row.games,
             forfeits=each.faults,
         )
-        for each in history.versions
-    ]
+        for each in versions
+    )
 
 
 def _entries(
@@ -238,10 +254,20 @@ def _entries(
                     forfeits=sum(n for (seat, _), n in sides.faults.items() if seat == entrant.seat),
                     elo=stands[-1].rating.elo if stands else None,
                     error=stands[-1].rating.error if stands else None,
-                    curve=tuple((stand.num_matches, stand.rating.elo) for stand in stands[::-step][::-1]),
+                    curve=tuple(map(_point, stands[::-step][::-1])),
                 )
             )
     return sorted(found, key=lambda entry: (-entry.created_at, entry.tournament, entry.label))
+
+
+def _point(stand: Stand) -> CurvePoint:
+    return CurvePoint(
+        num_matches=stand.num_matches,
+        ended_at=stand.ended_at,
+        elo=stand.rating.elo,
+        error=stand.rating.error,
+        rests_on_prior=stand.rating.rests_on_prior,
+    )
 
 
 def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[ForfeitKind]:
@@ -253,8 +279,9 @@ def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fo
             counts += found
     newest: dict[str, int] = {}
     for lost in losses:
-        if loser(lost) is not None:
-            newest.setdefault(lost.termination, lost.id)
+        # By far the most of them end by the rules.
+        if lost.termination in counts and lost.termination not in newest and loser(lost) is not None:
+            newest[lost.termination] = lost.id
     return [
         ForfeitKind(termination=kind, matches=n, newest=newest.get(kind)) for kind, n in counts.most_common()
     ]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from arena.analysis import analyse_position, has_solver
+from arena.analysis import analyse_position, grading_nodes, has_solver
 from arena.errors import ConfigError, NotFoundError
 from arena.games.k_in_a_row import KInARow
 from arena.games.notation import parse_moves
 from arena.games.symmetry import leading
-from arena.live.openings import NextMove, OpeningsView
+from arena.live.openings import BestPlay, NextMove, OpeningsView, with_best_play
 from arena.rating.shares import wilson
 from arena_db.records import MatchFilter
 from arena_plugins import load_game
@@ -24,6 +24,7 @@ from arena_plugins.errors import IllegalMoveError, InvalidMoveError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.games.solver.solved import Solved
     from arena.results.condition import Condition
     from arena_db.plays import BegunLine
     from arena_db.store import Store
@@ -60,11 +61,7 @@ def find_openings(
         PluginError: the game is not installed.
     """
     spec = _game_of(store, condition)
-    game = load_game(spec)
-    try:
-        actions = parse_moves(game, moves)
-    except (IllegalMoveError, InvalidMoveError) as error:
-        raise ConfigError(f"{moves} is no line of {spec}: {error} (--game names another game)") from error
+    game, actions = _line_of(spec, moves)
     where = dataclasses.replace(
         replace(condition, game=spec).to_filter(store, rated_only=rated_only), game=spec
     )
@@ -76,7 +73,7 @@ def find_openings(
     return counting.view(spec, condition.text)
 
 
-def with_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
+def find_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
     """Return a view that says of each move what perfect play says, where that is known at once.
 
     It loads compiled code, which no viewer that must stay small may do.
@@ -89,15 +86,59 @@ def with_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
     if not has_solver(game) or not view.rows:
         return view
     solved = analyse_position(game, _state_of(game, view.actions), nodes=nodes)
-    return replace(
-        view,
-        rows=tuple(
-            replace(
-                row, perfect=solved.actions[row.action].outcome, plies=solved.actions[row.action].distance
-            )
-            for row in view.rows
-        ),
+    return with_best_play(view, _known(game, _state_of(game, view.actions), solved))
+
+
+def solve_moves(
+    spec: str, moves: str, tell: Callable[[list[BestPlay]], None], nodes: int | None = None
+) -> list[BestPlay]:
+    """Return what perfect play says of every legal move of a position, by the exact solver.
+
+    It loads compiled code, and may take seconds: no viewer calls it.
+
+    Args:
+        spec: the game.
+        moves: from the initial position, as people write them.
+        tell: called now and then with all that is known so far.
+        nodes: positions searched at most; None for as many as a grading takes for a ply.
+
+    Raises:
+        ConfigError: the moves are none of the game, or there is no solver for it.
+        PluginError: the game is not installed.
+    """
+    game, actions = _line_of(spec, moves)
+    state = _state_of(game, actions)
+    if state.is_terminal:
+        return []
+    solved = analyse_position(
+        game,
+        state,
+        nodes=nodes or grading_nodes(game),
+        on_progress=lambda found: tell(_known(game, state, found)),
     )
+    return _known(game, state, solved)
+
+
+def _known(game: Game, state: State, solved: Solved) -> list[BestPlay]:
+    """Return what is known of each action whose outcome is known."""
+    return [
+        BestPlay(move=game.move(state, action), action=action, perfect=worth.outcome, plies=worth.distance)
+        for action, worth in solved.actions.items()
+        if worth.outcome is not None
+    ]
+
+
+def _line_of(spec: str, moves: str) -> tuple[Game, tuple[int, ...]]:
+    """Return a game and moves of it as actions.
+
+    Raises:
+        ConfigError: the moves are none of the game.
+    """
+    game = load_game(spec)
+    try:
+        return game, tuple(parse_moves(game, moves))
+    except (IllegalMoveError, InvalidMoveError) as error:
+        raise ConfigError(f"{moves} is no line of {spec}: {error} (--game names another game)") from error
 
 
 def _game_of(store: Store, condition: Condition) -> str:

@@ -181,9 +181,9 @@ class Plays:
         for tally in self._store.opening_tallies(where, own, others):
             key = games[tally.tournament], tally.opening_hash
             samples[key] = min(samples.get(key, tally.sample), tally.sample)
-            if tally.first in own:
+            if tally.is_first:
                 results[key][points[tally.outcome]] += tally.num_matches
-            if tally.second in own:
+            if tally.is_second:
                 results[key][1 - points[tally.outcome]] += tally.num_matches
         graded: Counter[tuple[str, int]] = Counter()
         wrong: Counter[tuple[str, int]] = Counter()
@@ -230,6 +230,7 @@ class Plays:
             names: of bots, by identity.
             limit: how many.
         """
+        losses = self._likely(losses, tournaments, limit)
         mistakes = {
             match.id: next((ply for ply, loss in self._own_losses(match) if loss > 0), None)
             for match in self._graded
@@ -245,14 +246,38 @@ class Plays:
             points = expected[key]
             return (1.0 if points is None else -points), (inf if ply is None else ply), -lost.id
 
-        found: list[Loss] = []
-        for lost in nsmallest(limit, losses, key=surprise):
-            match = self._store.match(lost.id)
-            if match is not None:
-                record = tournaments[lost.tournament]
-                points = expected[lost.tournament, lost.first, lost.second, lost.outcome]
-                found.append(_loss(match, record, points, mistakes.get(lost.id), names))
-        return found
+        chosen = nsmallest(limit, losses, key=surprise)
+        matches = self._store.matches_with([lost.id for lost in chosen])
+        return [
+            _loss(
+                matches[lost.id],
+                tournaments[lost.tournament],
+                expected[lost.tournament, lost.first, lost.second, lost.outcome],
+                mistakes.get(lost.id),
+                names,
+            )
+            for lost in chosen
+            if lost.id in matches
+        ]
+
+    def _likely(
+        self, losses: Sequence[LostMatch], tournaments: Mapping[int, TournamentRecord], limit: int
+    ) -> Sequence[LostMatch]:
+        """Return losses among which the `limit` worst are: those of the encounters of most expected points.
+
+        All matches of an encounter with one result are expected alike, and there are few of these.
+        """
+        keys = [(lost.tournament, lost.first, lost.second, lost.outcome) for lost in losses]
+        samples = dict(zip(keys, losses, strict=True))
+        points = {key: self._expected(lost, tournaments[key[0]]) for key, lost in samples.items()}
+        chosen: dict[tuple[int, str, str, str], float | None] = {}
+        num = Counter(keys)
+        for key in sorted(points, key=lambda key: (points[key] is None, -(points[key] or 0.0))):
+            # Of those that are expected as the last one none may be missing.
+            if sum(num[known] for known in chosen) >= limit and points[key] not in chosen.values():
+                break
+            chosen[key] = points[key]
+        return [lost for lost, key in zip(losses, keys, strict=True) if key in chosen]
 
     def _expected(self, lost: LostMatch, record: TournamentRecord) -> float | None:
         """Return the points that the fit expected of the loser."""

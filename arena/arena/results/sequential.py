@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arena.errors import ArenaError
 from arena.live.plain import duration_text
 from arena.rating.sprt import bounds
+from arena.results.tested import is_test
 from arena.schedules.protocol import RATED_ENCOUNTER, TEST_ENCOUNTER
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 
@@ -158,6 +159,17 @@ class SprtBook:
             is_rated=self._is_rated,
             played_s=self._store.play_time(self._id, TEST_ENCOUNTER),
         )
+
+
+def book_of(store: Store, tournament: TournamentRecord) -> SprtBook | None:
+    """Return what reads the state of a test; None of a tournament that is none."""
+    return SprtBook(store, tournament) if is_test(tournament) else None
+
+
+def report_of(store: Store, tournament: TournamentRecord) -> SprtReport | None:
+    """Return the state of a test; None of a tournament that is none."""
+    book = book_of(store, tournament)
+    return None if book is None else book.report()
 
 
 def expectation(test: SprtTest, num_openings: int) -> str:

@@ -16,7 +16,7 @@ from arena.results.corrections import ending_of
 from arena.results.crosstable import Cell, cell_of
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.lines import encounter_lines, side_lines
-from arena.results.names import called, long_names
+from arena.results.names import called
 from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
@@ -113,7 +113,7 @@ def versus(
     condition = (condition or Condition()).only(WORDS, "a head-to-head")
     own, others = (_identities(store, text, condition.tournament) for text in (bot, opponent))
     boards = Boards(store)
-    names = dict(zip(boards.bots, long_names(list(boards.bots.values()), boards.labels), strict=True))
+    names = boards.names
     where = condition.to_filter(store, rated_only=True)
     found = _meetings(store, boards, where, own, others)
     if not found:
@@ -132,6 +132,46 @@ def versus(
     return Versus(bot=bot, opponent=opponent, meetings=tuple(rows), condition=condition.text)
 
 
+class EventMeetings:
+    """The head-to-heads of a tournament: what all of them rest on is computed once."""
+
+    def __init__(self, store: Store, record: TournamentRecord, boards: Boards | None = None) -> None:
+        """Read who met whom.
+
+        Args:
+            store: where the matches are; stays open as long as this is asked.
+            record: the tournament.
+            boards: leaderboards of the store, if somebody has them.
+        """
+        self._store = store
+        self._record = record
+        self._boards = boards or Boards(store)
+        self._met = _event_meetings(store, record)
+
+    def expected(self, one: str, other: str) -> tuple[float | None, float | None]:
+        """Return the points that the fit of the pool expects of the bot that moves first, for both orders."""
+        expected, pool = self._boards.expected, (self._record.game, self._record.pool.name)
+        return expected(*pool, one, other), expected(*pool, other, one)
+
+    def of(self, one: str, other: str) -> PoolMeeting:
+        """Return the head-to-head of two bots, as `versus` has it for the tournament.
+
+        Args:
+            one: identity of the bot that sees it.
+            other: identity of its opponent.
+
+        Raises:
+            NotFoundError: they have no rated match in the tournament.
+        """
+        game, pool, names = self._record.game, self._record.pool.name, self._boards.names
+        met = self._met.get((game, pool, one, other))
+        if met is None:
+            raise NotFoundError(f"these two bots have no rated match in {self._record.name}")
+        row = _row(game, pool, (one, other), names, met)
+        where = MatchFilter(tournament=self._record.name)
+        return _detailed(self._store, self._boards, row, where, names)
+
+
 def _identities(store: Store, text: str, tournament: str) -> set[str]:
     found = {entry.identity for entry in store.entries(called(store, text, tournament))}
     if not found:
@@ -146,13 +186,8 @@ def _meetings(
     """Return what is known of each two, by game, pool and both identities."""
     tournament = None if where.tournament is None else store.tournament(where.tournament)
     if tournament is not None and where == MatchFilter(tournament=tournament.name):
-        # Seats, since one bot may sit in two.
-        bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(tournament.id)}
-        return {
-            (tournament.game, tournament.pool.name, bots[one], bots[other]): met
-            for (one, other), met in meetings(store, tournament).items()
-            if bots[one] in own and bots[other] in others and bots[one] != bots[other]
-        }
+        met_there = _event_meetings(store, tournament)
+        return {key: met for key, met in met_there.items() if key[2] in own and key[3] in others}
     met_in = {
         (tally.game, tally.pool)
         for tally in boards.tallies
@@ -165,6 +200,19 @@ def _meetings(
         if (game, pool) in fits
         for (one, other), met in pool_meetings(store, game, pool, where).items()
         if one in own and other in others
+    }
+
+
+def _event_meetings(
+    store: Store, tournament: TournamentRecord
+) -> dict[tuple[str, str, str, str], HeadToHead]:
+    """Return what is known of each two bots of a tournament, by game, pool and both identities."""
+    # Seats, since one bot may sit in two.
+    bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(tournament.id)}
+    return {
+        (tournament.game, tournament.pool.name, bots[one], bots[other]): met
+        for (one, other), met in meetings(store, tournament).items()
+        if bots[one] != bots[other]
     }
 
 
@@ -203,10 +251,7 @@ def _detailed(
         opponent_worst=tuple(opponent_worst),
         matches=tuple(
             _played(match, row.identity)
-            for match in store.matches(
-                dataclasses.replace(where, bot=f"~{pair[0]}", vs=f"~{pair[1]}"), limit=_NUM_MATCHES
-            )
-            if match.outcome in POINTS and not match.void_reason
+            for match in store.newest_met(where, {pair[0]}, {pair[1]}, limit=_NUM_MATCHES)
         ),
     )
 

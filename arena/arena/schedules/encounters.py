@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from typing import TYPE_CHECKING
 
 from arena.pairing.schedule import stable_encounter
@@ -23,17 +24,47 @@ def points_of(view: View, match: PlannedMatch) -> tuple[float, float] | None:
     """Return the points of the lower and of the higher seat; None while the match is to be played.
 
     A stored result counts. A match that is open or void gives the point to the seat that still takes part if
-    the other has left or is out (a walkover); a void match of two that take part gives nobody a point.
+    the other has left or is out (a walkover); a void match of two that take part gives nobody a point. Who
+    comes back does not play what was open when it left: of such a match the point stays with the other seat.
     """
     key = (match.encounter, match.match_no)
     points = view.results.get(key)
     if points is not None:
         return points, 1 - points
     low, high = sorted((match.first, match.second))
+    is_void = key in view.results
+    if not is_void and (found := walkover(view, low, high, match.number)) is not None:
+        return found
     is_here = is_playing(view, low), is_playing(view, high)
     if all(is_here):
-        return (0.0, 0.0) if key in view.results else None
+        return (0.0, 0.0) if is_void else None
     return float(is_here[0]), float(is_here[1])
+
+
+def walkover(view: View, low: int, high: int, number: int) -> tuple[float, float] | None:
+    """Return the points of two seats for a match without a result that one of them missed and came back.
+
+    Args:
+        view: who was away, and when.
+        low: one seat.
+        high: the other one.
+        number: of the match in the plan.
+
+    Returns:
+        The point goes to the seat that was still there when the first of both left; None where neither has
+        come back since the match was planned.
+    """
+    if not any(each.gone >= number for seat in (low, high) for each in view.seats[seat].absences):
+        return None
+    left = _departure(view, low, number), _departure(view, high, number)
+    return float(left[1] < left[0]), float(left[0] < left[1])
+
+
+def _departure(view: View, seat: int, number: int) -> float:
+    """Return the id of the change by which a seat first left after a match was planned; infinite if none."""
+    who = view.seats[seat]
+    found = [each.change for each in who.absences if each.gone >= number]
+    return min(found, default=inf if who.state == "playing" else who.left)
 
 
 def plan_encounters(

@@ -39,8 +39,11 @@ _MOST_WAITING = 3
 
 
 def is_settled(num_pairs: int, error: float) -> bool:
-    """Return whether a bot that joined is no newcomer any more; `error` is half its 95 % interval, Elo."""
-    return num_pairs >= _SETTLED_PAIRS or error <= _SETTLED_ELO
+    """Return whether a bot that joined is no newcomer any more; `error` is half its 95 % interval, Elo.
+
+    Below eight pairs none is, so that its first matches need not wait for a fit of all ratings.
+    """
+    return num_pairs >= _SETTLED_PAIRS or (num_pairs >= _FEWEST_PAIRS and error <= _SETTLED_ELO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +71,12 @@ class LadderSchedule:
         newcomers = [
             seat for seat in playing if view.seats[seat].joined and counts.num_pairs[seat] < _SETTLED_PAIRS
         ]
-        if view.errors is not None and (newcomers or self.until is not None):
+        may_settle = any(counts.num_pairs[seat] >= _FEWEST_PAIRS for seat in newcomers)
+        if view.errors is not None and (may_settle or self.until is not None):
             errors = view.errors()
             if self.until is not None and max(errors[seat] for seat in playing) <= self.until:
                 return Closed(f"every rating is within {self.until:g} Elo")
-            newcomers = [seat for seat in newcomers if errors[seat] > _SETTLED_ELO]
+            newcomers = [seat for seat in newcomers if not is_settled(counts.num_pairs[seat], errors[seat])]
         num_pairs = max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR)
         if any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers):
             # Of a bot that nobody knows each pair says where to look next, one in each fold.

@@ -24,6 +24,17 @@ RATED_ENCOUNTER: Final = 1
 """The one that is played after its decision; its matches are no part of the test, so they are rated."""
 
 
+class Absence(NamedTuple):
+    """Rounds that a bot missed which left an event and came back."""
+
+    gone: int
+    """Matches that had been planned when it left."""
+    back: int
+    """Matches that had been planned when it came back; what it had not played of these is not played."""
+    change: int = 0
+    """Id of the change it left by; 0 in a replay, where nothing is left unplayed."""
+
+
 class Participant(NamedTuple):
     """Who has a seat of an event."""
 
@@ -39,6 +50,10 @@ class Participant(NamedTuple):
     """Matches that had been planned when it left or was disqualified; None while it plays."""
     joined: int = 0
     """Id of the change it joined by; 0 for an entrant of the beginning."""
+    left: int = 0
+    """Id of the change it left by, while it is away; 0 while it plays."""
+    absences: tuple[Absence, ...] = ()
+    """When it was away before, oldest first."""
 
 
 class Basis(NamedTuple):

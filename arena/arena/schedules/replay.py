@@ -154,4 +154,7 @@ def _sigmoid(elo: float) -> float:
 def _at(who: Participant, num_planned: int) -> Participant:
     """Return a participant as it was when so many matches were planned."""
     gone = num_planned < who.joined_at or (who.left_at is not None and num_planned >= who.left_at)
-    return who._replace(state="left" if gone else "playing")
+    was_away = any(away.gone <= num_planned < away.back for away in who.absences)
+    # It leaves nothing unplayed: every match that is planned here has its result at once.
+    absences = tuple(away._replace(change=0) for away in who.absences)
+    return who._replace(state="left" if gone or was_away else "playing", absences=absences)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.errors import ConfigError
 from arena.pairing.sampling import draw_number
 from arena.rating.tiebreaks import Meeting
-from arena.schedules.encounters import is_playing, plan_encounters, points_of
+from arena.schedules.encounters import is_playing, plan_encounters, points_of, walkover
 from arena.schedules.matching import pair_off
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
 
@@ -87,8 +87,9 @@ class SwissSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next encounters of a round, whole pairs.
 
-        A bot that joins is paired from the next pairing on, one that has left is not. Who is left over when
-        the others of a round are planned meets a newcomer, if one joins in time.
+        A bot that joins or comes back is paired from the next pairing on, one that has left is not. Who is
+        left over when the others of a round are planned meets a newcomer, if one joins in time. Rounds that a
+        bot missed give it no points.
         """
         played = self.rounds_of(view)
         last = played[-1] if played else SwissRound(0, (), 0)
@@ -128,7 +129,7 @@ class SwissSchedule:
         now: list[SwissEncounter] = []
         taken: set[int] = set()
         end = 0
-        for each in self._encounters(view.plan):
+        for each in self._encounters(view):
             if taken & {each.low, each.high}:
                 found.append(SwissRound(len(found) + 1, tuple(now), end))
                 now, taken = [], set()
@@ -156,9 +157,14 @@ class SwissSchedule:
         found = [points_of(view, match) or (0.0, 0.0) for match in encounter.matches]
         low, high = fsum(points for points, _ in found), fsum(points for _, points in found)
         missing = 2 * self.pairs - len(encounter.matches)
-        is_here = is_playing(view, encounter.low), is_playing(view, encounter.high)
-        if missing and not all(is_here):
-            low, high = low + missing * is_here[0], high + missing * is_here[1]
+        if missing:
+            last = encounter.matches[-1].number
+            is_here = is_playing(view, encounter.low), is_playing(view, encounter.high)
+            given = walkover(view, encounter.low, encounter.high, last)
+            if given is None and not all(is_here):
+                given = float(is_here[0]), float(is_here[1])
+            if given is not None:
+                low, high = low + missing * given[0], high + missing * given[1]
         return low, high
 
     def meetings(self, view: View) -> list[Meeting]:
@@ -182,7 +188,8 @@ class SwissSchedule:
         found: list[int] = []
         for seat, who in enumerate(view.seats):
             gone = who.left_at if who.left_at is not None else (0 if who.state != "playing" else played.end)
-            if seat not in played.seats and who.joined_at < played.end <= gone:
+            was_away = any(away.gone < played.end <= away.back for away in who.absences)
+            if seat not in played.seats and who.joined_at < played.end <= gone and not was_away:
                 found.append(seat)
         return found
 
@@ -195,19 +202,27 @@ class SwissSchedule:
     def _name(self, number: int) -> str:
         return f"round {number} of {self.rounds}"
 
-    def _encounters(self, plan: Sequence[PlannedMatch]) -> Iterator[SwissEncounter]:
+    def _encounters(self, view: View) -> Iterator[SwissEncounter]:
         """Yield the encounters of the plan, 2 · pairs matches in a row; a leaver may cut one short."""
-        for _, group in groupby(plan, key=lambda match: match.encounter):
+        for _, group in groupby(view.plan, key=lambda match: match.encounter):
             matches = tuple(group)
-            for begin in range(0, len(matches), 2 * self.pairs):
-                low, high = sorted((matches[0].first, matches[0].second))
-                yield SwissEncounter(low, high, matches[begin : begin + 2 * self.pairs])
+            low, high = sorted((matches[0].first, matches[0].second))
+            # Who comes back begins another encounter, though it may be with the bot that it met last.
+            cuts = {
+                away.back for seat in (low, high) for away in view.seats[seat].absences if away.change != 0
+            }
+            begin = 0
+            for end, match in enumerate(matches, 1):
+                if end == len(matches) or end - begin == 2 * self.pairs or match.number in cuts:
+                    yield SwissEncounter(low, high, matches[begin:end])
+                    begin = end
 
     def _rest(self, view: View, last: SwissRound) -> Iterator[tuple[int, int, int]]:
         """Yield the encounter whose matches did not all fit into the last batch."""
         for low, high, matches in last.encounters[-1:]:
             missing = 2 * self.pairs - len(matches)
-            if missing and is_playing(view, low) and is_playing(view, high):
+            is_over = walkover(view, low, high, matches[-1].number) is not None
+            if missing and is_playing(view, low) and is_playing(view, high) and not is_over:
                 yield low, high, missing
 
     def _pair(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
@@ -10,13 +12,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from arena.errors import ArenaError
+from arena.export.query import MATCH_FORMATS
+from arena.pages.bot import bot_page as bot_html
+from arena.pages.bot import bots_page
 from arena.pages.event import event_page, matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
-from arena.pages.links import PER_PAGE, Links, match_page, slugs_of
+from arena.pages.links import PER_PAGE, Links, bot_page, match_page, slugs_of, versus_page
 from arena.pages.plies import ply_rules
 from arena.pages.replay import match_page as replay_page
+from arena.pages.twins import twin_json
+from arena.pages.versus import versus_page as versus_html
 from arena.site.folder import MARK, Folder
-from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list, match_view
+from arena.watching.page_source import (
+    event_view,
+    home_view,
+    leaderboard_view,
+    match_list,
+    match_text,
+    match_view,
+)
+from arena.watching.profiles import EventProfiles, Profiles
 from arena_db.records import MatchFilter
 from arena_plugins.contract import Termination
 
@@ -25,16 +41,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.pages.html import Html
-    from arena_db.records import StoredMatch, TournamentRecord
+    from arena_db.records import StoredMatch, Tally, TournamentRecord
     from arena_db.store import Store
 
-_VERSION: Final = 1
-"""Of the pages of matches: when their look changes, those that are there are made anew."""
+_VERSION: Final = 2
+"""Of the pages of matches and head-to-heads: when their look changes, all of them are made anew."""
+MOST_PAIRS: Final = 2000
+"""Head-to-heads that have a page: those of the newest tournaments, there those with most matches."""
 _BATCH: Final = 500
 _MOST_FORFEITS: Final = 1000
 """Of one kind in one tournament, the newest."""
 _FORFEITS: Final = tuple(kind for kind in Termination if kind.is_fault)
-_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class Built(NamedTuple):
@@ -75,11 +92,12 @@ def build(
         for record in store.tournaments(limit=1_000_000, archived=False)
         if tournament in (None, record.name)
     ]
-    site = _Site(store, folder, records, num_matches)
+    site = _Site(store, folder, records, num_matches, is_whole=tournament is None)
     site.write_assets()
     home, board = home_view(store, title), leaderboard_view(store)
     site.page("index", lambda links: (home_page(home, links, "index.json"), home))
     site.page("leaderboard", lambda links: (leaderboard_page(board, links, "leaderboard.json"), board))
+    site.write_bots()
     for record in records:
         site.write_event(record)
     site.write_mark()
@@ -90,21 +108,39 @@ class _Site:
     """One run: what every page needs to know of the others."""
 
     def __init__(
-        self, store: Store, folder: Folder, records: Sequence[TournamentRecord], num_matches: int
+        self,
+        store: Store,
+        folder: Folder,
+        records: Sequence[TournamentRecord],
+        num_matches: int,
+        *,
+        is_whole: bool,
     ) -> None:
         self._store = store
         self._folder = folder
-        self._slugs = slugs_of({record.name: record.uid for record in records})
         self._before = _read_mark(folder)
         self._made: dict[str, str] = {}
         self._chosen = {record.name: _chosen(store, record, num_matches) for record in records}
-        self._matches = frozenset(_key(match) for found in self._chosen.values() for match in found)
+        self._profiles = Profiles(store)
+        self._bots = self._profiles.identities
+        if not is_whole:
+            seated = {seat.bot.identity for record in records for seat in store.entrants(record.id)}
+            self._bots = tuple(identity for identity in self._bots if identity in seated)
+        self._pairs = _chosen_pairs(self._profiles, records)
+        self._all = Links(
+            root="",
+            slugs=slugs_of({record.name: record.uid for record in records}),
+            matches=frozenset(_key(match) for found in self._chosen.values() for match in found),
+            bots=frozenset(self._bots),
+            events=frozenset(record.name for record in records),
+            pairs=frozenset((name, *pair) for name, pairs in self._pairs.items() for pair in pairs),
+        )
 
     def page(self, name: str, make: Callable[[Links], tuple[Html, object]]) -> None:
         """Write a page and its twin; `make` gets the addresses as this page sees them."""
         html, view = make(self._links(name))
         self._folder.write(f"{name}.html", html)
-        self._folder.write(f"{name}.json", _ENCODE(view))
+        self._folder.write(f"{name}.json", twin_json(view))
 
     def write_assets(self) -> None:
         """Write style sheets and scripts."""
@@ -113,9 +149,27 @@ class _Site:
             self._folder.write(f"a/{asset.name}", asset.read_bytes())
         self._folder.write("a/plies.css", ply_rules())
 
+    def write_bots(self) -> None:
+        """Write the list of bots and their pages, all of them anew: a rating changes with any match."""
+        bots = self._profiles.bots()
+        bots = msgspec.structs.replace(
+            bots, bots=tuple(bot for bot in bots.bots if self._all.bot(bot.identity) is not None)
+        )
+        self.page("bots", lambda links: (bots_page(bots, links, "bots.json"), bots))
+        for identity in self._bots:
+            profile = self._profiles.bot(identity)
+            name = bot_page(identity)
+            self.page(
+                f"b/{name}",
+                lambda links, profile=profile, name=name: (
+                    bot_html(profile, links, f"{name}.json"),
+                    profile,
+                ),
+            )
+
     def write_event(self, record: TournamentRecord) -> None:
-        """Write the pages of a tournament and of its chosen matches."""
-        slug = f"t/{self._slugs[record.name]}"
+        """Write the pages of a tournament, of its chosen matches and of its head-to-heads."""
+        slug = f"t/{self._all.slugs[record.name]}"
         view = event_view(self._store, record)
         self.page(f"{slug}/index", lambda links: (event_page(view, links, "index.json"), view))
         self.page(f"{slug}/table", lambda links: (table_page(view, links, "table.json"), view.matrix))
@@ -127,25 +181,61 @@ class _Site:
             )
         for match in self._chosen[record.name]:
             self._write_match(record, match, slug)
+        self._write_pairs(record, slug)
 
     def write_mark(self) -> None:
-        """Write down what the pages of matches were made of, so that the next run leaves them as they are."""
-        mark = {"version": _VERSION, "matches": dict(sorted(self._made.items()))}
+        """Write down what pages were made of, so that the next run leaves them as they are."""
+        mark = {"version": _VERSION, "made": dict(sorted(self._made.items()))}
         self._folder.write(MARK, json.dumps(mark, indent=0))
 
     def _write_match(self, record: TournamentRecord, match: StoredMatch, slug: str) -> None:
         name = f"{slug}/{match_page(match.number, match.attempt, match.outcome)}"
-        made_of = _made_of(self._store, record, match)
-        self._made[name] = made_of
-        same = self._before.get(name) == made_of
-        if same and self._folder.keep(f"{name}.html") and self._folder.keep(f"{name}.json"):
+        bots = (match.first, match.second)
+        linked = [self._all.bot(identity) for identity in bots], self._all.versus(record.name, *bots)
+        if self._is_kept(name, (record.pool, match, _said(self._store, match), linked)):
             return
         view = match_view(self._store, record, match)
         twin = f"{name.rpartition('/')[2]}.json"
         self.page(name, lambda links: (replay_page(view, links, twin), view))
+        for form in view.texts:
+            # A match that breaks the rules of its game has a page, which says so, and no text.
+            with suppress(ArenaError):
+                self._folder.write(f"{name}.{form}", match_text(self._store, match, form))
+
+    def _write_pairs(self, record: TournamentRecord, slug: str) -> None:
+        pairs = self._pairs[record.name]
+        if not pairs:
+            return
+        counts: defaultdict[frozenset[str], list[Tally]] = defaultdict(list)
+        for tally in self._store.tallies(MatchFilter(tournament=record.name, rated_only=False)):
+            counts[frozenset((tally.first, tally.second))].append(tally)
+        linked: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+        for match in self._chosen[record.name]:
+            linked[frozenset((match.first, match.second))].append(match.id)
+        where = MatchFilter(tournament=record.name)
+        common = self._store.last_change(), self._store.last_gradings(where)
+        event = EventProfiles(self._store, record, self._profiles.boards)
+        for one, other in pairs:
+            name = f"{slug}/{versus_page(one, other)}"
+            both = frozenset((one, other))
+            if self._is_kept(name, (common, counts[both], linked[both], event.expected(one, other))):
+                continue
+            view = event.versus(one, other)
+            twin = f"{name.rpartition('/')[2]}.json"
+            self.page(name, lambda links, view=view, twin=twin: (versus_html(view, links, twin), view))
+
+    def _is_kept(self, name: str, facts: object) -> bool:
+        """Return whether a page and what belongs to it are there, made of the same facts."""
+        made_of = sha256(repr((_VERSION, facts)).encode()).hexdigest()[:32]
+        self._made[name] = made_of
+        if self._before.get(name) != made_of or not self._folder.keep(f"{name}.html"):
+            return False
+        for form in MATCH_FORMATS:
+            self._folder.keep(f"{name}.{form}")
+        return self._folder.keep(f"{name}.json")
 
     def _links(self, name: str) -> Links:
-        return Links(root="../" * name.count("/"), slugs=self._slugs, matches=self._matches, bots=frozenset())
+        return msgspec.structs.replace(self._all, root="../" * name.count("/"))
 
 
 def _chosen(store: Store, record: TournamentRecord, num_matches: int) -> list[StoredMatch]:
@@ -175,16 +265,27 @@ def _key(match: StoredMatch) -> tuple[str, int, int]:
     return match.tournament_name, match.number, match.attempt if match.outcome == "void" else 0
 
 
-def _made_of(store: Store, record: TournamentRecord, match: StoredMatch) -> str:
-    """Return a hash over what the page of a match shows."""
-    remarks = store.remarks([match.id]).get(match.id)
-    return sha256(repr((_VERSION, record.pool, match, remarks)).encode()).hexdigest()[:32]
+def _said(store: Store, match: StoredMatch) -> object:
+    """Return what bots and judges said of a match."""
+    return store.remarks([match.id]).get(match.id), store.analyses([match.id]).get(match.id)
+
+
+def _chosen_pairs(
+    profiles: Profiles, records: Sequence[TournamentRecord]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return who has a head-to-head page in each tournament, by its name; `records` are newest first."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    left = MOST_PAIRS
+    for record in records:
+        found[record.name] = profiles.pairs(record.id)[:left]
+        left -= len(found[record.name])
+    return found
 
 
 def _read_mark(folder: Folder) -> dict[str, str]:
-    """Return what pages of matches were made of; nothing where nobody knows, or they look otherwise now."""
+    """Return what pages were made of; nothing where nobody knows, or they look otherwise now."""
     try:
         mark = json.loads((folder.path / MARK).read_text(encoding="utf-8"))
-        return dict(mark["matches"]) if mark["version"] == _VERSION else {}
+        return dict(mark["made"]) if mark["version"] == _VERSION else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

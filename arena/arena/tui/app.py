@@ -334,7 +334,9 @@ class ArenaApp(LookApp):
         for name, cls in self._screen_classes.items():
             if cls.KEY:
                 yield SystemCommand(
-                    f"Go to {cls.LABEL}", f"Show the screen {name}", partial(self.open_screen, name)
+                    f"Go to {self._labels_of(cls)[0]}",
+                    f"Show the screen {name}",
+                    partial(self.open_screen, name),
                 )
         yield from key_commands(self, screen)
 
@@ -372,10 +374,17 @@ class ArenaApp(LookApp):
         stacked = {screen.name for screen in self.screen_stack}
         found = {screen.KEY: screen for screen in self._screen_classes.values()}
         return [
-            (key, cls.LABEL, cls.SHORT_LABEL or cls.LABEL, cls.NAME in stacked)
+            (key, *self._labels_of(cls), cls.NAME in stacked)
             for key in TAB_KEYS
             if (cls := found.get(key)) is not None
         ]
+
+    def _labels_of(self, cls: type[ArenaScreen]) -> tuple[str, str]:
+        """Return the name of a screen in the row of tabs, and the short one."""
+        screen: object = self.get_screen(cls.NAME) if self.is_screen_installed(cls.NAME) else None
+        if isinstance(screen, ArenaScreen):
+            return screen.tab_labels(self.model)
+        return cls.LABEL, cls.SHORT_LABEL or cls.LABEL
 
     def tab_note(self) -> str:
         """Give what the current screen has to say behind the tabs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import App
 from textual.keys import key_to_character
@@ -15,6 +15,7 @@ from arena.tui.themes import THEMES, arena_variables
 if TYPE_CHECKING:
     from textual.binding import Binding
     from textual.message_pump import MessagePump
+    from textual.screen import Screen
 
     from arena.tui.glyphs import GlyphName, Glyphs
 
@@ -79,6 +80,15 @@ class LookApp(App[None]):
         for own in THEMES:
             self.register_theme(own)
         self.theme = theme if theme in self.available_themes else DEFAULT_THEME
+
+    @property
+    @override
+    def _background_screens(self) -> list[Screen[Any]]:
+        # Textual lays out and paints the screen below, too, though nothing of it is seen through a screen
+        # that fills the terminal: each resize then led to three paints of all of it.
+        if self._screen_stack and self._screen_stack[-1].styles.background.a == 1:
+            return []
+        return super()._background_screens  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] # Textual leaves results of screens open
 
     @override
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from arena.errors import ConfigError, NotFoundError
+from arena.live.openings import BestPlay
 from arena.results.condition import Condition, read_condition
 from arena.watching.answers import Empty, Rows
 from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from arena.live.openings import OpeningsView
     from arena.results.bot_page import BotPage
     from arena.results.versus import Versus
@@ -37,6 +43,26 @@ def read_versus(query: Query, bot: str, opponent: str, tournament: str = "") -> 
             return Rows(versus(store, bot, opponent, Condition(tournament=tournament), query.is_wanted))
         except NotFoundError as error:
             return Empty(str(error))
+
+
+def solving_words(game: str, moves: Sequence[str]) -> list[str]:
+    """Return the command that says what perfect play says of every move, as what stands behind `arena`.
+
+    Args:
+        game: canonical spec.
+        moves: from the initial position.
+    """
+    return ["openings", "--solve", "--format=ndjson", f"--game={game}", "--", *moves]
+
+
+def read_solved(lines: Iterable[str]) -> dict[int, BestPlay]:
+    """Read what that command printed: what is known last of each action."""
+    found: dict[int, BestPlay] = {}
+    for line in lines:
+        with suppress(msgspec.DecodeError):
+            best = msgspec.json.decode(line, type=BestPlay)
+            found[best.action] = best
+    return found
 
 
 def read_openings(query: Query, game: str, moves: str, condition: str = "") -> Rows[OpeningsView] | Empty:

@@ -69,6 +69,7 @@ class Facts:
             "standings": StandingsView(
                 title=show_name(tournament.name), rows=rows, notes=tuple(notes_on(tables))
             ),
+            "identities": {entrant.label: entrant.bot.identity for entrant in entrants},
             "event": event,
             "by_place": None
             if event is None

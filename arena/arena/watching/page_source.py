@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.event_tables import event_tables
+from arena.errors import NotFoundError
+from arena.export.matches import MatchWriter, can_write
+from arena.export.query import MATCH_FORMATS
 from arena.live.labels import show_name
-from arena.live.replay import Replay
 from arena.live.tables import StandingsView
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.tested import count_tested, mark_tested, notes_on_tests
 from arena.results.views import Leaderboard, pools, standings
 from arena.watching.facts import standing_rows
+from arena.watching.one_match import OneMatch, replay_of
 from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
 from arena.watching.stored import goal_of, recorded_of, row_of
 from arena.watching.tournaments import tournament_row
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from arena.live.views import MatchView
+    from arena.results.condition import Condition
     from arena.results.tables import Row, Table
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
@@ -84,14 +90,88 @@ def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterato
         )
 
 
-def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:
-    """Return a stored match with all that its bots said."""
-    remarks = store.remarks([match.id]).get(match.id, ())
-    replay = Replay(recorded_of(match, {}, record.pool, remarks))
-    view = replay.at(replay.num_plies)
-    return MatchPage(
-        match=view, tournament=record.name, identities=(match.first, match.second), ending=view.reason
+def match_list_page(
+    store: Store, record: TournamentRecord, number: int, per_page: int, condition: Condition
+) -> MatchListPage:
+    """Return one page of the list of a tournament's matches, newest first.
+
+    Args:
+        store: to read from.
+        record: the tournament.
+        number: of the page, from 1.
+        per_page: matches on a page.
+        condition: which matches; empty for all.
+
+    Raises:
+        ConfigError: the condition names an opening of no game.
+        NotFoundError: there are not so many pages.
+    """
+    where = replace(
+        condition.to_filter(store, tournament=record.name), tournament=record.name, rated_only=False
     )
+    total = store.num_matches(where)
+    num_pages = max(1, -(-total // per_page))
+    if not 1 <= number <= num_pages:
+        raise NotFoundError(f"there is no page {number} of these matches; the last one is page {num_pages}")
+    rows = store.tournament_page(record.id, where, offset=(number - 1) * per_page, limit=per_page)
+    return MatchListPage(
+        tournament=record.name,
+        number=number,
+        num_pages=num_pages,
+        total=total,
+        rows=tuple(map(row_of, rows)),
+        condition=condition.text,
+    )
+
+
+def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:
+    """Return a stored match with all that its bots and a judge said."""
+    remarks = store.remarks([match.id]).get(match.id, ())
+    replay = replay_of(
+        OneMatch(
+            recorded=recorded_of(match, {}, record.pool, remarks),
+            tournament=record.name,
+            analyses=store.analyses([match.id]).get(match.id, ()),
+        )
+    )
+    view = replay.at(replay.num_plies)
+    grades = [replay.grade(ply) for ply in range(replay.num_plies)]
+    return MatchPage(
+        match=view,
+        tournament=record.name,
+        identities=(match.first, match.second),
+        ending=view.reason,
+        judge=replay.recorded.judge,
+        judged=replay.judged if replay.recorded.judge else (),
+        lost={
+            str(ply): grade.text for ply, grade in enumerate(grades, 1) if grade is not None and grade.text
+        },
+        clocks=_clocks(replay.views),
+        texts=tuple(form for form in MATCH_FORMATS if can_write(match.game, form)),
+    )
+
+
+def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:
+    clocks = [(view.seats[0].clock_ms, view.seats[1].clock_ms) for view in views]
+    known = [(first, second) for first, second in clocks if first is not None and second is not None]
+    return tuple(known) if len(known) == len(clocks) else ()
+
+
+def match_text(store: Store, match: StoredMatch, form: str) -> str:
+    """Return a match as text, as `arena export` writes it.
+
+    Args:
+        store: where it is.
+        match: a match that ended.
+        form: one of `MatchPage.texts`.
+
+    Raises:
+        ConfigError: the form cannot say this game.
+        ExportError: the match breaks the rules of its game.
+    """
+    writer = MatchWriter(store, form, by_label=True)
+    writer.check(match.game)
+    return writer.text(match)
 
 
 def leaderboard_view(store: Store) -> LeaderboardPage:

@@ -143,12 +143,39 @@ def test_an_event_whose_last_matches_are_dropped_is_finished(store: Store) -> No
     record = store.tournament(cup.record.id)
     assert record is not None
     assert (record.state, record.is_complete) == ("finished", True)
-    back = store.join(cup.record.id, newcomer("a"), reason="", who=WHO, restores=True)
+    back = store.join(cup.record.id, newcomer("a"), reason="", who=WHO, rest="again")
     assert (back.seat, back.state, bool(back.joined), back.left) == (0, "playing", True, 0)
     record = store.tournament(cup.record.id)
     assert record is not None
     assert (record.state, record.num_dropped) == ("stopped", 0)
     assert len(store.unplayed(cup.record.id)) == 12 - len(rest)
+    assert store.check() == []
+
+
+def test_who_is_back_may_forgo_what_it_left_open(store: Store) -> None:
+    cup = add_cup(store, num=12)
+    own = [match.number for match in cup.plan if 0 in (match.first, match.second)]
+    run = store.claim(cup.record.id, current_owner())
+    assert run is not None
+    store.leave(cup.record.id, 0, reason="", who=WHO)
+    # The run is playing one of its matches, so nobody knows yet whether that has a result.
+    assert run.drop_gone(cup.record.id, own[:1]) == own[1:]
+    with pytest.raises(RefusedError, match="a has left, and its last match is being played"):
+        store.join(cup.record.id, newcomer("a"), reason="", who=WHO, rest="never")
+    assert store.entrants(cup.record.id)[0].state == "left"
+    run.save([cup.match(own[0])])
+    back = store.join(cup.record.id, newcomer("a"), reason="", who=WHO, rest="never")
+    assert (back.seat, back.state, back.joined, back.left) == (0, "playing", 0, 0)
+    assert {match.number for match in store.unplayed(cup.record.id)}.isdisjoint(own)
+    run.close()
+    # Nobody runs it now, but the run that died had not dropped them.
+    run = store.claim(cup.record.id, current_owner())
+    assert run is not None
+    store.leave(cup.record.id, 1, reason="", who=WHO)
+    run.release()
+    assert store.unplayed(cup.record.id)
+    store.join(cup.record.id, newcomer("b"), reason="", who=WHO, rest="never")
+    assert store.unplayed(cup.record.id) == []
     assert store.check() == []
 
 

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 
+def is_solvable(game: Game) -> bool:
+    """Return whether there is a solver for a game, without loading it."""
+    # It needs NumPy: not before it is wanted.
+    from arena.games.kernels.layout import layout_of
+
+    return isinstance(game, KInARow) and layout_of(game) is not None
+
+
 def solver_for(game: Game, *, small: bool = False) -> Solver | None:
     """Make a solver with empty tables; None where there is none for such a game.
 

@@ -77,8 +77,8 @@ def remove_event(option: str | None, number: int) -> str:
     return f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back"
 
 
-def withdraw_bot(option: str | None, ladder: str, bot: str, reason: str) -> str:
-    """Withdraw a bot from a ladder; return who left.
+def withdraw_bot(option: str | None, event: str, bot: str, reason: str) -> str:
+    """Withdraw a bot from an event; return who left.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.
@@ -86,9 +86,24 @@ def withdraw_bot(option: str | None, ladder: str, bot: str, reason: str) -> str:
     from arena.coordinator import joining
 
     with open_store(option, create=False) as store:
-        record = joining.find_open_ladder(store, ladder)
+        record = joining.find_open_event(store, event)
         left = joining.leave(store, record, bot, reason=reason)
-    return f"{', '.join(entrant.label for entrant in left)} left {ladder}"
+    return f"{', '.join(entrant.label for entrant in left)} left {event}; what it played counts"
+
+
+def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str:
+    """Disqualify a bot of an event; return who that was, and how many matches became void.
+
+    Raises:
+        ArenaError: no such bot plays there, or the store cannot be written.
+    """
+    from arena.coordinator import joining
+
+    with open_store(option, create=False) as store:
+        record = joining.find_open_event(store, event)
+        gone = joining.disqualify(store, record, bot, reason=reason)
+    names, num = ", ".join(entrant.label for entrant, _ in gone), sum(num for _, num in gone)
+    return f"{names} is disqualified from {event}; {num} match{'' if num == 1 else 'es'} became void"
 
 
 def enter_bot(words: list[str]) -> str:

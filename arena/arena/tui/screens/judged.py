@@ -9,19 +9,25 @@ from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 from typing_extensions import override
 
+from arena.analysis import SOLVER
+from arena.live.tournaments import command_line
 from arena.tui.screens.app import dashboard_of
 from arena.tui.shell.child import Child
+from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.watching.answers import Rows
+from arena.watching.judges import grading_words, read_judges
 from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from arena.live.replay import Replay
     from arena.tui.shell.child import Output
+    from arena.tui.shell.prompt import Filled
     from arena.watching.answers import Answer
+    from arena.watching.judges import Judges
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
     from arena_db.judgements import JudgedMatch
@@ -33,18 +39,24 @@ _LOOK_S = 2.0
 class Grading:
     """Judges one match, ply by ply; `child.follow` runs in a thread."""
 
-    def __init__(self, number: int, db: str | None, *, is_read_only: bool) -> None:
+    def __init__(
+        self, number: int, db: str | None, *, by: str = "", nodes: str = "", is_read_only: bool
+    ) -> None:
         """Keep what is to be judged.
 
         Args:
             number: of the match in the store.
             db: path of the store; None for the usual place.
+            by: the judge; empty for the solver.
+            nodes: searched for each ply at most; empty for the judge's own limit.
             is_read_only: whether nothing is stored, so that the grades last as long as they are looked at.
         """
-        words = ["grade", str(number), "--format", "ndjson"]
-        words += ["--db", db] if db is not None else []
-        self.child = Child([*words, *(["--read-only"] if is_read_only else [])])
-        self.progress = "the judge starts; g stops it"
+        command, *words = grading_words(str(number), by, nodes)
+        options = ["--format=ndjson", *(["--read-only"] if is_read_only else [])]
+        options += ["--db", db] if db is not None else []
+        words = [command, *options, *words]
+        self.child = Child(words)
+        self.progress = f"{by or SOLVER} starts to judge; g stops it"
         """How far it is, in words."""
         self._is_stopped = False
         self._last = ""
@@ -84,6 +96,7 @@ class JudgedScreen(ArenaScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "grade", "Grade", id="replay.grade"),
+        Binding("J", "grade_by", "Grade by", id="replay.grade-by"),
         Binding("v", "judge", "Other judge", show=False, id="replay.judge"),
     ]
 
@@ -91,6 +104,7 @@ class JudgedScreen(ArenaScreen):
         """Keep the number of the match in the store."""
         super().__init__()
         self._looks = self.asks("grades")
+        self._judges = self.asks("judges")
         self.number = number
         """Of the match in the store."""
         self.match: OneMatch | None = None
@@ -118,9 +132,9 @@ class JudgedScreen(ArenaScreen):
             return
         judges = [analysis.name for analysis in self.match.analyses]
         if not judges:
-            self.notify("nobody has judged this match; g lets the solver do it", markup=False)
+            self.notify("nobody has judged this match; g does, J by a bot", markup=False)
         elif len(judges) == 1:
-            text = f"{judges[0]} alone has judged it; arena grade {self.match.address} --by BOT adds another"
+            text = f"{judges[0]} alone has judged it; J adds another judge"
             self.notify(safe(text), markup=False)
         else:
             self.judge = judges[(judges.index(self.replay.recorded.judge) + 1) % len(judges)]
@@ -128,14 +142,66 @@ class JudgedScreen(ArenaScreen):
             self.show_ply()
 
     def action_grade(self) -> None:
-        """Start the solver as judge of the match in the background, or stop that."""
-        if self.match is None:
-            return
+        """Let the solver judge the match in the background, where it knows the game, or stop a judge."""
         if self.grading is not None:
             self.stop_grading()
+        else:
+            self._ask_judges(self._grade_or_choose)
+
+    def action_grade_by(self) -> None:
+        """Choose who judges the match."""
+        if self.grading is not None:
+            self.notify("a judge is at work; g stops it", markup=False)
+        else:
+            self._ask_judges(self._choose)
+
+    def _ask_judges(self, then: Callable[[Judges], None]) -> None:
+        """Find out who can judge the match at hand, in a thread, and go on with that."""
+        if self.match is None:
             return
+        source = partial(read_judges, game=self.match.recorded.game)
+
+        def take(answer: Answer[Judges]) -> None:
+            if isinstance(answer, Rows) and self.is_current and self.grading is None:
+                then(answer.content)
+
+        self._judges.ask(source, "looking for judges", take)
+
+    def _grade_or_choose(self, judges: Judges) -> None:
+        if judges.is_solvable:
+            self._start_grading()
+        else:
+            self._choose(judges)
+
+    def _choose(self, judges: Judges) -> None:
+        """Ask who judges, and let it: a bot is run for that, in its sandbox."""
+        app, match = dashboard_of(self), self.match
+        if match is None or not app.may_act():
+            return
+        known = [analysis.name for analysis in match.analyses if analysis.name not in judges.names]
+        first = judges.names[0] if judges.names else "BOT"
+        asked = (
+            Asked("judge", f"{first}, or a bot by its spec", options=(*judges.names, *known)),
+            Asked("nodes", "the judge's own limit", is_needed=False),
+        )
+
+        def line(filled: Filled) -> str:
+            words = grading_words(match.address, filled["judge"] or "JUDGE", filled["nodes"])
+            return command_line(words, app.store)
+
+        def go_on(filled: Filled | None) -> None:
+            if filled is not None and self.match is match and self.grading is None:
+                self._start_grading(filled["judge"], filled["nodes"])
+
+        question = f"Who judges {match.address}?"
+        if not judges.is_solvable:
+            question = f"There is no exact solver for {judges.game}. {question}"
+        app.push_screen(PromptScreen(question, asked, line), go_on)
+
+    def _start_grading(self, by: str = "", nodes: str = "") -> None:
+        """Start a judge in the background; its grades are shown as they come."""
         app = dashboard_of(self)
-        self.grading = Grading(self.number, app.store, is_read_only=app.is_read_only)
+        self.grading = Grading(self.number, app.store, by=by, nodes=nodes, is_read_only=app.is_read_only)
         follow = partial(self.grading.child.follow, self)
         self.run_worker(follow, name="grade", group="grade", thread=True)
         self.show_ply()
@@ -164,6 +230,7 @@ class JudgedScreen(ArenaScreen):
             text, has_failed = grading.verdict(message.status)
             self.notify(safe(text), severity="error" if has_failed else "information", markup=False)
         if told and self.match is not None:
+            self.judge = told[-1].judge
             self._judged_anew(with_told(self.match, told))
         else:
             self.show_ply()

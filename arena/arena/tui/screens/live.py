@@ -18,7 +18,7 @@ from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.steering import Steering
+from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.widgets.bars import ProgressPanel
@@ -57,6 +57,7 @@ class LiveScreen(ArenaScreen):
         " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you"
         " confirm. R goes on with one that nobody plays, or takes it over from a process that is silent."
     )
+    HINTED = ("pause", "stop", "abort", "resume")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "Follow", id="live.follow"),
         Binding("e", "evals", "Evals", id="live.evals"),
@@ -66,8 +67,8 @@ class LiveScreen(ArenaScreen):
         Binding("plus", "zoom(1)", "Larger boards", show=False, id="live.larger"),
         Binding("minus", "zoom(-1)", "Smaller boards", show=False, id="live.smaller"),
         Binding("P", "pause", "Pause", id="live.pause"),
-        Binding("X", "stop", "Stop", show=False, id="live.stop"),
-        Binding("K", "abort", "Abort", show=False, id="live.abort"),
+        Binding("X", "stop", "Stop", id="live.stop"),
+        Binding("K", "abort", "Abort", id="live.abort"),
         Binding("R", "resume", "Resume", id="live.resume"),
     ]
     CSS = """
@@ -331,6 +332,23 @@ class LiveScreen(ArenaScreen):
         if self._may_ask():
             looking = partial(self._looking, app.store, app.tournament)
             self.run_worker(looking, name="look", group="look", thread=True)
+
+    @override
+    def fit_widgets(self) -> None:
+        self._wall.fit()
+
+    @override
+    def hints_at(self, action: str) -> bool:
+        if action not in self.HINTED:
+            return True
+        app = dashboard_of(self)
+        progress, health = app.model.view.progress, app.model.health
+        if not app.tournament or app.is_read_only:
+            return False
+        is_held = progress.state in HELD and not health.warning(app.clock())
+        if action == "resume":
+            return not is_held and progress.state != "" and progress.done != progress.planned
+        return is_held and (action != "pause" or progress.state in PLAYED)
 
     def _may_ask(self) -> bool:
         app = dashboard_of(self)

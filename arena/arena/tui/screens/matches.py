@@ -45,7 +45,7 @@ class MatchesScreen(ArenaScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "split", "Split", id="matches.split"),
-        Binding("V", "void", "Void", show=False, id="matches.void"),
+        Binding("V", "void", "Void", id="matches.void"),
     ]
     CSS = """
     MatchesScreen MatchList { width: 1fr; height: 1fr; }

@@ -37,6 +37,8 @@ _PLACES: Final = (
     Col("place", lambda row: "in" if row.place is None else str(row.place), 5, is_right=True),
     Col("bot", lambda row: row.name, 8, is_name=True),
 )
+_BRACKET: Final = "Bracket"
+"""What the tab is called while it shows one."""
 _STATES: Final[Mapping[str, str]] = {
     "waiting": "waits for earlier encounters",
     "open": "being played",
@@ -95,6 +97,12 @@ class MatrixScreen(ArenaScreen):
         self.query_one(Matrix).mode = dashboard_of(self).settings.cells
 
     @override
+    def tab_labels(self, model: Model) -> tuple[str, str]:
+        event = model.facts.get("event")
+        is_bracket = isinstance(event, EventTables) and bool(event.bracket) and not self._wants_matrix
+        return (_BRACKET, _BRACKET) if is_bracket else super().tab_labels(model)
+
+    @override
     def show_model(self, model: Model, change: Change | None) -> None:
         view, event = model.facts.get("matrix"), model.facts.get("event")
         if isinstance(view, MatrixView):
@@ -130,6 +138,7 @@ class MatrixScreen(ArenaScreen):
     def action_bracket(self) -> None:
         """Show the bracket, or the crosstable."""
         self._wants_matrix = not self._wants_matrix
+        self.repaint_lines()
         self._choose()
 
     @override

@@ -11,21 +11,33 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.games.notation import format_moves
-from arena.live.openings import COLUMNS, NextMove, OpeningsView, cells_of, position
+from arena.live.openings import (
+    COLUMNS,
+    NextMove,
+    OpeningsView,
+    best_line,
+    cells_of,
+    position,
+    with_best_play,
+)
 from arena.results.condition import HINT, read_condition
+from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.lines import BareLines
+from arena.tui.shell.child import Child
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.output import break_lines
 from arena.tui.widgets.table import Col, Table
 from arena.watching.answers import Empty, Loading, Rows
-from arena.watching.bot_pages import read_openings
+from arena.watching.bot_pages import read_openings, read_solved, solving_words
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from arena.live.openings import BestPlay
+    from arena.tui.shell.child import Output
     from arena.tui.widgets.row_list import RowList
     from arena.watching.answers import Answer
 
@@ -55,14 +67,16 @@ class OpeningsScreen(ArenaScreen):
     FILTER_HINT = HINT
     HELP = (
         "What was played next in the position over all stored matches; other orders of the same moves and"
-        " mirror images are counted, too. Enter plays the move of the cursor, left takes one back, right"
-        " follows the match this was opened from, g goes to the start, / filters the matches. As text:"
-        " arena openings MOVES"
+        " mirror images are counted, too. best play is what the exact solver says, where it knows the game;"
+        " it works in the background, v lets it work or not. Enter plays the move of the cursor, left takes"
+        " one back, right follows the match this was opened from, g goes to the start, / filters the"
+        " matches. As text: arena openings MOVES"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h,backspace", "back_up", "Take back", key_display="left", id="openings.back"),
         Binding("right,l", "follow", "Match's move", key_display="right", id="openings.next"),
         Binding("g", "start", "Start", id="openings.start"),
+        Binding("v", "solve", "Best play", id="openings.solve"),
         Binding("x", "flip", "Flip", show=False, id="openings.flip"),
     ]
     CSS = """
@@ -91,6 +105,14 @@ class OpeningsScreen(ArenaScreen):
         self._match = actions
         self._line = actions[:ply]
         self._view: OpeningsView | None = None
+        self._solving: Child | None = None
+        self._solved: dict[tuple[int, ...], dict[int, BestPlay]] = {}
+        """What perfect play says, by the line and the action, as far as it is known."""
+        self._complete: set[tuple[int, ...]] = set()
+        """Lines of which all is known that can be."""
+        self._is_solved = False
+        self._trouble = self._last = ""
+        """Why there is no solver; empty while that is not known."""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -107,7 +129,8 @@ class OpeningsScreen(ArenaScreen):
                 yield BareLines(id="notes")
 
     def on_mount(self) -> None:
-        """Read what was played here."""
+        """Read what was played here; who only looks has to ask for the solver."""
+        self._is_solved = not dashboard_of(self).is_read_only
         self.reload()
         self.query_one(NextMoves).focus()
 
@@ -115,6 +138,7 @@ class OpeningsScreen(ArenaScreen):
     def reload(self) -> None:
         moves = format_moves(self._game, self._line)
         self.query_one(LargeBoard).show(position(self._spec, self._line))
+        self._end_solving()
         source = partial(read_openings, game=self._spec, moves=moves, condition=self.filter_text)
         self._reads.ask(source, "counting next moves", self._take, key=(self._line, self.filter_text))
 
@@ -127,16 +151,30 @@ class OpeningsScreen(ArenaScreen):
             table.show((), nothing=answer.why if isinstance(answer, Empty) else answer.reason)
             notes.show([])
             return
-        view = self._view = answer.content
+        self._view = answer.content
+        if self._line == self._view.actions:
+            self._begin_solving()
+        self._show()
+        table.go_to(0, tell=False)
+
+    def _show(self) -> None:
+        """Show the moves with what is known of them."""
+        table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)
+        if self._view is None:
+            return
+        known = self._solved.get(self._view.actions, {}).values()
+        view = with_best_play(self._view, known)
         plural = "" if view.games == 1 else "es"
         title = f"next moves, {view.games} match{plural}{self.filter_note}"
         nothing = "no stored match goes on from here; left takes a move back"
         table.show(list(zip(view.rows, cells_of(view), strict=True)), title=title, nothing=nothing)
-        table.go_to(0, tell=False)
         side = ("first", "second")[view.player]
         line = f"{' '.join(view.line) or 'start'}: scores are those of the {side} player"
+        if self._solving is not None:
+            line = f"{line}. The solver works; v stops it."
         width = max(_NOTE_WIDTH, notes.size.width - 1)
-        notes.show([((f" {safe(text)}", "dim"),) for text in break_lines([line, *view.notes], width)])
+        lines = break_lines([*filter(None, [best_line(known)]), line, *view.notes], width)
+        notes.show([((f" {safe(text)}", "dim"),) for text in lines])
 
     @override
     def filter_changed(self, text: str) -> None:
@@ -167,6 +205,51 @@ class OpeningsScreen(ArenaScreen):
     def action_start(self) -> None:
         """Go to the initial position."""
         self._go(())
+
+    def action_solve(self) -> None:
+        """Let the solver say what it knows of each position, or not."""
+        self._is_solved = not self._is_solved
+        if self._is_solved:
+            self._begin_solving()
+            if self._trouble:
+                self.notify(self._trouble, severity="warning", markup=False)
+        else:
+            self._end_solving()
+        self._show()
+
+    def _begin_solving(self) -> None:
+        """Let the solver look at the position in a process of its own, since it loads compiled code."""
+        line = self._line
+        if not self._is_solved or self._trouble or self._solving is not None or line in self._complete:
+            return
+        child = self._solving = Child(solving_words(self._spec, format_moves(self._game, line).split()))
+        self.run_worker(partial(child.follow, self), name="solve", group="solve", thread=True)
+
+    def _end_solving(self) -> None:
+        """End the solver; what it has found stays."""
+        if self._solving is not None:
+            self._solving.end()
+            self._solving = None
+
+    def on_unmount(self) -> None:
+        """End the solver."""
+        self._end_solving()
+
+    def on_output(self, message: Output) -> None:
+        """Show what the solver has found."""
+        message.stop()
+        if message.child is not self._solving:
+            return
+        self._solved.setdefault(self._line, {}).update(read_solved(message.lines))
+        said = [line for line in message.lines if line.strip() and not line.startswith("{")]
+        self._last = (*said, self._last)[0]
+        if message.status is not None:
+            self._solving = None
+            self._complete.add(self._line)
+            if message.status:
+                # There is no solver for the game, or it cannot be run: the same for every position.
+                self._trouble = self._last.removeprefix("arena: ") or "the solver cannot be run"
+        self._show()
 
     def action_flip(self) -> None:
         """Show the board from the other side."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from typing_extensions import override
 
 from arena.results.condition import word
@@ -13,6 +14,7 @@ from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.page import PagePanel
 from arena.watching.answers import Empty, Loading, Rows
 from arena.watching.bot_pages import read_bot, read_versus
@@ -27,12 +29,18 @@ if TYPE_CHECKING:
     from arena.watching.page_rows import Target
 
 
+_VERSIONS: Final = "Elo over versions"
+_TIME: Final = "Elo over time, each tournament from its mean"
+_NAME: Final = 22
+"""Cells of a version's name beside its line."""
+
+
 class PageScreen(ArenaScreen):
     """What both pages have in common."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "All matches", id="page.matches")]
     CSS = """
-    PageScreen PagePanel { height: 1fr; }
+    #page PagePanel { width: 1fr; height: 1fr; }
     """
 
     def __init__(self, title: str) -> None:
@@ -42,7 +50,13 @@ class PageScreen(ArenaScreen):
 
     @override
     def compose_body(self) -> ComposeResult:
-        yield PagePanel(self._title, nothing="reading ...")
+        with Vertical(id="page"):
+            yield PagePanel(self._title, nothing="reading ...")
+            yield from self.compose_charts()
+
+    def compose_charts(self) -> ComposeResult:
+        """Yield what stands below or beside the rows."""
+        yield from ()
 
     def on_mount(self) -> None:
         """Read the page."""
@@ -96,13 +110,44 @@ class BotPageScreen(PageScreen):
     HELP = (
         "A bot against each opponent, its worst losses (those of which the ratings expected most), versions,"
         " mistakes by stored grades, openings, tournaments and forfeits. Enter opens a row: the match, the"
-        " head-to-head or the version; o shows all its matches. As text: arena bots show BOT"
+        " head-to-head or the version; o shows all its matches. Where there is room, charts show its Elo over"
+        " versions and over time; c shows them alone. As text: arena bots show BOT, arena bots history BOT"
     )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "curves", "Curves", id="bot.curves")]
+    CSS = f"""{PageScreen.CSS}
+    BotPageScreen #curves {{ display: none; height: 16; }}
+    BotPageScreen #curves > * {{ width: 1fr; height: 1fr; }}
+    BotPageScreen.-wide.-tall #curves {{ display: block; layout: horizontal; }}
+    BotPageScreen.-huge.-tall #page {{ layout: horizontal; }}
+    BotPageScreen.-huge.-tall #curves {{ layout: vertical; width: 76; height: 1fr; }}
+    BotPageScreen.-huge.-tall #curves RatingPlot {{ height: 16; }}
+    BotPageScreen.-curves PagePanel {{ display: none; }}
+    BotPageScreen.-curves #curves {{ display: block; height: 1fr; width: 1fr; }}
+    """
 
     def __init__(self, bot: str) -> None:
         """Keep what the bot is called; `~` and its identity is one version alone."""
         super().__init__(f"bot {bot}")
         self._bot = bot
+
+    @override
+    def compose_charts(self) -> ComposeResult:
+        with Vertical(id="curves"):
+            yield RatingPlot(_VERSIONS)
+            yield LineChart(_TIME, label=_NAME)
+
+    def action_curves(self) -> None:
+        """Show the charts alone, or the page."""
+        is_alone = not self.has_class("-curves")
+        self.set_class(is_alone, "-curves")
+        self.call_after_refresh(self.query_one(RatingPlot if is_alone else PagePanel).focus)
+
+    @override
+    def go_back(self) -> bool:
+        if self.has_class("-curves"):
+            self.action_curves()
+            return True
+        return super().go_back()
 
     @override
     def reload(self) -> None:
@@ -114,8 +159,20 @@ class BotPageScreen(PageScreen):
         if isinstance(answer, Rows):
             self.panel.title = f"bot {answer.content.bot}"
             self.panel.show(partial(bot_rows, answer.content))
+            self._draw(answer.content)
         else:
             self.say(answer)
+
+    def _draw(self, page: BotPage) -> None:
+        from arena.watching.bot_curves import curves_of, version_ratings_of
+
+        where, rows = version_ratings_of(page)
+        plot = self.query_one(RatingPlot)
+        plot.title = f"{_VERSIONS}: {where}"
+        plot.show(rows)
+        unit, lines = curves_of(page)
+        nothing = "no ratings were kept; arena bots history computes them"
+        self.query_one(LineChart).show(lines, nothing=nothing, axis=unit)
 
     @override
     def words(self) -> list[str]:

@@ -65,9 +65,10 @@ class ReplayScreen(JudgedScreen):
         "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
         " result away and ?? one that turned a win into a loss, by the grade of a judge; ~ without grades one"
         " after which both bots saw the mover 20 points worse off. g lets the exact solver judge the match in"
-        " the background, g or escape stops it; arena grade does the same, also by a bot. v shows what the"
-        " next judge says. p plays on from here in place of the side to move, o shows what was played next"
-        " in this position over all matches. V declares the match void, or lets it count again."
+        " the background, J a judge of your choice, which may be any installed bot; g or escape stops it."
+        " arena grade does the same. v shows what the next judge says. p plays on from here in place of the"
+        " side to move, o shows what was played next in this position over all matches. V declares the match"
+        " void, or lets it count again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -83,7 +84,7 @@ class ReplayScreen(JudgedScreen):
         Binding("B", "mark(-1)", "Mark before", show=False, id="replay.mark-before"),
         Binding("x", "flip", "Flip", id="replay.flip"),
         Binding("p", "play", "Play from here", id="replay.play"),
-        Binding("V", "void", "Void", show=False, id="replay.void"),
+        Binding("V", "void", "Void", id="replay.void"),
         Binding("o", "openings", "Openings", id="replay.openings"),
         Binding("Y", "copy_moves", "Copy moves", show=False, id="replay.copy-moves"),
     ]

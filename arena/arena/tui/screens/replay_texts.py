@@ -148,4 +148,4 @@ def _standing(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyph
         while len(words) > 1 and used + cell_len(" ".join(words)) > width:
             words.pop()
         return join(head, " ".join(words))
-    return join(head, "" if replay.recorded.grades else "nobody has judged this match; g does")
+    return join(head, "" if replay.recorded.grades else "nobody has judged this match; g does, J by a bot")

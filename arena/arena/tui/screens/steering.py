@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from arena.coordinator.client import ask, follow, start
 from arena.coordinator.commands import AbortRun, PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError
 from arena.live.labels import show_name
 from arena.live.tournaments import command_line
-from arena.tui.forms.decisions import archive_event, enter_bot, remove_event, removed_file, withdraw_bot
+from arena.tui.forms.decisions import (
+    archive_event,
+    disqualify_bot,
+    enter_bot,
+    remove_event,
+    removed_file,
+    withdraw_bot,
+)
 from arena.tui.screens.app import dashboard_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.wanted import still_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arena.coordinator.commands import RunCommand
     from arena.live.tournaments import TournamentRow
@@ -29,6 +36,9 @@ PLAYED = ("running", "paused")
 """States in which an event can be paused."""
 HELD = ("preparing", *PLAYED)
 """States in which it can be stopped."""
+_Kind: TypeAlias = Literal["join", "leave", "disqualify"]
+_ENTRANTS: Final[Mapping[_Kind, str]] = {"join": "add", "leave": "withdraw", "disqualify": "disqualify"}
+"""Commands of `arena entrants`; a ladder has its own for the first two."""
 
 
 class Steering:
@@ -114,43 +124,71 @@ class Steering:
         )
 
     def join(self, row: TournamentRow | None) -> None:
-        """Enter a bot in a ladder."""
-        if row is not None and self._is_ladder(row):
-            asked = (Asked("bot", "mcts:playouts=400"), Asked("reason", "none", is_needed=False))
-            self._prompt(f"Enter a bot in {show_name(row.name)}", asked, row, "join")
+        """Enter a bot in an event."""
+        if row is None or not self.may(row):
+            return
+        if not row.is_open:
+            self._complain(f"{show_name(row.name)} is a {row.type}, which nobody joins")
+            return
+
+        def enter(filled: Filled) -> str:
+            # Its store is always named: the process has another idea of the usual place only if told so.
+            return enter_bot(shlex.split(self._line(_entrant_words(row, "join", filled)))[1:])
+
+        self._prompt(row, "join", f"Enter a bot in {show_name(row.name)}", enter)
 
     def leave(self, row: TournamentRow | None) -> None:
-        """Withdraw a bot from a ladder; it keeps its matches and its rating."""
-        if row is not None and self._is_ladder(row):
-            asked = (Asked("bot", " ".join(row.bots[:3])), Asked("reason", "none", is_needed=False))
-            self._prompt(f"Let a bot leave {show_name(row.name)}", asked, row, "leave")
+        """Withdraw a bot from an event; it keeps its matches and its rating."""
+        question = "Let a bot leave {name}: what it played counts, it plays no more"
+        self._let_go(row, "leave", question, withdraw_bot)
 
-    def _is_ladder(self, row: TournamentRow) -> bool:
-        if not self.may(row):
-            return False
-        if row.type != "ladder":
-            text = f"{show_name(row.name)} is a {row.type}, which nobody joins or leaves"
-            self._complain(text)
-        return row.type == "ladder"
+    def disqualify(self, row: TournamentRow | None) -> None:
+        """Disqualify a bot: it plays no more, and no table counts its matches."""
+        question = "Disqualify a bot of {name}: it plays no more, and all its matches are void"
+        self._let_go(row, "disqualify", question, disqualify_bot)
 
-    def _prompt(self, question: str, asked: Sequence[Asked], row: TournamentRow, kind: str) -> None:
-        app = dashboard_of(self._screen)
+    def _let_go(
+        self,
+        row: TournamentRow | None,
+        kind: _Kind,
+        question: str,
+        act: Callable[[str | None, str, str, str], str],
+    ) -> None:
+        """Ask which bot goes, and let it go."""
+        if row is None or not self.may(row):
+            return
+        if row.type == "play":
+            self._complain(f"{show_name(row.name)} was played by a person, who alone leaves it")
+            return
+        store = dashboard_of(self._screen).store
+        self._prompt(
+            row,
+            kind,
+            question.format(name=show_name(row.name)),
+            lambda filled: act(store, row.name, filled["bot"], filled["reason"]),
+        )
 
-        def words(filled: Filled) -> list[str]:
-            reason = [f"--reason={filled['reason']}"] if filled["reason"] else []
-            return ["ladder", kind, *reason, "--", row.name, filled["bot"] or "BOT"]
+    def _prompt(self, row: TournamentRow, kind: _Kind, question: str, act: Callable[[Filled], str]) -> None:
+        """Ask for a bot and a reason; with these `act` does it and returns what came of it, in a thread."""
+        is_needed = _needs_reason(row, kind)
+        asked = (
+            Asked("bot", "mcts:playouts=400")
+            if kind == "join"
+            else Asked("bot", "a bot of it", options=row.bots),
+            Asked("reason", "why, for everybody" if is_needed else "none", is_needed=is_needed),
+        )
 
         def go_on(filled: Filled | None) -> None:
             if filled is None:
                 return
             if kind == "join":
                 self._say(f"{filled['bot']} is copied and answers one position first ...")
-                # Its store is always named: the process has another idea of the usual place only if told so.
-                self._work(lambda: enter_bot(shlex.split(self._line(words(filled)))[1:]))
-            else:
-                self._work(lambda: withdraw_bot(app.store, row.name, filled["bot"], filled["reason"]))
+            self._work(lambda: act(filled))
 
-        app.push_screen(PromptScreen(question, asked, lambda filled: self._line(words(filled))), go_on)
+        def line(filled: Filled) -> str:
+            return self._line(_entrant_words(row, kind, filled))
+
+        dashboard_of(self._screen).push_screen(PromptScreen(question, asked, line), go_on)
 
     def _line(self, words: list[str]) -> str:
         return command_line(words, dashboard_of(self._screen).store)
@@ -183,3 +221,14 @@ class Steering:
                 self._complain(str(error))
 
         self._screen.run_worker(run, name="steer", group="steer", thread=True)
+
+
+def _needs_reason(row: TournamentRow, kind: _Kind) -> bool:
+    return row.type != "ladder" or kind == "disqualify"
+
+
+def _entrant_words(row: TournamentRow, kind: _Kind, filled: Filled) -> list[str]:
+    """Return the command that changes who takes part, as what stands behind `arena`."""
+    command = ["entrants", _ENTRANTS[kind]] if _needs_reason(row, kind) else ["ladder", kind]
+    reason = filled["reason"] or ("WHY" if _needs_reason(row, kind) else "")
+    return [*command, *([f"--reason={reason}"] if reason else []), "--", row.name, filled["bot"] or "BOT"]

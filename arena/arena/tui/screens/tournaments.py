@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -30,7 +30,7 @@ from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
@@ -52,6 +52,18 @@ _MAX_REFUSED = 3
 """Lines about refused bots."""
 _LINES = 3
 """Lines of details that there is always room for."""
+_MEANT: Final[Mapping[str, Callable[[TournamentRow], bool]]] = {
+    "pause": lambda row: row.state in PLAYED,
+    "stop": lambda row: row.is_held or row.is_orphan,
+    "abort": lambda row: row.is_held,
+    "resume": lambda row: row.can_resume,
+    "join": lambda row: row.is_open,
+    "leave": lambda row: row.type != "play",
+    "disqualify": lambda row: row.type != "play",
+    "archive": lambda row: not row.is_held,
+    "remove": lambda row: not row.is_held,
+}
+"""To which rows the keys of actions are named in the footer."""
 _LOOK_S = 2.0
 """Seconds between two looks at the list while it is shown."""
 
@@ -76,23 +88,27 @@ class TournamentsScreen(ArenaScreen):
     HELP = (
         "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
         " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone"
-        " or silent. J enters a bot in a ladder and L withdraws one. A archives a tournament or lists it"
+        " or silent. J enters a bot, L withdraws one, which keeps its matches, and Q disqualifies one, whose"
+        " matches become void; so a fixed plan, a Swiss tournament and a ladder change, while they are played"
+        " or not. A archives a tournament or lists it"
         " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A match of a"
         " person that nobody referees (play, no coordinator) goes on with R and ends with X. A tournament"
         " is a process of its own: it goes on when the dashboard ends. As text: arena tournament, stop,"
-        " resume, ladder join, ladder leave, archive, remove"
+        " resume, ladder join, ladder leave, entrants, archive, remove"
     )
+    HINTED = tuple(_MEANT)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "new", "New", id="tournaments.new"),
         Binding("P", "pause", "Pause", id="tournaments.pause"),
         Binding("X", "stop", "Stop", id="tournaments.stop"),
         Binding("R", "resume", "Resume", id="tournaments.resume"),
-        Binding("K", "abort", "Abort", show=False, id="tournaments.abort"),
+        Binding("K", "abort", "Abort", id="tournaments.abort"),
         Binding("J", "join", "Join", id="tournaments.join"),
         Binding("L", "leave", "Leave", id="tournaments.leave"),
-        Binding("A", "archive", "Archive", show=False, id="tournaments.archive"),
-        Binding("a", "all", "Archived, too", show=False, id="tournaments.all"),
-        Binding("D", "remove", "Remove", show=False, id="tournaments.remove"),
+        Binding("Q", "disqualify", "Disqualify", id="tournaments.disqualify"),
+        Binding("A", "archive", "Archive", id="tournaments.archive"),
+        Binding("D", "remove", "Remove", id="tournaments.remove"),
+        Binding("a", "all", "Archived, too", id="tournaments.all"),
     ]
     CSS = """
     TournamentsScreen TournamentsTable { height: 1fr; }
@@ -209,6 +225,7 @@ class TournamentsScreen(ArenaScreen):
         lines = [] if row is None else _details(row)
         details.set_class(len(lines) > _LINES, "-refused")
         details.show(lines)
+        self.repaint_lines()
 
     async def on_row_list_selected(self, message: RowList.Selected) -> None:
         """Watch a tournament."""
@@ -273,7 +290,7 @@ class TournamentsScreen(ArenaScreen):
         self._steering.resume(self.table.current)
 
     def action_join(self) -> None:
-        """Enter a bot in a ladder."""
+        """Enter a bot in an event."""
         self._steering.join(self.table.current)
 
     def _orphan(self) -> TournamentRow | None:
@@ -296,8 +313,12 @@ class TournamentsScreen(ArenaScreen):
             self._look()
 
     def action_leave(self) -> None:
-        """Withdraw a bot from a ladder."""
+        """Withdraw a bot from an event."""
         self._steering.leave(self.table.current)
+
+    def action_disqualify(self) -> None:
+        """Disqualify a bot: its matches become void."""
+        self._steering.disqualify(self.table.current)
 
     def action_archive(self) -> None:
         """Hide a tournament from the list, or show it again."""
@@ -311,6 +332,13 @@ class TournamentsScreen(ArenaScreen):
         """Show archived tournaments, too, or not."""
         self._is_all = not self._is_all
         self._look()
+
+    @override
+    def hints_at(self, action: str) -> bool:
+        row = self.table.current
+        if action in _MEANT and dashboard_of(self).is_read_only:
+            return False
+        return action not in _MEANT or (row is not None and _MEANT[action](row))
 
     @override
     def export_filter(self) -> str:

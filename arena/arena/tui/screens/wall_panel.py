@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from typing_extensions import override
 
 from arena.live.views import LiveView
@@ -66,6 +67,8 @@ class WallPanel(Box):
         self._fit = Fit(0, 0)
         self._boards = [SmallBoard(id="board-0")]
         self._laid_out: tuple[int, ...] = ()
+        self._fitted = Size()
+        """The size that boards were fitted into."""
         self._has_begun = False
         self.condition = Condition()
         """Which matches stand on the wall."""
@@ -94,13 +97,20 @@ class WallPanel(Box):
             board.tick(now)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit other boards in; the match with the focus stays in view."""
-        del event
+        """Fit other boards in, where that was not done when the screen was laid out."""
+        if event.size != self._fitted:
+            self.fit()
+
+    def fit(self) -> None:
+        """Fit as many boards in as there is room for; the match with the focus stays in view."""
+        self._fitted = self.size
         match = self.focused_match
         self._arrange(None if match is None else match.number)
         for board, shown in zip(self._boards, self.shown.boards, strict=False):
             if match is not None and shown.number == match.number:
                 board.focus()
+        # Textual does so when it is idle, which is after the next layout.
+        self._clear_arrangement_cache()
 
     def turn(self, step: int) -> None:
         """Show another page."""

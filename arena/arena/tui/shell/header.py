@@ -8,6 +8,7 @@ from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.tui.shell.lines import Part
 from arena.tui.text import clip
+from arena.watching.run_words import run_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,14 +17,6 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import Glyphs
     from arena.watching.feed import Model
 
-_STATES = {
-    "": "WAITING",
-    "preparing": "PREPARING",
-    "running": "LIVE",
-    "paused": "PAUSED",
-    "stopping": "STOPPING",
-    "ended": "ENDED",
-}
 _WIDE = 120
 _GOAL = 60
 """Cells that the way to a goal takes at most."""
@@ -42,21 +35,17 @@ class Shown(Protocol):
 def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     """Give state, tournament, progress and health; the latter stays longest where there is little room."""
     model, progress = shown.model, shown.model.view.progress
-    state = _STATES[progress.state]
+    words = run_words(model, shown.clock())
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
-    warning = model.health.warning(shown.clock())
-    if warning and state == "LIVE":
-        # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
-        state, warning = warning, ""
-    is_live = state == "LIVE"
+    is_live = words.is_live
     parts = [
         Part("arena", "title"),
-        Part(f"{state}{name}", "focus" if is_live else "alert"),
+        Part(f"{words.state}{name}", "focus" if is_live else "alert"),
     ]
     if shown.is_frozen:
         parts.append(Part("FROZEN", "alert"))
-    if warning:
-        parts.append(Part(warning, "alert"))
+    if words.warning:
+        parts.append(Part(words.warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
     parts.append(Part(clip(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:

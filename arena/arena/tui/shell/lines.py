@@ -125,6 +125,15 @@ class TabRow(Canvas):
                 return
 
 
+@runtime_checkable
+class Hinting(Protocol):
+    """A screen that knows which of its keys mean something now."""
+
+    def hints_at(self, action: str) -> bool:
+        """Return whether the footer names the key of an action."""
+        ...
+
+
 class FooterLine(Canvas):
     """What keys do here: first those of the widget, then of the screen, then of all; a click presses one."""
 
@@ -152,7 +161,7 @@ class FooterLine(Canvas):
         by_id = {
             active.binding.id or active.binding.action: active
             for active in reversed(self.screen.active_bindings.values())
-            if active.binding.show and active.enabled
+            if active.binding.show and active.enabled and self._is_meant(active.binding.action)
         }
         last = [name for name in _LAST_KEYS if name in by_id]
         names = [name for name in reversed(by_id) if name not in last]
@@ -171,6 +180,10 @@ class FooterLine(Canvas):
         while keys and sum(cell_len(key) + cell_len(text) + 3 for key, text, _ in keys) > width:
             del keys[max(0, len(keys) - len(last) - 1)]
         return keys
+
+    def _is_meant(self, action: str) -> bool:
+        screen = self.screen
+        return not isinstance(screen, Hinting) or screen.hints_at(action)
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -12,15 +14,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 from typing_extensions import override
 
+from arena.tui.look import app_of
 from arena.tui.text import safe
 from arena.tui.widgets.form import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.app import ComposeResult
     from textual.widgets import Input
 
+_WIDTH, _FRAME = 76, 4
+"""Cells that it takes at most, and those of its frame and padding."""
 Filled: TypeAlias = Mapping[str, str]
 """What was written, by key."""
 
@@ -34,19 +37,21 @@ class Asked(NamedTuple):
     """Whether it may not stay empty."""
     value: str = ""
     """What stands in it at first."""
+    options: Sequence[str] = ()
+    """What it is completed to; others may be written, too."""
 
 
 class PromptScreen(ModalScreen[Filled | None]):
     """Return what was written by `enter` in the last line, None by `escape`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", id="prompt.cancel")]
-    DEFAULT_CSS = """
-    PromptScreen { align: center middle; }
-    PromptScreen > Vertical {
-        width: 76; max-width: 100%; height: auto; max-height: 100%;
+    DEFAULT_CSS = f"""
+    PromptScreen {{ align: center middle; }}
+    PromptScreen > Vertical {{
+        width: {_WIDTH}; max-width: 100%; height: auto; max-height: 100%;
         background: $arena-surface; color: $arena-text; border: heavy $arena-focus; padding: 0 1;
-    }
-    PromptScreen Static { width: 100%; height: auto; }
+    }}
+    PromptScreen Static {{ width: 100%; height: auto; }}
     """
 
     def __init__(self, question: str, asked: Sequence[Asked], line: Callable[[Filled], str]) -> None:
@@ -68,13 +73,19 @@ class PromptScreen(ModalScreen[Filled | None]):
             yield Static(Text(f"{safe(self._question)}\n", style="bold"))
             for asked in self._asked:
                 yield Field(asked.key, asked.placeholder)
+            completes = ""
+            if any(asked.options for asked in self._asked):
+                yield Static(id="options")
+                completes = "right completes   "
             yield Static(id="equals")
-            yield Static(Text("\nenter goes on   esc cancels"))
+            yield Static(Text(f"\n{completes}enter goes on   esc cancels"))
 
     def on_mount(self) -> None:
         """Begin with the first line."""
         for asked in self._asked:
-            self.query_one(f"#field-{asked.key}", Field).value = asked.value
+            field = self.query_one(f"#field-{asked.key}", Field)
+            field.value = asked.value
+            field.suggest(asked.options)
         self.query_one(f"#input-{self._asked[0].key}").focus()
         self._show_line()
 
@@ -89,7 +100,24 @@ class PromptScreen(ModalScreen[Filled | None]):
         self._show_line()
 
     def _show_line(self) -> None:
+        room = max(0, min(_WIDTH, app_of(self).size.width) - _FRAME)
+        for options in self.query("#options").results(Static):
+            options.update(Text(f"\n{self._fitting(room)}", style="dim"))
         self.query_one("#equals", Static).update(Text(f"\nRuns: {safe(self._line(self.answers))}"))
+
+    def _fitting(self, room: int) -> str:
+        """Return the options with what is written in them, those that begin so first, in `room` cells."""
+        for asked in self._asked:
+            if asked.options:
+                text = self.answers[asked.key].casefold()
+                found = [option for option in asked.options if text in option.casefold()]
+                found.sort(key=lambda option: not option.casefold().startswith(text))
+                shown = list(accumulate(map(safe, found), "{}  {}".format))
+                if not shown or cell_len(shown[-1]) <= room:
+                    return "".join(shown[-1:])
+                shorter = (f"{text} ..." for text in reversed(shown))
+                return next((text for text in shorter if cell_len(text) <= room), "...")
+        return ""
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go on to the next line that is needed, or close with the answers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast, runtime_checkable
 
 from textual import events, on
 from textual.screen import Screen
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.geometry import Size
+    from textual.reactive import Reactive
     from textual.widgets import Input
 
     from arena.tui.shell.lines import Part
@@ -69,6 +71,8 @@ class ArenaScreen(Screen[None]):
     """The same where there is little room; empty for `LABEL`."""
     FILTER_HINT: ClassVar[str] = ""
     """What a filter may say, shown in the empty line; without it `/` does nothing here."""
+    HINTED: ClassVar[Sequence[str]] = ()
+    """Actions that mean something only at times, as `hints_at` says."""
     HELP = ""
     DEFAULT_CSS = """
     ArenaScreen { background: $arena-surface; color: $arena-text; }
@@ -83,6 +87,8 @@ class ArenaScreen(Screen[None]):
         self.filter_text = ""
         """The filter that holds."""
         self._header, self._tabs, self._banner = HeaderLine(), TabRow(), Banner()
+        self._footer = FooterLine()
+        self._hints: tuple[bool, ...] = ()
         self._doing: dict[object, str] = {}
         self._lost: dict[object, str] = {}
         self._trouble = ""
@@ -127,6 +133,11 @@ class ArenaScreen(Screen[None]):
     def header_parts(self, width: int) -> Sequence[Part] | None:
         """Give the header; None for the usual one of the tournament."""
 
+    def tab_labels(self, model: Model) -> tuple[str, str]:
+        """Return its name in the row of tabs, and the short one, by what it shows of a model."""
+        del model
+        return self.LABEL, self.SHORT_LABEL or self.LABEL
+
     def tab_note(self) -> str:
         """Give what stands behind the tabs; empty for nothing."""
         return ""
@@ -156,10 +167,36 @@ class ArenaScreen(Screen[None]):
         """Give the spec of the bot at hand, whom `p` offers to play; empty for none."""
         return ""
 
+    def hints_at(self, action: str) -> bool:
+        """Return whether the footer names the key of an action; where not, the key says why not."""
+        del action
+        return True
+
+    def fit_widgets(self) -> None:
+        """Fit into widgets what depends on their sizes; these are known, and nothing is painted yet."""
+
     @on(events.Resize)
     def _see_size(self, event: events.Resize) -> None:
-        """Say by classes whether there is room for more than a wide and tall terminal shows."""
-        self.update_classes({"-huge": event.size.width >= _HUGE, "-high": event.size.height >= _HIGH})
+        """Lay the screen out by the classes of its new size.
+
+        Textual lays it out and paints it by those of the size before, sets the others and paints it again.
+        """
+        size, app = event.size, app_of(self)
+        classes = {"-huge": size.width >= _HUGE, "-high": size.height >= _HIGH}
+        for length, breakpoints in (
+            (size.width, app.HORIZONTAL_BREAKPOINTS),
+            (size.height, app.VERTICAL_BREAKPOINTS),
+        ):
+            ascending = sorted(breakpoints or ())
+            reached = [name for least, name in ascending if length >= least]
+            classes |= {name: name == reached[-1] for _, name in ascending}
+        self.update_classes(classes, animate=False)
+        # Nothing on it scrolls as a whole. Set by the layout, it would have all of it painted once more.
+        self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+        if self.is_ready:
+            with app.batch_update():
+                self._screen_resized(size)
+                self.fit_widgets()
 
     @override
     def compose(self) -> ComposeResult:
@@ -171,7 +208,7 @@ class ArenaScreen(Screen[None]):
         yield TooSmall()
         if self.FILTER_HINT:
             yield FilterLine(placeholder=self.FILTER_HINT, select_on_focus=False)
-        yield FooterLine()
+        yield self._footer
 
     @property
     def filter_note(self) -> str:
@@ -228,9 +265,14 @@ class ArenaScreen(Screen[None]):
             app.paint(everything=True)
 
     def repaint_lines(self) -> None:
-        """Draw header and tabs anew."""
+        """Draw header and tabs anew, and the footer where its keys mean something else."""
         self._header.repaint()
         self._tabs.repaint()
+        hints = tuple(map(self.hints_at, self.HINTED))
+        if hints != self._hints:
+            # All bindings of all widgets are looked at for a footer: not with every paint.
+            self._hints = hints
+            self._footer.repaint()
 
     def show_trouble(self, text: str) -> None:
         """Say below the tabs what is wrong with the feed; an empty text is nothing."""

@@ -154,8 +154,15 @@ class LineChart(Panel, can_focus=True):
         self._axis = axis
         self._label = label
 
-    def show(self, series: Sequence[Series], *, nothing: str = "") -> None:
-        """Show other lines; of more than there are glyphs, the first. `nothing` stands in place of none."""
+    def show(self, series: Sequence[Series], *, nothing: str = "", axis: str | None = None) -> None:
+        """Show other lines; of more than there are glyphs, the first.
+
+        Args:
+            series: the lines.
+            nothing: stands in place of none.
+            axis: the name of the common axis; None for the one before.
+        """
+        self._axis = self._axis if axis is None else axis
         self._nothing = nothing or "nothing to show yet"
         self._series = [line for line in series if line.points][: len(self.glyphs.series)]
         # At the right edge stand a blank, a glyph and another blank.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
+from textual.suggester import SuggestFromList
 from typing_extensions import override
 
 from arena.tui.look import LookApp, app_of
@@ -128,6 +129,10 @@ class Field(Horizontal):
     @value.setter
     def value(self, text: str) -> None:
         self._input.value = text
+
+    def suggest(self, options: Sequence[str]) -> None:
+        """Complete what is written to one of these, the first that begins so; the right arrow takes it."""
+        self._input.suggester = SuggestFromList(options, case_sensitive=False)
 
     def action_field(self, step: int) -> None:
         """Go to another field."""

@@ -16,7 +16,7 @@ class LineInput(Input):
         background: $arena-surface; color: $arena-text;
     }
     LineInput:focus { border: none; background-tint: $arena-surface 0%; }
-    LineInput > .input--placeholder { color: $arena-dim; }
+    LineInput > .input--placeholder, LineInput > .input--suggestion { color: $arena-dim; }
     LineInput > .input--cursor { background: $arena-text; color: $arena-surface; text-style: none; }
     LineInput > .input--selection { background: $arena-text; color: $arena-surface; }
     """

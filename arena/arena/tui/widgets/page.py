@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from typing_extensions import override
 
 from arena.tui.text import safe
-from arena.tui.widgets.output import break_lines
-from arena.tui.widgets.row_list import LIST_BINDINGS, RowList
+from arena.tui.widgets.item_list import ItemList
+from arena.tui.widgets.row_list import LIST_BINDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.watching.page_rows import PageRow
 
 
-class PagePanel(RowList):
+class PagePanel(ItemList["PageRow"]):
     """Rows that are made anew for each width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,10 +39,8 @@ class PagePanel(RowList):
             title: stands in the frame.
             nothing: what stands there instead of rows.
         """
-        super().__init__(title)
-        self._nothing = nothing
+        super().__init__(title, nothing=nothing)
         self._make: Callable[[int], Sequence[PageRow]] | None = None
-        self._rows: Sequence[PageRow] = ()
         self._width = 0
 
     def show(self, make: Callable[[int], Sequence[PageRow]] | None, nothing: str = "") -> None:
@@ -56,25 +54,9 @@ class PagePanel(RowList):
         self._fit(self.size.width - 2)
         self.repaint()
 
-    @property
-    @override
-    def num_rows(self) -> int:
-        return len(self._rows)
-
-    @property
-    def current(self) -> PageRow | None:
-        """The row of the cursor; None where there is none."""
-        return self._rows[self.cursor] if self._rows else None
-
-    def row(self, index: int) -> PageRow:
-        """Return a row, the first is 0."""
-        return self._rows[index]
-
     @override
     def body(self, width: int, height: int) -> list[Line]:
         self._fit(width)
-        if not self._rows:
-            return [((f" {line}", "dim"),) for line in break_lines([self._nothing], width)]
         return super().body(width, height)
 
     @override

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from rich.cells import cell_len
 from typing_extensions import override
 
 from arena.tui.text import left, right, safe
-from arena.tui.widgets.output import break_lines
-from arena.tui.widgets.row_list import RowList
+from arena.tui.widgets.item_list import ItemList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ class Col(msgspec.Struct, frozen=True):
     is_right: bool = False
 
 
-class Table(RowList, Generic[_Row]):
+class Table(ItemList[_Row]):
     """Rows of one kind; give it columns, and rows as they come."""
 
     def __init__(
@@ -56,10 +55,8 @@ class Table(RowList, Generic[_Row]):
             id: as in Textual.
             classes: as in Textual.
         """
-        super().__init__(title, id=id, classes=classes)
+        super().__init__(title, nothing=nothing, id=id, classes=classes)
         self._columns = columns
-        self._nothing = nothing
-        self._rows: Sequence[_Row] = ()
         self._fitted: tuple[int, list[tuple[Col, int]]] | None = None
 
     def show(self, rows: Sequence[_Row], *, title: str | None = None, nothing: str | None = None) -> None:
@@ -69,26 +66,6 @@ class Table(RowList, Generic[_Row]):
         self.title = self.title if title is None else title
         self._nothing = self._nothing if nothing is None else nothing
         self.repaint()
-
-    @property
-    @override
-    def num_rows(self) -> int:
-        return len(self._rows)
-
-    @property
-    def current(self) -> _Row | None:
-        """The row of the cursor; None where there is none."""
-        return self._rows[self.cursor] if self._rows else None
-
-    def row(self, index: int) -> _Row:
-        """Give a row, the first is 0."""
-        return self._rows[index]
-
-    @override
-    def body(self, width: int, height: int) -> list[Line]:
-        if not self._rows:
-            return [((f" {line}", "dim"),) for line in break_lines([self._nothing], width)]
-        return super().body(width, height)
 
     @override
     def head_line(self, width: int) -> Line | None:

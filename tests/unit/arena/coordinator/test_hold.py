@@ -63,9 +63,13 @@ def descendants(mark: str) -> set[int]:
     return found
 
 
+DEADLINE_S = 120.0
+"""Seconds for what takes milliseconds where nothing else runs; only a hang reaches it."""
+
+
 def await_hosts(num: int) -> set[int]:
     """Wait until so many bots are up; give their processes."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + DEADLINE_S
     while len(found := descendants("bootstrap.py")) < num and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(found) >= num
@@ -73,8 +77,8 @@ def await_hosts(num: int) -> set[int]:
 
 
 def assert_dead(pids: set[int]) -> None:
-    """See that processes have ended, or end within two seconds."""
-    deadline = time.monotonic() + 2
+    """See that processes have ended, or end as soon as a busy machine lets them."""
+    deadline = time.monotonic() + DEADLINE_S
     while left := {pid for pid, (state, _) in processes().items() if pid in pids and state != "Z"}:
         assert time.monotonic() < deadline, left
         time.sleep(0.01)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import joining, orders, planner
+from arena.coordinator import joining, orders, planner, replan
 from arena.coordinator.audit import audit
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.events import MatchFinished
@@ -238,12 +238,40 @@ def test_a_newcomer_is_paired_in_the_next_round(begin: Begin) -> None:
     withdraw(sitting, "mcts:playouts=5")
     seats = seats_of(sitting.store, 1, sitting.store.entrants(1))
     assert [who.left_at for who in seats] == [None] * 4 + [len(sitting.matches_planned())]
-    with pytest.raises(ConfigError, match="who leaves a Swiss tournament does not come back"):
-        add(sitting, "mcts:playouts=5")
     # A newcomer opens the event again, so that its replays are none of it.
     assert sitting.store.replay_of(1) is not None
     add(sitting, "mcts:playouts=10")
     assert sitting.store.replay_of(1) is None
+
+
+@pytest.mark.parametrize(("leaves", "returns"), [(3, 9), (10, 20), (10, 25), (39, 40)])
+def test_a_bot_comes_back_to_a_swiss_tournament(begin: Begin, leaves: int, returns: int) -> None:
+    sitting = begin(event(*QUARTET, type="swiss", rounds=6, pairs=2))
+
+    def change(told: Event) -> None:
+        once(leaves, lambda: withdraw(sitting, "random"))(told)
+        once(returns, lambda: add(sitting, "random"))(told)
+
+    assert sitting.play(on_event=change).state == "finished"
+    assert {one.state for one in sitting.store.entrants(1)} == {"playing"}
+    seats = seats_of(sitting.store, 1, sitting.store.entrants(1))
+    assert [len(who.absences) for who in seats] == [1, 0, 0, 0]
+    (away,) = seats[0].absences
+    plan = sitting.matches_planned()
+    missing = [match for match in plan[away.gone : away.back] if 0 in {match.first, match.second}]
+    back = [match for match in plan[away.back :] if 0 in {match.first, match.second}]
+    assert (missing, bool(back)) == ([], True)
+    played = {match.number for match in sitting.matches()}
+    open_then = [match for match in plan[: away.back] if match.number not in played]
+    assert all(0 in {match.first, match.second} for match in open_then)
+    assert {match.number for match in plan[away.back :]} <= played
+    assert in_order(sitting)
+    # Every batch is planned once more as it was, from its basis, and so are the ratings.
+    record = sitting.store.tournament(1)
+    assert record is not None
+    assert sitting.plan.source is not None
+    assert list(replan.replan(sitting.store, record, sitting.plan.source)) == []
+    assert sitting.store.replay_of(1) is not None
 
 
 def test_a_knockout_gives_walkovers(begin: Begin) -> None:

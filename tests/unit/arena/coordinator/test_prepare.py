@@ -11,8 +11,8 @@ import pytest
 from arena.coordinator import prepare
 from arena.coordinator.client import ask, attach
 from arena.coordinator.commands import PauseRun, StopRun
-from arena.coordinator.plan import make_plan
-from arena.coordinator.prepare import Again, check_bots, prepare_new, unbegun_config
+from arena.coordinator.plan import make_plan, store_plan
+from arena.coordinator.prepare import Again, check_bots, prepare_again, prepare_new, unbegun_config
 from arena.errors import ArenaError, BotFailedError, ConfigError, StoreError
 from arena.home import open_store
 from arena.results.tournaments import refusal_of, state_of
@@ -181,6 +181,20 @@ def test_a_stop_is_heard_between_two_bots(db: str, monkeypatch: pytest.MonkeyPat
         assert record.decision == "cup was stopped while its bots were checked"
         answers = [command.answer for number in (1, 2) if (command := store.command(number))]
         assert answers == ["its bots are checked first", "no further bot is checked, and nothing is played"]
+
+
+def test_a_resume_checks_only_who_takes_part(db: str) -> None:
+    with open_store(db) as store:
+        ladder = config("random", "minimax:depth=1", BROKEN, type="ladder", name="cup")
+        record = store_plan(store, make_plan(ladder))
+        with pytest.raises(BotFailedError, match="failed before the tournament"):
+            prepare_again(store, record, AGAIN, hear_nobody)
+        store.leave(record.id, 2, reason="it is broken", who="me")
+        prepared = prepare_again(store, store.tournament("cup") or record, AGAIN, hear_nobody)
+        assert (len(prepared.plan.competitors), prepared.plan.left_out) == (3, ())
+        store.leave(record.id, 0, reason="bored", who="me")
+        store.leave(record.id, 1, reason="bored", who="me")
+        assert prepare_again(store, record, AGAIN, hear_nobody).plan.left_out == ()
 
 
 def test_a_killed_preparation_is_seen_and_goes_on(arena: CommandLine) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError, NotFoundError
 from arena.games.notation import format_moves
 from arena.games.symmetry import canonical, leading, match_hash
-from arena.live.openings import opening_lines
+from arena.live.openings import BestPlay, best_line, opening_lines
 from arena.rating.shares import wilson
 from arena.results.condition import Condition, read_condition
-from arena.results.openings import find_openings, with_best_play
+from arena.results.openings import find_best_play, find_openings, solve_moves
 from arena_db.store import Store
 from arena_plugins import load_game
 from stores import add_cup
@@ -228,7 +228,7 @@ def test_perfect_play_stands_beside_the_moves(tmp_path: Path) -> None:
         # X holds two corners; O has to answer between them.
         lines = ((0, 4, 2, 1), (0, 4, 2, 3), (0, 4, 2, 1))
         store.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
-        view = with_best_play(find_openings(store, Condition(), "a3 b2 c3"))
+        view = find_best_play(find_openings(store, Condition(), "a3 b2 c3"))
         assert {row.action: (row.perfect, row.verdict) for row in view.rows} == {
             1: (0, "draws"),
             3: (-1, "loses in 2"),
@@ -249,3 +249,48 @@ def test_equal_boards_with_another_side_to_move_are_two_positions() -> None:
     here = _after(game, (3,))
     there = cast("State", SimpleNamespace(cells=here.cells, current_player=1 - here.current_player))
     assert leading(game, here, there) == ()
+
+
+def test_the_solver_judges_every_move_of_a_position() -> None:
+    told: list[list[BestPlay]] = []
+    found = solve_moves("tic-tac-toe", "a3 b2 c3", told.append)
+    game = load_game("tic-tac-toe")
+    state = _after(game, tuple(game.parse_move(game.initial_state(), move) for move in ("a3", "b2", "c3")))
+    assert [best.action for best in found] == list(state.legal_actions)
+    assert {best.move: best.perfect for best in found} == {
+        game.move(state, action): _brute(state.child(action), state.current_player)
+        for action in state.legal_actions
+    }
+    # The only move that holds blocks the row above; against the others X is at its end in two.
+    assert {best.move: best.plies for best in found if best.perfect < 0} == {
+        best.move: 2 for best in found if best.move != "b3"
+    }
+    assert solve_moves("tic-tac-toe", "a3 b2 b3 c2 c3", told.append) == []
+    with pytest.raises(ConfigError, match="is no line of tic-tac-toe"):
+        solve_moves("tic-tac-toe", "a3 a3", told.append)
+    with pytest.raises(ConfigError, match="no exact solver for gomoku"):
+        solve_moves("gomoku", "", told.append)
+
+
+def test_the_best_moves_are_named() -> None:
+    def best(move: str, perfect: int, plies: int | None) -> BestPlay:
+        return BestPlay(move=move, action=0, perfect=perfect, plies=plies)
+
+    assert best_line([]) == ""
+    assert best_line([best("a", 1, 9), best("b", 1, 7), best("c", 0, 4)]) == "best play: b wins in 7"
+    assert best_line([best("a", -1, 2), best("b", -1, 8), best("c", -1, 8)]) == "best play: b c loses in 8"
+    assert best_line([best("a", -1, 2), best("b", 0, 20)]) == "best play: b draws"
+
+
+def test_a_long_search_tells_what_it_knows() -> None:
+    told: list[list[BestPlay]] = []
+    found = solve_moves("gomoku:k=4,size=5", "", told.append, nodes=20_000)
+    assert len(found) < 25
+    assert all(best in found for known in told for best in known if best.plies is not None)
+
+
+def _brute(state: State, player: int) -> int:
+    if state.is_terminal:
+        return int(state.returns[player])
+    values = [_brute(state.child(action), player) for action in state.legal_actions]
+    return max(values) if state.current_player == player else min(values)

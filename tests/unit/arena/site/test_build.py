@@ -11,11 +11,11 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from typing_extensions import override
 
-from arena.cli.standings import rating_objects
 from arena.coordinator.config import TournamentConfig
 from arena.results.crosstable import crosstable
 from arena.results.views import standings
 from arena.site.build import build
+from arena.watching.table_objects import rating_objects
 from arena_db.store import Store
 from live_samples import EVIL
 from stores import add_cup
@@ -189,5 +189,5 @@ def test_names_of_bots_do_nothing(name: str, tmp_path: Path) -> None:
 
 def test_an_empty_store_has_pages(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
-        assert build(store, tmp_path / "out").num_pages == 2
+        assert build(store, tmp_path / "out").num_pages == 3
     assert "No event has been held yet." in _read(tmp_path / "out/index.html").words

@@ -142,10 +142,13 @@ def test_enter_opens_the_matches_of_an_encounter(events: dict[str, Path]) -> Non
 
 def test_b_shows_the_crosstable_of_a_knockout(events: dict[str, Path]) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        assert "4 Bracket" in seen(app), "the tab is called after what it shows"
         await press(pilot, "4", "b")
         assert "row score % v column" in seen(app)
+        assert "[4 Matrix]" in seen(app)
         await press(pilot, "b")
         assert "final" in seen(app)
+        assert "[4 Bracket]" in seen(app)
         assert isinstance(app.screen, MatrixScreen)
         assert app.screen.check_action("bracket", ())
 
@@ -160,6 +163,7 @@ def test_a_swiss_has_no_bracket_and_is_shown_by_place(events: dict[str, Path]) -
         await press(pilot, "4")
         assert "row score % v column" in seen(app)
         assert not app.screen.check_action("bracket", ())
+        assert "4 Matrix" in seen(app)
         await press(pilot, "2")
         text = seen(app)
         assert "round 3 of 3" in text

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from arena.live.openings import position
 from arena.results.bot_page import bot_page
 from arena.results.condition import Condition
-from arena.results.openings import find_openings
+from arena.results.openings import find_openings, solve_moves
 from arena.results.versus import versus
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
@@ -23,6 +25,7 @@ from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.page import PagePanel
+from arena.watching.bot_curves import curves_of, version_ratings_of
 from arena.watching.bot_pages import read_bot, read_openings, read_versus
 from arena.watching.page_rows import bot_rows, versus_rows
 from arena.watching.query import Cancelled, Query
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.pilot import Pilot
+
+    from arena.tui.shell.child import Child
 
 GOLDEN = Path(__file__).parent / "golden" / "pages.txt"
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -58,10 +63,13 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
+        # What came may have led to a second look.
+        await settle(pilot)
 
 
 async def push(pilot: Pilot[None], screen: PageScreen | OpeningsScreen) -> None:
     await pilot.app.push_screen(screen)
+    await settle(pilot)
     await settle(pilot)
 
 
@@ -144,12 +152,18 @@ def test_pages_are_the_text_of_the_commands_in_the_cells_at_hand(
 ) -> None:
     width = size[0] - 3
     with Store.open(shown_store, read_only=True) as store:
-        page = bot_rows(bot_page(store, "minimax"), width)
+        found = bot_page(store, "minimax")
         both = versus_rows(versus(store, "random", "minimax:depth=2", Condition(tournament="spring")), width)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
-        await push(pilot, BotPageScreen("minimax"))
-        assert _rows(app.screen) == [row.text for row in page]
+        screen = BotPageScreen("minimax")
+        await push(pilot, screen)
+        # Charts stand beside the rows on a large screen.
+        room = screen.panel.size.width - 3
+        assert room == width - 76 * (size == (200, 60))
+        page = bot_rows(found, room)
+        assert _rows(screen) == [row.text for row in page]
+        assert max(len(row.text) for row in page) <= room, "numbers are never cut"
         assert clashes(app.screen) == {}
         assert all(len(line) == size[0] for line in screen_lines(app))
         await push(pilot, VersusScreen("random", "minimax:depth=2", "spring"))
@@ -158,7 +172,7 @@ def test_pages_are_the_text_of_the_commands_in_the_cells_at_hand(
 
     shown(shown_store, act, size)
     # Numbers are never cut: columns that do not fit are left out.
-    assert max(len(row.text) for row in (*page, *both)) <= width
+    assert max(len(row.text) for row in both) <= width
 
 
 def test_next_moves_are_played_through_from_a_replay(shown_store: Path) -> None:
@@ -204,6 +218,110 @@ def test_a_line_that_leaves_the_match_is_told(shown_store: Path) -> None:
         assert "no stored match goes on" in "\n".join(screen_lines(app))
 
     shown(shown_store, act)
+
+
+def test_the_rating_of_a_bot_over_versions_and_over_time(shown_store: Path) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        page = bot_page(store, "minimax")
+    where, rows = version_ratings_of(page)
+    assert where == f"{page.versions[0].game}, {page.versions[0].pool}"
+    assert {row.name: (row.elo, row.error) for row in rows} == {
+        each.name: (each.elo, each.error) for each in page.versions
+    }
+    unit, lines = curves_of(page)
+    assert unit == "min", "they were played within two hours"
+    began = min(point.ended_at for entry in page.tournaments for point in entry.curve)
+    kept = {
+        (entry.name, (point.ended_at - began) / 60, point.elo)
+        for entry in page.tournaments
+        for point in entry.curve
+    }
+    assert {(line.name, point.x, point.y) for line in lines for point in line.points} == kept
+    assert all(list(line.points) == sorted(line.points, key=lambda point: point.x) for line in lines)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await push(pilot, BotPageScreen("minimax"))
+        assert "Elo over time" not in "\n".join(screen_lines(app))
+        await press(pilot, "c")
+        text = "\n".join(screen_lines(app))
+        assert f"Elo over versions: {where}" in text
+        assert "Elo over time" in text
+        assert any(f"{row.elo:.0f}" in text for row in rows)
+        await press(pilot, "escape")
+        assert isinstance(app.screen, BotPageScreen), "the first escape shows the rows again"
+        assert app.screen.focused is app.screen.panel
+
+    shown(shown_store, act)
+
+
+def test_time_has_the_unit_of_its_span(shown_store: Path) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        page = bot_page(store, "minimax")
+    entry, point = page.tournaments[0], page.tournaments[0].curve[0]
+    for span, unit in ((3 * 86400.0, "days"), (3 * 3600.0, "hours"), (60.0, "min")):
+        curve = (point, replace(point, ended_at=point.ended_at + span))
+        found = curves_of(replace(page, tournaments=(replace(entry, curve=curve),)))
+        seconds = {"days": 86400, "hours": 3600, "min": 60}[unit]
+        assert found[0] == unit
+        assert [point.x for point in found[1][0].points] == [0, span / seconds]
+    assert curves_of(replace(page, tournaments=(replace(entry, curve=()),))) == ("", [])
+    assert version_ratings_of(replace(page, versions=())) == ("", [])
+
+
+def test_the_solver_stands_beside_the_next_moves(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
+    expected = {best.move: best for best in solve_moves("tic-tac-toe", "b2", lambda _: None)}
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        screen = OpeningsScreen("tic-tac-toe", (4,), 1)
+        await push(pilot, screen)
+        rows = screen.query_one(NextMoves)
+        shown_rows = [rows.row(place) for place in range(rows.num_rows)]
+        assert {row.move: (row.perfect, row.plies) for row, _ in shown_rows} == {
+            row.move: (expected[row.move].perfect, expected[row.move].plies) for row, _ in shown_rows
+        }
+        said = next(row.verdict for row, _ in shown_rows)
+        assert said in "\n".join(screen_lines(app))
+        app.is_read_only = True
+        looked_at = OpeningsScreen("tic-tac-toe", (4,), 1)
+        await push(pilot, looked_at)
+        assert said not in "\n".join(screen_lines(app)), "nothing is run by who only looks"
+        await press(pilot, "v")
+        assert said in "\n".join(screen_lines(app)), "but where it is asked for"
+
+    shown(shown_store, act, (120, 40))
+
+
+def test_a_solver_ends_with_its_position(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It says one thing and goes on for ever.
+    says = 'import time; print(\'{"move": "a3", "action": 0, "perfect": 1, "plies": 9}\', flush=True)'
+    endless = (sys.executable, "-S", "-c", f"{says}\nwhile True: time.sleep(60)")
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", endless)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        screen = OpeningsScreen("tic-tac-toe", (4, 0), 1)
+        await app.push_screen(screen)
+        children: list[Child] = []
+
+        async def next_child() -> None:
+            while screen._solving is None or screen._solving in children:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # its process is what this is about
+                await pilot.pause(0.02)
+            children.append(screen._solving)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # as above
+
+        await next_child()
+        await pilot.press("right")
+        await next_child()
+        assert screen.text_to_copy() == "b2 a3"
+        await pilot.press("v")
+        await settle(pilot)
+        assert [child.status is not None for child in children] == [True, True], "v ends it"
+        await pilot.press("v")
+        await next_child()
+        await pilot.press("escape")
+        await settle(pilot)
+        assert all(child.status is not None for child in children), "so does leaving the screen"
+
+    shown(shown_store, act, (120, 40))
 
 
 def test_who_has_not_played_has_a_page_that_says_so(shown_store: Path) -> None:

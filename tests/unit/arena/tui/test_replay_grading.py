@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from textual.widgets import Input
 
 from arena.analysis import analyse_match
 from arena.results.grades import stored_ply
+from arena.tui.screens.app import Dashboard
+from arena.tui.screens.judged import Grading
 from arena.tui.screens.replay import ReplayScreen
+from arena.tui.shell.prompt import PromptScreen
 from arena.tui.start import replay_app
+from arena.watching.judges import grading_words
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
 from arena.watching.query import Query
 from arena_db.judgements import JudgedMatch, JudgedPly
@@ -25,8 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.pilot import Pilot
-
-    from arena.tui.screens.app import Dashboard
 
 # After X in the middle O's edge loses; X lets the win go at ply 5, O does so at ply 6, X wins.
 ACTIONS = (4, 1, 0, 8, 5, 2, 3)
@@ -138,6 +142,11 @@ def test_a_game_without_a_solver_names_the_way_out(tmp_path: Path, told: list[st
 
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("g")
+        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
+        assert "There is no exact solver for gomoku. Who judges cup/1?" in shown(app)
+        assert "solver  " not in shown(app)
+        # Asked for all the same, the command says so.
+        await pilot.press(*"solver", "enter", "enter")
         await until(pilot, app, lambda: told)
         assert "no exact solver for gomoku 15x15; name a bot that judges" in told[0]
 
@@ -185,3 +194,80 @@ def test_lines_of_a_grading_become_grades(path: Path) -> None:
         "another version's are gone"
     )
     assert with_told(match, [ToldPly(type="ply", judge="mcts", ply=99)]) == match
+
+
+def test_a_bot_judges_from_the_dashboard(path: Path, told: list[str]) -> None:
+    app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
+
+    async def act(pilot: Pilot[None]) -> None:
+        screen = screen_of(app)
+        await pilot.press("J")
+        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
+        assert "Who judges cup/1?" in shown(app)
+        assert "solver  " in shown(app), "it is among those to choose from"
+        await pilot.press(*"minim")
+        await until(pilot, app, lambda: "--by=minim " in shown(app))
+        await until(pilot, app, lambda: app.screen.query_one("#input-judge", Input)._suggestion == "minimax")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # what is drawn behind the cursor
+        await pilot.press("right")
+        assert "--by=minimax " in shown(app)
+        await pilot.press(*":depth=2", "enter", "enter")
+        assert screen.grading is not None
+        await until(pilot, app, lambda: told)
+        assert told == ["7 plies were judged"]
+        screen.go_to(6)
+        await settle(pilot)
+        assert "minimax:depth=2: " in shown(app), "the judge that was asked for is shown"
+
+    piloted(app, act, (120, 40))
+    (analysis,) = load_analyses(Query(str(path)), 1)
+    assert (analysis.name, analysis.is_complete) == ("minimax:depth=2", True)
+    assert analysis.identity, "a bot that judges has an identity"
+
+
+def test_a_judge_that_does_not_exist_is_named(
+    path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
+
+    def hear(_: Dashboard, text: str, **__: object) -> None:
+        told.append(text)
+
+    monkeypatch.setattr(Dashboard, "notify", hear)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.press("J")
+        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
+        await pilot.press(*"minimex", "enter", "enter")
+        await until(pilot, app, lambda: told)
+        assert 'did you mean "minimax"' in told[0]
+        app.is_read_only = True
+        await pilot.press("J")
+        await until(pilot, app, lambda: len(told) > 1)
+        assert "--read-only" in told[1], "no bot is run from a dashboard that only looks"
+
+    piloted(app, act, (120, 40))
+
+
+def test_who_can_judge_is_read_without_loading_anything() -> None:
+    script = (
+        "import sys; from arena.watching.judges import read_judges; from arena.watching.query import Query\n"
+        "judges = read_judges(Query(None), 'connect-four').content\n"
+        "assert judges.is_solvable and judges.names[0] == 'solver', judges\n"
+        "assert 'minimax' in judges.bots and 'solver' not in judges.bots, judges\n"
+        "other = read_judges(Query(None), 'gomoku').content\n"
+        "assert not other.is_solvable and other.names == judges.bots, other\n"
+        "assert not {'numba', 'arena_bots', 'torch', 'onnxruntime'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-P", "-c", script], check=True, timeout=DEADLINE_S)  # noqa: S603 # our own
+
+
+def test_the_words_of_a_grading_are_those_of_the_command() -> None:
+    assert grading_words("cup/1") == ["grade", "--", "cup/1"]
+    assert grading_words("cup/1", "mcts:nodes=9", "50") == [
+        *("grade", "--by=mcts:nodes=9", "--nodes=50"),
+        *("--", "cup/1"),
+    ]
+    assert Grading(7, "a.db", by="mcts", is_read_only=True).child.words == (
+        *("grade", "--format=ndjson", "--read-only", "--db", "a.db"),
+        *("--by=mcts", "--", "7"),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
@@ -237,32 +238,35 @@ def test_the_header_stays_during_a_question(shown_store: Path) -> None:
 
 def test_sixty_resizes_lead_to_one_full_paint_and_the_focus_stays(tmp_path: Path) -> None:
     app = running_dashboard(tmp_path, {"standings": standings(), "matrix": matrix()}, glyphs="ascii")
-    painted: list[str] = []
 
     async def act(pilot: Pilot[None]) -> None:
         await _painted(pilot, app)
         await press(pilot, "tab")
         focused = app.screen.focused
         assert focused is not None
-        sizes = [(80 + step % 60, 24 + step % 30) for step in range(59)] + [(100, 30)]
         board = next(iter(app.screen.query(SmallBoard)))
-        draw = board.draw
-
-        def noted(width: int, height: int) -> object:
-            painted.append(f"{width}x{height}")
-            return draw(width, height)
-
-        board.draw = noted  # pyright: ignore[reportAttributeAccessIssue] # counted as it is
+        compositor = app.screen._compositor  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # what a terminal would get
         driver = app._driver  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # where a terminal's sizes come in
         assert driver is not None
-        for width, height in sizes:
-            driver._size = (width, height)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # as its own resize does
-            app.post_message(Resize(Size(width, height), Size(width, height)))
-        await settle(pilot)
-        await pilot.pause(0.2)
-        assert app.screen.size == (100, 30)
-        assert len(painted) <= 3, painted
-        assert app.screen.focused is focused
+        with (
+            patch.object(board, "draw", wraps=board.draw) as draw,
+            patch.object(compositor, "render_full_update", wraps=compositor.render_full_update) as paint,
+        ):
+            # Each end has other classes and another wall than the size before.
+            for end in ((100, 30), (200, 60), (125, 41), (80, 24)):
+                draw.reset_mock()
+                paint.reset_mock()
+                before = board.size
+                for width, height in [(80 + step % 60, 24 + step % 30) for step in range(59)] + [end]:
+                    driver._size = (width, height)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # as its own resize does
+                    app.post_message(Resize(Size(width, height), Size(width, height)))
+                await settle(pilot)
+                await pilot.pause(0.05)
+                assert app.screen.size == end
+                assert paint.call_count == 1, end
+                drawn = [call.args for call in draw.call_args_list if call.args != tuple(before)]
+                assert drawn == [tuple(board.size)] * (board.size != before), end
+                assert app.screen.focused is focused
 
     piloted(app, act)
 

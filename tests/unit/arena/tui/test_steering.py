@@ -13,7 +13,7 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena_db.owner import current_owner
 from arena_db.store import Store
-from dashboard import settle
+from dashboard import screen_lines, settle
 from stores import tamper
 from tournaments import Sitting, config
 from watching import press, seen, shown, watch
@@ -70,13 +70,90 @@ def test_a_bot_joins_a_ladder_by_its_command(ladder: Path, monkeypatch: pytest.M
         assert [entrant.label for entrant in store.entrants(1)][-1] == "minimax:depth=2"
 
 
-def test_nobody_joins_what_is_no_ladder(shown_store: Path) -> None:
+@pytest.fixture
+def field(tmp_path: Path) -> Path:
+    """Return the store of a round robin of three that is over."""
+    path = tmp_path / "arena.db"
+    sitting = Sitting(path, config("random", "minimax:depth=1", "minimax:depth=2", name="spring"))
+    sitting.play()
+    sitting.store.close()
+    return path
+
+
+def test_a_bot_is_withdrawn_from_any_event_and_another_disqualified(field: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "L", *"rand")
+        assert "what it played counts" in seen(app)
+        assert "arena entrants withdraw" in seen(app)
+        await press(pilot, "right", "enter", "enter")
+        assert isinstance(app.screen, PromptScreen), "it has to have a reason"
+        await press(pilot, *"weak", "enter")
+        await settle(pilot)
+        assert "random left spring; what it played counts" in seen(app)
+        await press(pilot, "Q")
+        assert "arena entrants disqualify" in seen(app)
+        assert "Disqualify a bot of spring: it plays no more" in seen(app)
+        await press(pilot, *"minimax:depth=1", "enter", *"cheats", "enter")
+        await settle(pilot)
+        assert "minimax:depth=1 is disqualified from spring; " in seen(app)
+        assert "matches became void" in seen(app)
+        await press(pilot, "Q", *"nobody", "enter", *"x", "enter")
+        await settle(pilot)
+        assert "! " in seen(app)
+        assert "nobody" in seen(app)
+
+    shown(watch(field), act, (120, 40))
+    with Store.open(field) as store:
+        assert [entrant.state for entrant in store.entrants(1)] == ["left", "out", "playing"]
+        kinds = [(change.kind, change.reason) for change in store.changes(1)]
+        assert kinds[0] == ("leave", "weak")
+        assert ("disqualify", "cheats") in kinds
+        assert all(
+            bool(match.void_reason) == ("minimax:depth=1" in (match.first_label, match.second_label))
+            for match in store.tournament_matches(1)
+        )
+
+
+def test_a_bot_joins_a_round_robin_with_a_reason(field: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.tui.shell.child.PROGRAM", tuple(own_python("-m", "arena")))
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "J", *"minimax:depth=3", "enter", *"late", "enter")
+        await settle(pilot)
+        assert "minimax:depth=3 joined spring" in seen(app)
+
+    shown(watch(field), act, (120, 40))
+    with Store.open(field) as store:
+        assert [change.kind for change in store.changes(1)] == ["join"]
+
+
+def test_nobody_joins_a_match(ladder: Path) -> None:
+    tamper(ladder, "UPDATE tournaments SET type = 'match'")
+
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "J")
         assert not isinstance(app.screen, PromptScreen)
-        assert "which nobody joins or leaves" in seen(app)
+        assert "spring is a match, which nobody joins" in seen(app)
 
-    shown(watch(shown_store), act)
+    shown(watch(ladder), act)
+
+
+def test_the_footer_names_the_keys_that_mean_something(ladder: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        hints = screen_lines(app)[-1]
+        for key in ("J Join", "L Leave", "Q Disqualify", "A Archive", "D Remove"):
+            assert f" {key} " in hints
+        for key in ("P Pause", "X Stop", "K Abort", "R Resume"):
+            assert f" {key} " not in hints
+        tamper(ladder, "UPDATE tournaments SET state = 'stopped'")
+        await press(pilot, "r")
+        assert " R Resume " in screen_lines(app)[-1]
+        app.is_read_only = True
+        await press(pilot, "r")
+        assert {"J", "L", "Q", "A", "D", "R"}.isdisjoint(screen_lines(app)[-1].split())
+
+    shown(watch(ladder), act, (120, 40))
 
 
 def test_archiving_hides_and_a_shows_it(ladder: Path) -> None:

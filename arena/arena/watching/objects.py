@@ -1,4 +1,4 @@
-"""Stored things as the objects of JSON and CSV; their keys are an interface."""
+"""Stored things as the objects of JSON and CSV, for commands and the server; their keys are an interface."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.cli.output import utc
 from arena.coordinator.config import refusals
 from arena.naming import match_address
-from arena.results.tournaments import refusal_of
+from arena.results.tournaments import holder_of, refusal_of, state_of
+from arena.watching.json_rows import utc
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
+    from arena_db.store import Store
     from arena_db.voiding import ChangeRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
@@ -35,7 +36,7 @@ MATCH_KEYS = (
 
 
 def match_object(record: MatchRecord, tournament: str, first: str, second: str) -> dict[str, object]:
-    """Give a match by the names people know: `tournament`, `first` and `second` are those."""
+    """Return a match by the names people know: `tournament`, `first` and `second` are those."""
     values = {
         key: value for key, value in dataclasses.asdict(record).items() if key not in _RENAMED | _PACKED
     }
@@ -59,7 +60,7 @@ def match_object(record: MatchRecord, tournament: str, first: str, second: str) 
 
 
 def stored_match_object(match: StoredMatch) -> dict[str, object]:
-    """Give a match as the store knows it."""
+    """Return a match as the store knows it."""
     return match_object(match, match.tournament_name, match.first_label, match.second_label)
 
 
@@ -85,13 +86,16 @@ def tournament_object(
         "site": record.site,
         "config": record.config,
         "refused": [{"bot": bot, "cause": why} for bot, why in refusals(record.config)],
-        "bots": [
-            {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None}
-            | bot_object(entrant.bot)
-            for entrant in entrants
-        ],
+        "bots": [entrant_object(entrant) for entrant in entrants],
         "changes": [change_object(change) for change in changes],
     }
+
+
+def entrant_object(entrant: Entrant) -> dict[str, object]:
+    """Return a bot with its place in a tournament."""
+    return {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None} | bot_object(
+        entrant.bot
+    )
 
 
 def change_object(change: ChangeRecord) -> dict[str, object]:
@@ -120,4 +124,22 @@ def bot_object(bot: BotRecord) -> dict[str, object]:
         **dataclasses.asdict(bot),
         "files": msgspec.json.decode(bot.files),
         "content": bot.content or None,
+    }
+
+
+def listed_object(store: Store, record: TournamentRecord) -> dict[str, object]:
+    """Return a tournament as an object of a list."""
+    return {
+        "name": record.name,
+        "pairing": record.type,
+        "game": record.game,
+        "pool": record.pool.name,
+        "state": state_of(store, record),
+        "num_done": record.num_done,
+        "num_planned": record.num_total,
+        "created_at": utc(record.created_at),
+        "held_by": holder_of(store.lease(record.id)),
+        "refusal": refusal_of(record) or None,
+        "archived_at": None if record.archived_at is None else utc(record.archived_at),
+        "num_bots": len(store.entrants(record.id)),
     }

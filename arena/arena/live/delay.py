@@ -1,0 +1,76 @@
+"""Running matches as they were some plies ago, where viewers could be opponents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from arena.errors import ArenaError
+from arena.live.geometry import position
+
+if TYPE_CHECKING:
+    from arena.live.views import LiveView, MatchView, Seat
+
+
+class Delay:
+    """Holds back the positions of running matches; what has not changed stays the same object."""
+
+    def __init__(self, plies: int) -> None:
+        """Take by how many plies; 0 holds nothing back."""
+        self.plies = plies
+        self._known: dict[int, tuple[MatchView, MatchView]] = {}
+
+    def of(self, view: LiveView) -> LiveView:
+        """Return the view with each running match as it was so many plies ago; others stay as they are."""
+        if not self.plies:
+            return view
+        known, self._known = self._known, {}
+        for number, match in view.matches.items():
+            source, shown = known.get(number, (None, None))
+            if source is not match or shown is None:
+                shown = delayed_match(match, self.plies)
+            self._known[number] = (match, shown)
+        return replace(view, matches={number: shown for number, (_, shown) in self._known.items()})
+
+
+def delayed_match(match: MatchView, plies: int) -> MatchView:
+    """Return a running match as it was `plies` plies ago, its opening at least.
+
+    It has no clocks: those of an earlier position are not known, and the present ones tell how long a bot
+    thinks about a position that nobody may see.
+    """
+    if match.is_over or not plies:
+        return match
+    opening = sum(move.is_opening for move in match.moves)
+    num = max(opening, match.ply - plies)
+    moves, actions = match.moves[:num], match.actions[:num]
+    try:
+        state = position(match.game, actions)
+    except ArenaError:
+        # Without rules there is no board, and the numbers of moves say who is next.
+        cells, to_move = (), num % 2
+    else:
+        cells, to_move = tuple(state.cells), state.current_player
+    return replace(
+        match,
+        cells=cells if match.rows else (),
+        winning=(),
+        actions=actions,
+        moves=moves,
+        to_move=to_move,
+        seats=(_silent(match, 0, num), _silent(match, 1, num)),
+    )
+
+
+def _silent(match: MatchView, player: int, num: int) -> Seat:
+    """Return a seat that says what it said with its last move that is shown."""
+    own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
+    return replace(
+        match.seats[player],
+        clock_ms=None,
+        thoughts=None,
+        thoughts_ply=0,
+        thinking=None,
+        eval=own[-1].eval if own else None,
+    )

@@ -1,0 +1,263 @@
+"""The pages of bots: all of them in a list, and one with ratings, opponents, losses, faults and identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.pages.frame import Crumb, page, section
+from arena.pages.html import Html, el, join
+from arena.pages.numbers import gap_text, percent_text, triple_text
+from arena.pages.plays import linked, losses, mistakes, openings, time
+from arena.pages.rating_chart import rating_chart
+from arena.pages.strokes import Stroke, drawn, scale_of
+from arena.pages.tables import bot_link, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.pages.html import Child
+    from arena.pages.links import Links
+    from arena.results.bot_page import BotPage, VersionRow
+    from arena.watching.page_views import BotListPage, BotProfile
+
+MAX_CHARTS: Final = 4
+"""Tournaments whose ratings over time are drawn, the newest; the table has the last rating of all."""
+_LEAST_POINTS: Final = 2
+"""Of a curve that is drawn."""
+
+
+def bots_page(view: BotListPage, links: Links, twin: str = "") -> Html:
+    """Return the list of all bots with a rated match."""
+    heads = [("Bot", "name"), ("Version", ""), ("Games", ""), ("Matches", "n"), ("Forfeits", "n")]
+    rows = (
+        [
+            bot_link(bot.name, links.bot(bot.identity)),
+            bot.version,
+            ", ".join(bot.games),
+            bot.num_matches,
+            bot.num_forfeits or "",
+        ]
+        for bot in view.bots
+    )
+    content = (
+        table(heads, rows, "Bots with a rated match, by name")
+        if view.bots
+        else el("p", "No rated match has been played yet.", class_="note")
+    )
+    return page(links, "Bots", [content], twin=twin)
+
+
+def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
+    """Return the page of a bot."""
+    found = view.page
+    lost = f"{found.losses} lost"
+    content = [
+        el(
+            "p",
+            el("span", view.spec, class_="spec") if view.spec != view.name else None,
+            el("span", f"version {view.version}") if view.version else None,
+            el("span", f"{found.games} rated match{'' if found.games == 1 else 'es'}"),
+            el("span", lost),
+            class_="summary",
+        ),
+        section("Ratings", _ratings(view.versions, view.identity, links)),
+        _charts(found, links),
+        section("Opponents", _opponents(found, links)),
+        section("Worst losses", _worst(view, links)),
+        section("Forfeits", _forfeits(view, links)),
+        section("Mistakes", mistakes(found.mistakes)),
+        section("Openings", openings(found.openings, view.addresses, links, view.name))
+        if found.openings
+        else None,
+        section("Tournaments", _tournaments(found, links)),
+        section("Identity", _identity(view)),
+    ]
+    return page(links, view.name, content, way=[Crumb("Bots", links.page("bots"))], twin=twin)
+
+
+def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Html:
+    """Return the ratings of all versions where this one played, a table for each game and pool."""
+    own = {(row.game, row.pool) for row in versions if row.identity == identity}
+    fields = sorted(own, key=lambda field: _place(versions, field))
+    heads = [
+        ("Bot", "name"),
+        ("Version", ""),
+        ("#", "n"),
+        ("Elo", "n"),
+        ("+/-", "n quiet"),
+        ("95 % interval", "stroke"),
+        ("Matches", "n"),
+        ("Forfeits", "n"),
+        ("First played (UTC)", "quiet"),
+    ]
+    tables: list[Html] = []
+    for game, pool in fields:
+        rows = [row for row in versions if (row.game, row.pool) == (game, pool)]
+        strokes = [
+            Stroke(row.elo, row.elo - row.error, row.elo + row.error)
+            if row.error is not None
+            else Stroke(row.elo, None, None)
+            for row in rows
+        ]
+        scale = scale_of(strokes)
+        body = (
+            [
+                el("strong", f"{row.name} (this page)")
+                if row.identity == identity
+                else bot_link(row.name, links.bot(row.identity)),
+                row.version,
+                row.rank,
+                f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}",
+                "" if row.error is None else f"{row.error:.0f}",
+                drawn(stroke, scale),
+                row.games,
+                row.forfeits or "",
+                time(row.first_at),
+            ]
+            for row, stroke in zip(rows, strokes, strict=True)
+        )
+        tables += [
+            el("h3", f"{game}, {pool}"),
+            table(heads, body, f"Ratings in {game}, {pool}, the version that played first on top"),
+        ]
+    return join(*tables)
+
+
+def _place(versions: Sequence[VersionRow], field: tuple[str, str]) -> int:
+    return next(place for place, row in enumerate(versions) if (row.game, row.pool) == field)
+
+
+def _charts(found: BotPage, links: Links) -> Html | None:
+    drawn_ones = [entry for entry in found.tournaments if len(entry.curve) >= _LEAST_POINTS][:MAX_CHARTS]
+    if not drawn_ones:
+        return None
+    charts = (
+        rating_chart(entry.curve, el("b", linked(entry.tournament, links.known_event(entry.tournament))))
+        for entry in drawn_ones
+    )
+    return section(
+        "Rating over time",
+        el("p", "Elo relative to the mean of each tournament, 1500, with its 95 % interval.", class_="note"),
+        el("div", *charts, class_="charts"),
+    )
+
+
+def _opponents(found: BotPage, links: Links) -> Html:
+    has_pools = len({(row.game, row.pool) for row in found.opponents}) > 1
+    heads = [
+        ("Opponent", "name"),
+        *([("Game and pool", "quiet")] if has_pools else []),
+        ("Matches", "n"),
+        ("Score", "n"),
+        ("Elo", "n"),
+        ("+/-", "n quiet"),
+        ("LOS", "n"),
+        ("W-D-L", "n"),
+        ("Moving first", "n quiet"),
+        ("Second", "n quiet"),
+        ("Openings", "n"),
+        ("Forfeits", "n"),
+    ]
+    rows = (
+        [
+            bot_link(row.cell.opponent, links.bot(row.opponent_identity)),
+            *([f"{row.game}, {row.pool}"] if has_pools else []),
+            row.cell.games,
+            percent_text(row.cell.score),
+            gap_text(row.cell),
+            "" if row.cell.error is None else f"{row.cell.error:.0f}",
+            percent_text(row.cell.los),
+            triple_text((row.cell.wins, row.cell.draws, row.cell.losses)),
+            triple_text(row.cell.moving_first),
+            triple_text(row.cell.moving_second),
+            row.cell.openings,
+            f"{row.cell.forfeits}-{row.cell.opponent_forfeits}",
+        ]
+        for row in found.opponents
+    )
+    return join(
+        table(heads, rows, "Against each opponent, most matches first"),
+        el(
+            "p",
+            "Elo and its error by these matches alone; LOS is the likelihood of being the stronger one. "
+            "Forfeits: its own, then those of the opponent.",
+            class_="note",
+        ),
+    )
+
+
+def _worst(view: BotProfile, links: Links) -> Html:
+    if not view.page.worst:
+        return el("p", "It has lost no rated match.", class_="note")
+    opponents: dict[str, Child] = {
+        row.cell.opponent: bot_link(row.cell.opponent, links.bot(row.opponent_identity))
+        for row in view.page.opponents
+    }
+    caption = f"The most surprising of {view.page.losses} losses: most expected points, then earliest mistake"
+    return losses(view.page.worst, links, caption, opponents=opponents)
+
+
+def _forfeits(view: BotProfile, links: Links) -> Html:
+    if not view.page.faults:
+        return el("p", "It has forfeited no match.", class_="note")
+    heads = [("Kind", "name"), ("Matches", "n"), ("Newest", ""), ("How that one ended", "long")]
+    rows: list[list[Child]] = []
+    for fault in view.page.faults:
+        address = "" if fault.newest is None else view.addresses.get(str(fault.newest), "")
+        rows.append(
+            [
+                fault.termination,
+                fault.matches,
+                linked(address, links.match_at(address)) if address else "",
+                view.endings.get(fault.termination, ""),
+            ]
+        )
+    return table(heads, rows, "Forfeits of all matches, unrated ones too")
+
+
+def _tournaments(found: BotPage, links: Links) -> Html:
+    heads = [
+        ("Tournament", "name"),
+        ("Began (UTC)", "quiet"),
+        ("Game and pool", "quiet"),
+        ("Called", ""),
+        ("W-D-L", "n"),
+        ("Elo", "n"),
+        ("+/-", "n quiet"),
+        ("Forfeits", "n"),
+    ]
+    rows = (
+        [
+            linked(entry.tournament, links.known_event(entry.tournament)),
+            time(entry.created_at),
+            f"{entry.game}, {entry.pool}",
+            entry.label,
+            triple_text((entry.wins, entry.draws, entry.losses)),
+            "" if entry.elo is None else f"{entry.elo:.0f}",
+            "" if entry.error is None else f"{entry.error:.0f}",
+            entry.forfeits or "",
+        ]
+        for entry in found.tournaments
+    )
+    return join(
+        table(heads, rows, "Where it played, newest first"),
+        el("p", "Elo is relative to the mean of each tournament, 1500.", class_="note"),
+    )
+
+
+def _identity(view: BotProfile) -> Html:
+    facts = [
+        ("Spec", view.spec),
+        ("Distribution", f"{view.distribution} {view.version}".strip()),
+        ("Identity", view.identity),
+        *([("Content", view.content)] if view.content else []),
+        *((name, digest) for name, digest in view.files.items()),
+    ]
+    return join(
+        el("dl", *(join(el("dt", name), el("dd", el("code", value))) for name, value in facts)),
+        el(
+            "p",
+            "Identity is a SHA-256 over name, version, options and files: new weights are a new competitor.",
+            class_="note",
+        ),
+    )

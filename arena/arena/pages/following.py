@@ -1,0 +1,159 @@
+"""The page of a match that is being played: board, clocks, moves and curve, each as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.live.views import ending_text
+from arena.pages.curve import curve
+from arena.pages.frame import Crumb, page
+from arena.pages.html import Html, el, join
+from arena.pages.live import REFRESH_S, live_banners
+from arena.pages.live_board import gauge, live_board, player, shared_ground
+from arena.pages.live_parts import progress_bar, trouble_line
+from arena.watching.run_words import awaited_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.live.views import MatchView, MoveView
+    from arena.pages.links import Links
+    from arena.pages.live import Fragments, LiveFrame
+    from arena.pages.memo import Memo
+    from arena.watching.feed import Model
+    from arena.watching.page_views import MatchPage
+
+_SECOND_MS = 1000
+
+
+def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
+    model: Model, number: int, links: Links, now: float, memo: Memo, clock_now: float | None = None
+) -> Fragments:
+    """Return the fragments of the page of a match.
+
+    Args:
+        model: what is known of its tournament.
+        number: of the match in its tournament.
+        links: where other pages lie.
+        now: UTC seconds.
+        memo: what was rendered before.
+        clock_now: UTC seconds at which running clocks are shown; None: as they were at the last move.
+    """
+    match = model.view.matches.get(number)
+    at = clock_now if match is not None and match.is_played else None
+    return {
+        "trouble": trouble_line(model),
+        "progress": progress_bar(model, now),
+        "ending": el("p", _state(model, number, links, now), id="ending", class_="ending"),
+        "play": memo.of("play", (match, at), lambda: _play(match, at)),
+        "moves": memo.of(
+            "moves", (match,), lambda: el("div", match and _moves(match), id="moves", class_="right")
+        ),
+        "curve": memo.of(
+            "curve", (match,), lambda: el("div", match and curve(match, is_linked=False), id="curve")
+        ),
+    }
+
+
+def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
+    view: MatchPage,
+    model: Model,
+    frame: LiveFrame,
+    fragments: Mapping[str, Html],
+    links: Links,
+    twin: str = "",
+) -> Html:
+    """Return the page of a match that has no result yet.
+
+    Args:
+        view: the match as far as it is known.
+        model: what is known of its tournament.
+        frame: where the page goes on.
+        fragments: of `match_fragments`.
+        links: where other pages lie.
+        twin: address of the same facts as JSON.
+    """
+    name, seats = view.tournament, view.match.seats
+    way = [Crumb(name, links.event(name)), Crumb("Live", links.event(name, "live"))]
+    board = el("div", fragments["play"], fragments["curve"], class_="left")
+    content = [
+        *live_banners(frame, fragments),
+        fragments["ending"],
+        shared_ground(model.view.progress.game),
+        el("div", board, fragments["moves"], class_="replay"),
+        el("div", el("h2", f"{name}"), fragments["progress"], class_="event"),
+    ]
+    return page(
+        links,
+        f"{seats[0].name} against {seats[1].name}",
+        content,
+        way=way,
+        twin=twin,
+        look="follow",
+        refresh_s=REFRESH_S,
+        always_refreshes=not frame.stream,
+    )
+
+
+def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
+    """Return how a match stands, in a sentence; after its end the way to its replay."""
+    match = model.view.matches.get(number)
+    done = next((found for found in model.view.finished if found.number == number), None)
+    if match is None and done is None:
+        return f"This match has not begun, or is too short to follow. {awaited_words(model, now)}".strip()
+    if match is not None and not match.is_over:
+        if match.is_stalled:
+            return "Nobody plays this match at present; it begins again."
+        if match.to_move < 0:
+            return f"Ply {match.ply}: its result is being stored."
+        return f"Ply {match.ply}: {match.seats[match.to_move].name} is to move."
+    over = done or match
+    if over is None:
+        return ""
+    address = links.match(over.tournament_name, over.number, over.attempt, over.outcome)
+    why = ending_text(over.termination, over.reason)
+    return join(el("b", over.result), f" {why} ", el("a", "Replay", href=address))
+
+
+def _play(match: MatchView | None, clock_now: float | None) -> Html:
+    if match is None:
+        waits = el("p", "The board appears with the first move.", class_="note")
+        return el("div", waits, id="play", class_="card large")
+    return el(
+        "div",
+        player(match, 0, clock_now),
+        el(
+            "div",
+            gauge(match.seats[0].eval, match.seats[0].name),
+            live_board(match, has_edges=True),
+            gauge(match.seats[1].eval, match.seats[1].name),
+            class_="look",
+        ),
+        player(match, 1, clock_now),
+        id="play",
+        class_="card large",
+    )
+
+
+def _moves(match: MatchView) -> Html:
+    """Return the moves, the newest on top, where a reader sees it."""
+    return el(
+        "table",
+        el("caption", "Moves, newest first"),
+        el("tbody", *(_move(move) for move in reversed(match.moves))),
+        class_="plies",
+    )
+
+
+def _move(move: MoveView) -> Html:
+    told: list[str] = [] if move.eval is None else [f"{move.eval:.0f} %"]
+    if move.elapsed_ms:
+        is_short = move.elapsed_ms < _SECOND_MS
+        told.append(f"{move.elapsed_ms} ms" if is_short else f"{move.elapsed_ms / _SECOND_MS:.1f} s")
+    return el(
+        "tr",
+        el("th", f"{move.ply}", scope="row"),
+        el("td", el("span", class_=f"chip {'ab'[move.player]}"), el("b", move.text)),
+        el("td", "opening" if move.is_opening else " ".join(told), class_="n quiet"),
+        id=f"ply{move.ply}",
+    )

@@ -1,0 +1,202 @@
+"""The live page of a tournament: a wall of boards, standings, progress and news.
+
+A live page consists of fragments: elements with an id, each rendered from what is known of the tournament.
+The server sends those that differ, and the page puts them in the place of the old ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from arena.live.tables import StandingsView
+from arena.live.views import RESULTS
+from arena.live.wall import wall
+from arena.pages.frame import Crumb, page, section
+from arena.pages.html import Html, el, join
+from arena.pages.live_board import gauge, live_board, player, shared_ground
+from arena.pages.live_parts import faults as fault_words
+from arena.pages.live_parts import news, progress_bar, ranking, trouble_line
+from arena.watching.run_words import awaited_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.live.views import MatchView
+    from arena.pages.links import Links
+    from arena.pages.memo import Memo
+    from arena.watching.feed import Model
+
+Fragments: TypeAlias = dict[str, Html]
+"""Elements of a page by their ids."""
+MAX_BOARDS: Final = 24
+"""Boards on the wall; the page says how many more there are."""
+_LEGEND: Final = (
+    "The bars beside a board are what its two bots expect: the part from the top is the first player's "
+    "chance. The bot with the lit name is to move."
+)
+REFRESH_S: Final = 10
+"""Seconds after which a page without script, or without a stream, is loaded again."""
+
+
+class LiveFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a page goes on after it was rendered."""
+
+    stream: str = ""
+    """Address of its stream; empty where it has none and is loaded again and again."""
+    frame: str = ""
+    """The frame that it was rendered from: `EPOCH.N`."""
+    t: float = 0.0
+    """When it was rendered, UTC seconds, so that its clocks run by the server's."""
+
+
+def wall_fragments(
+    model: Model, links: Links, now: float, memo: Memo, clock_now: float | None = None
+) -> Fragments:
+    """Return the fragments of the live page.
+
+    Args:
+        model: what is known of the tournament.
+        links: where other pages lie.
+        now: UTC seconds.
+        memo: what was rendered before.
+        clock_now: UTC seconds at which running clocks are shown; None: as they were at the last move.
+    """
+    view, facts = model.view, model.facts
+    shown = wall(view, size=MAX_BOARDS)
+    waits = awaited_words(model, now)
+    caption = _LEGEND if shown.total else ""
+    if shown.total > MAX_BOARDS:
+        caption = f"{caption} These are {shown.caption}; the dashboard shows all."
+    chosen = facts.get("by_place") or facts.get("standings")
+    ranked = chosen if isinstance(chosen, StandingsView) else StandingsView()
+    found: Fragments = {
+        "trouble": trouble_line(model),
+        "progress": progress_bar(model, now),
+        "waits": el("p", waits, id="waits", class_="waits", hidden=not waits),
+        "caption": el("p", caption, id="caption", class_="note", hidden=not caption),
+    }
+    found["ranking"] = memo.of(
+        "ranking", (ranked, facts.get("identities")), lambda: ranking(ranked, model, links)
+    )
+    found["faults"] = memo.of("faults", (view.faults, facts.get("standings")), lambda: fault_words(model))
+    found["news"] = memo.of("news", (view.finished, view.notices), lambda: news(view, links))
+    for place in range(MAX_BOARDS):
+        match = shown.boards[place] if place < len(shown.boards) else None
+        at = clock_now if match is not None and match.is_played else None
+        name = f"b{place}"
+        found[name] = memo.of(
+            name, (match, at), lambda place=place, match=match, at=at: _card(place, match, links, at)
+        )
+    return found
+
+
+def live_page(  # noqa: PLR0913 - a page and how it looks
+    model: Model,
+    frame: LiveFrame,
+    fragments: Mapping[str, Html],
+    links: Links,
+    *,
+    is_projected: bool = False,
+    twin: str = "",
+) -> Html:
+    """Return the live page of a tournament.
+
+    Args:
+        model: what is known of it.
+        frame: where the page goes on.
+        fragments: of `wall_fragments`.
+        links: where other pages lie.
+        is_projected: whether it is for a projector: large, and without navigation.
+        twin: address of the same facts as JSON.
+    """
+    progress = model.view.progress
+    boards = (fragments[f"b{place}"] for place in range(MAX_BOARDS))
+    content = el(
+        "div",
+        shared_ground(progress.game),
+        el(
+            "div",
+            fragments["waits"],
+            el("ol", *boards, class_="wall", aria_label="Boards"),
+            fragments["caption"],
+            class_="boards",
+        ),
+        el(
+            "div",
+            section("Standings", fragments["ranking"]),
+            section("News", fragments["faults"], fragments["news"]),
+            class_="aside",
+        ),
+        class_="live",
+    )
+    name = progress.name or "tournament"
+    return page(
+        links,
+        f"{name}: live" if not is_projected else name,
+        [*live_banners(frame, fragments), fragments["progress"], content],
+        way=[] if is_projected else [Crumb(name, links.event(name))],
+        twin=twin,
+        look="projected" if is_projected else "live-page",
+        refresh_s=REFRESH_S,
+        always_refreshes=not frame.stream,
+    )
+
+
+def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
+    """Return the banners of a page that follows a tournament; the first holds where its stream goes on."""
+    return [
+        el(
+            "p",
+            "Disconnected: connecting again ...",
+            id="link",
+            class_="banner",
+            role="status",
+            hidden=True,
+            data_stream=frame.stream or None,
+            data_frame=frame.frame or None,
+            data_now=round(frame.t * 1000),
+        ),
+        None
+        if frame.stream
+        else el(
+            "p",
+            "Too many tournaments are being watched for another stream: this page loads itself again every "
+            f"{REFRESH_S} s.",
+            class_="banner",
+        ),
+        fragments["trouble"],
+    ]
+
+
+def _card(place: int, match: MatchView | None, links: Links, clock_now: float | None) -> Html:
+    """Return a place of the wall; an empty one is hidden, so that a match can come to it."""
+    if match is None:
+        return el("li", id=f"b{place}", hidden=True)
+    address = links.match(match.tournament_name, match.number, match.attempt, match.outcome)
+    state = "over" if match.is_over else "stalled" if match.is_stalled else "plays"
+    return el(
+        "li",
+        player(match, 0, clock_now),
+        el(
+            "a",
+            gauge(match.seats[0].eval, match.seats[0].name),
+            live_board(match),
+            gauge(match.seats[1].eval, match.seats[1].name),
+            href=address,
+            class_="look",
+            aria_label=f"{'Replay' if match.is_over else 'Follow'} match {match.address}",
+        ),
+        player(match, 1, clock_now),
+        el("div", el("span", match.short_address), el("span", _ending(match)), class_="foot"),
+        id=f"b{place}",
+        class_=f"card {state}",
+    )
+
+
+def _ending(match: MatchView) -> Html | str:
+    """Return how far a match is, or how it ended."""
+    if match.is_over:
+        return join(el("b", RESULTS[match.outcome]), f" {match.termination}")
+    return f"stalled at ply {match.ply}" if match.is_stalled else f"ply {match.ply}"

@@ -1,0 +1,30 @@
+"""Why an answer is empty: nothing fits, or what was asked about is not in the store at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.errors import NotFoundError
+from arena_db.records import MatchFilter
+from arena_db.wild import is_like
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from arena.results.condition import Condition
+    from arena_db.store import Store
+
+
+def check_names(store: Store, condition: Condition) -> None:
+    """Return if the tournament and the bots of a condition are in the store.
+
+    Raises:
+        NotFoundError: no such tournament or bot; names the nearest.
+    """
+    wanted = condition.tournament
+    known = [tournament.name for tournament in store.tournaments()] if wanted else []
+    if wanted and not any(is_like(name, wanted) for name in known):
+        raise NotFoundError(f'no tournament "{wanted}"{nearest(wanted, known)}')
+    for name in filter(None, (condition.bot, condition.vs)):
+        if not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
+            bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
+            raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')

@@ -1,0 +1,75 @@
+"""Badges and the sign of life by HTTP."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from arena.results.addresses import find_bot
+from arena.results.condition import Condition
+from arena.results.leaderboards import rate
+from arena.serve.api.answers import HealthAnswer
+from arena.serve.api.badge import badge
+from arena.serve.api.bot_rows import bot_text
+from arena.serve.api.keeping import kept
+from arena.serve.api.questions import BadgeChoice
+from arena.serve.rows import DataRoute, Raw, Route
+from arena_db.records import MatchFilter
+from arena_db.wild import is_like
+
+if TYPE_CHECKING:
+    from arena.results.tables import Row
+    from arena.serve.context import RequestContext
+    from arena.serve.reading import Reading
+    from arena_db.store import Store
+
+SVG: Final = "image/svg+xml"
+
+
+@kept
+def _badge(reading: Reading, context: RequestContext) -> Raw:
+    store, asked = reading.store, context.query(BadgeChoice)
+    bot = find_bot(store, bot_text(store, context.parameters["bot"]))
+    game, row = _rating(store, bot.identity, asked)
+    name = store.labels().get(bot.identity, bot.spec)
+    return Raw(content=badge(name, game, row).encode(), media_type=SVG)
+
+
+def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row | None]:
+    """Return the game and the row of a bot on the leaderboard where it played most, of those asked for."""
+    sizes: Counter[tuple[str, str]] = Counter()
+    for tally in store.tallies(MatchFilter(rated_only=True)):
+        if identity in {tally.first, tally.second} and tally.first != tally.second:
+            sizes[tally.game, tally.pool] += tally.num_matches
+    for (game, pool), _ in sizes.most_common():
+        if is_like(game, asked.game or "*") and is_like(pool, asked.pool or "*"):
+            found = rate(store, Condition(game=game, pool=pool))
+            rows = () if found is None else (row for table in found.tables for row in table.rows)
+            return game, next((row for row in rows if row.identity == identity), None)
+    return "", None
+
+
+def _health(reading: Reading, context: RequestContext) -> HealthAnswer:
+    """Return that the store could be opened; an error of it is the answer before this is called."""
+    del reading, context
+    return HealthAnswer()
+
+
+BADGE_ROWS: Final[tuple[Route, ...]] = (
+    DataRoute(
+        path="/badge/{bot}.svg",
+        query=BadgeChoice,
+        handle=_badge,
+        media_type=SVG,
+        cache="private, max-age=300",
+        summary="Elo, error and game of a bot, by digits of its identity, as a picture for a README.",
+    ),
+    DataRoute(
+        path="/healthz",
+        role="none",
+        handle=_health,
+        answer=HealthAnswer,
+        cache="no-store",
+        summary="Whether the server runs and its store can be read.",
+    ),
+)

@@ -1,0 +1,143 @@
+"""Events of a tournament by HTTP: as a stream, or as JSON for programs that ask again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from arena.errors import ArenaError
+from arena.serve.api.answers import EventAnswer, EventsAnswer
+from arena.serve.api.event_tails import LOST_S, EventBatch, EventTails
+from arena.serve.api.keeping import JSON
+from arena.serve.api.questions import EventsChoice
+from arena.serve.problems import ProblemError
+from arena.serve.rows import Route, StreamAnswer, StreamRoute
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from arena.live.events import Event
+    from arena.serve.context import RequestContext
+
+SSE: Final = "text/event-stream"
+BEAT_S: Final = 15.0
+"""Seconds after which a silent stream says that it is alive: proxies close what is silent for a minute."""
+_MOST_DIGITS: Final = 18
+_HELD_BACK: Final = frozenset({"move", "info"})
+"""Kinds of events that tell opponents what is played at this moment."""
+
+
+async def _events(context: RequestContext) -> StreamAnswer:
+    asked = context.query(EventsChoice)
+    slug = context.parameters["tournament"]
+    tournament = await context.read(lambda reading: reading.tournament(slug).id)
+    tails = context.serving.part(EventTails)
+    shown = _choice_of(context)
+    if SSE in context.headers.get("accept", ""):
+        after = _last_seen(context, asked.after)
+        return StreamAnswer(content=_stream(tails, tournament, after, shown))
+    with tails.follow(tournament):
+        found = await tails.after(tournament, asked.after, 0)
+    return StreamAnswer(content=_poll(tails, tournament, (found, asked.wait), shown), media_type=JSON)
+
+
+async def _poll(
+    tails: EventTails, tournament: int, begun: tuple[EventBatch, float], shown: Callable[[Event], bool]
+) -> AsyncGenerator[bytes]:
+    """Yield the first batch with an event that is shown as JSON, or an empty one once the wait is over."""
+    batch, wait_s = begun
+    end = anyio.current_time() + wait_s
+    with tails.follow(tournament):
+        while not (batch.has_gap or any(map(shown, batch.events))):
+            left = end - anyio.current_time()
+            if left <= 0 and not batch.events:
+                break
+            try:
+                batch = await tails.after(tournament, batch.seq, max(0.0, left))
+            except ArenaError:
+                # The status is sent; whoever asks again hears what is wrong.
+                batch = EventBatch((), batch.seq)
+                break
+    yield msgspec.json.encode(_answer(batch, shown))
+
+
+async def _stream(
+    tails: EventTails, tournament: int, seq: int, shown: Callable[[Event], bool]
+) -> AsyncGenerator[bytes]:
+    """Yield the frames of a stream; it ends with the client or the server."""
+    yield b"retry: 1000\n\n"
+    with tails.follow(tournament):
+        while True:
+            try:
+                batch = await tails.after(tournament, seq, BEAT_S)
+            except ArenaError:
+                # The store is gone or locked, and may come back: nothing is lost, since the number stays.
+                yield b": the store cannot be read now\n\n"
+                await anyio.sleep(LOST_S)
+                continue
+            seq = batch.seq
+            yield _frames(batch, shown)
+
+
+def _frames(batch: EventBatch, shown: Callable[[Event], bool]) -> bytes:
+    if batch.has_gap:
+        return b"id: %d\nevent: gap\ndata: %s\n\n" % (batch.seq, msgspec.json.encode(_answer(batch, shown)))
+    frames = [
+        b"id: %d\nevent: %s\ndata: %s\n\n"
+        % (event.seq, event.kind.encode(), msgspec.json.encode(_event_answer(event)))
+        for event in batch.events
+        if shown(event)
+    ]
+    # A client that comes back asks for what follows this number, also where nothing of it was shown.
+    return b"".join(frames) or b"id: %d\n: nothing new\n\n" % batch.seq
+
+
+def _answer(batch: EventBatch, shown: Callable[[Event], bool]) -> EventsAnswer:
+    events = tuple(_event_answer(event) for event in batch.events if shown(event))
+    return EventsAnswer(events=events, seq=batch.seq, gap=batch.has_gap)
+
+
+def _event_answer(event: Event) -> EventAnswer:
+    return EventAnswer(
+        seq=event.seq,
+        kind=event.kind,
+        match=event.match,
+        attempt=event.attempt,
+        ply=event.ply,
+        t=event.t,
+        payload=dict(event.payload),
+    )
+
+
+def _choice_of(context: RequestContext) -> Callable[[Event], bool]:
+    """Return which events are shown: with `--delay` no moves of running matches, but to the host."""
+    if context.settings.delay and not context.caller.may("host"):
+        return lambda event: event.kind not in _HELD_BACK
+    return lambda _: True
+
+
+def _last_seen(context: RequestContext, after: int) -> int:
+    """Return after which event a stream goes on: as a browser says that comes back, else as it was asked.
+
+    Raises:
+        ProblemError: 400, the browser says no number.
+    """
+    text = context.headers.get("last-event-id", "")
+    if not text:
+        return after
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise ProblemError(400, "Last-Event-ID is no number of an event; leave it out, and ask with after=0.")
+    return int(text)
+
+
+EVENT_ROWS: Final[tuple[Route, ...]] = (
+    StreamRoute(
+        path="/api/v1/tournaments/{tournament}/events",
+        query=EventsChoice,
+        handle=_events,
+        answer=EventsAnswer,
+        summary="What happens in a tournament, as a stream or, without Accept: text/event-stream, as JSON.",
+    ),
+)

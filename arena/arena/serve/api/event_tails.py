@@ -1,0 +1,210 @@
+"""New events of the tournaments that somebody follows: one task reads them, once for all who wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from arena.errors import ArenaError
+from arena.serve.api.keeping import StoreVersion
+from arena.watching.store_feed import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from arena.live.events import Event
+    from arena.serve.api.keeping import Version
+    from arena.serve.context import Serving
+    from arena.serve.reading import Reading
+    from arena_db.records import EventPage, Snapshot
+
+POLL_S: Final = 0.25
+"""Seconds between two looks whether the store has changed: as often as a page is sent to its viewers."""
+LOST_S: Final = 2.0
+"""Seconds until a store that is gone or locked is tried again."""
+PAGE: Final = 500
+"""Events that are read at once."""
+_KEPT: Final = 1000
+"""Newest events of a tournament that are kept in memory; who is further behind reads the store."""
+
+
+class EventBatch(NamedTuple):
+    """Events that came after a number."""
+
+    events: tuple[Event, ...]
+    seq: int
+    """Ask for those after this one next."""
+    has_gap: bool = False
+    """Whether events were cleaned away since: these are the state, and begin anew."""
+
+
+class _Tail:
+    """The newest events of one tournament: all of those after `start`, up to `seq`."""
+
+    def __init__(self, seq: int) -> None:
+        self.start = seq
+        self.seq = seq
+        self.events: deque[Event] = deque()
+        self.num_followers = 0
+        self.has_more = asyncio.Event()
+
+    def add(self, events: Iterable[Event], seq: int) -> None:
+        if seq <= self.seq:
+            return
+        num_before = len(self.events)
+        self.events.extend(events)
+        self.seq = seq
+        if len(self.events) > num_before:
+            self._wake()
+        while len(self.events) > _KEPT:
+            self.start = self.events.popleft().seq
+
+    def begin_anew(self, seq: int) -> None:
+        """Forget all: events up to a number cannot be read any more."""
+        self.events.clear()
+        self.start = self.seq = seq
+        self._wake()
+
+    def _wake(self) -> None:
+        self.has_more.set()
+        self.has_more = asyncio.Event()
+
+    def after(self, seq: int) -> EventBatch | None:
+        """Return what came after a number; None where that is not known here."""
+        if not self.start <= seq <= self.seq:
+            return None
+        return EventBatch(tuple(event for event in self.events if event.seq > seq), self.seq)
+
+
+class EventTails:
+    """Reads the events that are waited for, as long as anybody waits."""
+
+    def __init__(self, serving: Serving) -> None:
+        """Follow nothing yet."""
+        self._serving = serving
+        self._tails: dict[int, _Tail] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._seen: Version | None = None
+
+    @contextmanager
+    def follow(self, tournament: int) -> Generator[None]:
+        """Follow a tournament for a `with` block, in which `after` may wait."""
+        tail = self._tails.get(tournament)
+        if tail is None:
+            # From the next look on; what came before is read from the store.
+            tail = self._tails[tournament] = _Tail(-1)
+        tail.num_followers += 1
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._look_again_and_again())
+        try:
+            yield
+        finally:
+            tail.num_followers -= 1
+            if not tail.num_followers:
+                del self._tails[tournament]
+
+    async def after(self, tournament: int, seq: int, wait_s: float) -> EventBatch:
+        """Return the events after a number, at most `PAGE`; of none an empty batch once the wait is over.
+
+        Call it within `follow`.
+
+        Args:
+            tournament: id of the tournament.
+            seq: 0, or as an earlier batch said.
+            wait_s: seconds to wait for the first event.
+
+        Raises:
+            ArenaError: the store cannot be read.
+        """
+        end = anyio.current_time() + wait_s
+        while True:
+            tail = self._tails[tournament]
+            # Looked at before the events are: of those that come in between it tells.
+            more = tail.has_more
+            found = tail.after(seq)
+            if found is None:
+                read = partial(_read_after, tournament=tournament, seq=seq)
+                found = await self._serving.read(read)
+                if tail.seq < 0 and len(found.events) < PAGE:
+                    tail.begin_anew(found.seq)
+                    # The last look of the task was without this tail.
+                    self._seen = None
+            if found.events or found.has_gap:
+                return found
+            # Numbers of other tournaments: without them a client falls behind by doing nothing.
+            seq = max(seq, found.seq)
+            left = end - anyio.current_time()
+            if left <= 0:
+                return EventBatch((), seq)
+            with anyio.move_on_after(left):
+                await more.wait()
+
+    async def close(self) -> None:
+        """End the task."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _look_again_and_again(self) -> None:
+        version = self._serving.part(StoreVersion)
+        self._seen = None
+        while self._tails:
+            wait_s = POLL_S
+            now = await anyio.to_thread.run_sync(version.now)
+            if now is None:
+                wait_s = LOST_S
+            elif now != self._seen:
+                self._seen = now
+                try:
+                    await self._read_new()
+                except ArenaError:
+                    self._seen, wait_s = None, LOST_S
+            await asyncio.sleep(wait_s)
+
+    async def _read_new(self) -> None:
+        """Read what is new of every tournament that is followed, in one thread for all."""
+        wanted = {number: tail.seq for number, tail in self._tails.items() if tail.seq >= 0}
+        while wanted:
+            asked = dict(wanted)
+            pages = await self._serving.read(partial(_pages, wanted=asked))
+            wanted = {}
+            for number, page in pages.items():
+                tail = self._tails.get(number)
+                if tail is None or tail.seq != asked[number]:
+                    continue
+                if page.has_gap:
+                    tail.begin_anew(page.seq)
+                    continue
+                tail.add(translated(page.events), page.seq)
+                if len(page.events) == PAGE:
+                    wanted[number] = page.seq
+
+
+def _pages(reading: Reading, wanted: dict[int, int]) -> dict[int, EventPage]:
+    return {
+        number: reading.store.events_after(seq, PAGE, tournament=number) for number, seq in wanted.items()
+    }
+
+
+def _read_after(reading: Reading, tournament: int, seq: int) -> EventBatch:
+    """Return events from the store: those after a number, or the state where some of them are gone."""
+    page = reading.store.events_after(seq, PAGE, tournament=tournament)
+    if page.has_gap:
+        return _state(reading.store.snapshot(tournament))
+    if not page.events and page.seq == seq:
+        # A number that was never given is one of another store, or of this one before it was restored.
+        newest = reading.store.snapshot(tournament)
+        if newest.seq < seq:
+            return _state(newest)
+    return EventBatch(tuple(translated(page.events)), page.seq)
+
+
+def _state(snapshot: Snapshot) -> EventBatch:
+    return EventBatch(tuple(translated(snapshot.events)), snapshot.seq, has_gap=True)

@@ -1,0 +1,97 @@
+"""Builds the application of a table of routes."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Route as Registered
+
+from arena.serve.callers import Callers
+from arena.serve.context import Serving
+from arena.serve.endpoints import endpoints
+from arena.serve.guard import Guard
+from arena.serve.limits import Limits
+from arena.serve.problems import ProblemError
+from arena.serve.routes import ROUTES
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from arena.serve.rows import Route
+    from arena.serve.settings import ServeSettings
+
+
+_NAMES: Final = re.compile(r"\{[a-z_]+\}")
+
+
+def make_app(
+    settings: ServeSettings, routes: Sequence[Route] = ROUTES, clock: Callable[[], float] = time.monotonic
+) -> Starlette:
+    """Return the application.
+
+    `app.state.serving` is the `Serving`, `app.state.callers` knows the token of the host's link.
+
+    Args:
+        settings: what the operator chose.
+        routes: the table; another one for tests.
+        clock: seconds that only grow, for the limits.
+    """
+    serving = Serving(settings, routes)
+    callers = Callers(serving)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            await serving.close()
+
+    app = Starlette(
+        routes=_registered(serving),
+        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=Limits(clock))],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _raised},
+    )
+    app.router.redirect_slashes = False
+    app.state.serving, app.state.callers = serving, callers
+    return app
+
+
+def _raised(request: Request, error: Exception) -> Response:
+    """Leave an address that is none, or a method that is not answered, to the guard."""
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        path = request.url.path
+        known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]
+        raise ProblemError(404, f"There is nothing at {path}{nearest(path, known)}")
+    raise error
+
+
+def _registered(serving: Serving) -> list[Registered]:
+    """Return what each path of the table leads to; fixed parts go before names in braces."""
+    found = [
+        (path, route.method, endpoint)
+        for route in serving.routes
+        for path, endpoint in endpoints(serving, route)
+    ]
+    known = [(method, _NAMES.sub("{}", path)) for path, method, _ in found]
+    for each in known:
+        if known.count(each) > 1:
+            raise ValueError(f"two rows for {' '.join(each)}")
+    found.sort(key=lambda each: [_openness(part) for part in each[0].split("/")])
+    return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
+
+
+def _openness(part: str) -> tuple[bool, int]:
+    """Return how much a part of a path leaves open: nothing, or the more the less of it is fixed."""
+    return "{" in part, -len(_NAMES.sub("", part))

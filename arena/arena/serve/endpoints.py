@@ -1,0 +1,291 @@
+"""The kinds of routes as ASGI applications: check role, parameters and body, call the handler, send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, quote
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from arena.errors import ArenaError
+from arena.pages.html import Html
+from arena.pages.twins import twin_json
+from arena.serve.context import RequestContext
+from arena.serve.problems import ProblemError
+from arena.serve.rows import DataRoute, FileRoute, PageRoute, Raw, StreamRoute
+from arena.serve.sending import Whole, raw_headers
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from arena.serve.context import Serving
+    from arena.serve.guard import Guarded
+    from arena.serve.reading import Reading
+    from arena.serve.rows import Route
+
+HTML: Final = "text/html; charset=utf-8"
+JSON: Final = "application/json"
+AGAIN_S: Final = 30
+"""Seconds after which the token of an open stream is looked at again."""
+BODY_S: Final = 20
+"""Seconds for a client to send the body of its request."""
+_MOST_PARAMETERS: Final = 50
+
+
+def endpoints(serving: Serving, route: Route) -> list[tuple[str, ASGIApp]]:
+    """Return the paths of a row, and what answers there: a page has two, the second is its twin."""
+    if isinstance(route, PageRoute):
+        return [
+            (route.path, _WholeEndpoint(serving, route, _page_of(route))),
+            (route.twin_path, _WholeEndpoint(serving, route, _twin_of(route))),
+        ]
+    if isinstance(route, DataRoute):
+        return [(route.path, _WholeEndpoint(serving, route, _data_of(route)))]
+    if isinstance(route, FileRoute):
+        return [(route.path, _FileEndpoint(serving, route))]
+    assert isinstance(route, StreamRoute)  # noqa: S101 - there are four kinds
+    return [(route.path, _StreamEndpoint(serving, route))]
+
+
+def _page_of(route: PageRoute) -> Callable[[Reading, RequestContext], Whole]:
+    def make(reading: Reading, context: RequestContext) -> Whole:
+        view = route.handle(reading, context)
+        twin = _filled(route.twin_path, context)
+        return Whole(route.show(view, reading.links, twin).encode(), HTML)
+
+    return make
+
+
+def _twin_of(route: PageRoute) -> Callable[[Reading, RequestContext], Whole]:
+    def make(reading: Reading, context: RequestContext) -> Whole:
+        view = route.handle(reading, context)
+        return Whole(twin_json(view if route.twin_of is None else route.twin_of(view)), JSON)
+
+    return make
+
+
+def _data_of(route: DataRoute) -> Callable[[Reading, RequestContext], Whole]:
+    def make(reading: Reading, context: RequestContext) -> Whole:
+        found = route.handle(reading, context)
+        if isinstance(found, Raw):
+            return _raw(found, route.cache)
+        if isinstance(found, Html):
+            return Whole(found.encode(), HTML, cache=route.cache)
+        return Whole(twin_json(found), JSON, cache=route.cache)
+
+    return make
+
+
+def _raw(found: Raw, cache: str) -> Whole:
+    return Whole(found.content, found.media_type, status=found.status, headers=found.headers, cache=cache)
+
+
+def _filled(path: str, context: RequestContext) -> str:
+    """Return the address of a twin: the path with the parts that were asked for, and the parameters."""
+    for name, value in context.parameters.items():
+        path = path.replace(f"{{{name}}}", quote(value, safe=""))
+    return path + (f"?{context.query_text}" if context.query_text else "")
+
+
+class _Endpoint:
+    def __init__(self, serving: Serving, route: Route) -> None:
+        self._serving = serving
+        self._route = route
+
+    async def _context(self, scope: Scope, receive: Receive) -> tuple[RequestContext, Guarded]:
+        """Return the request, checked.
+
+        Raises:
+            ProblemError: the caller may not, or a parameter or the body is wrong.
+        """
+        route, guarded = self._route, scope["arena"]
+        await _check_role(self._serving, route, guarded)
+        text = scope["query_string"].decode("ascii", "replace")
+        context = RequestContext(
+            serving=self._serving,
+            caller=guarded.caller,
+            method=scope["method"],
+            path=scope["path"],
+            parameters={name: str(value) for name, value in scope["path_params"].items()},
+            headers=guarded.headers,
+            query_text=text,
+            parsed_query=_parsed(route.query, text),
+            parsed_body=await _read_body(route, guarded.headers, receive),
+        )
+        return context, guarded
+
+
+class _WholeEndpoint(_Endpoint):
+    """Answers with a page, JSON or a file."""
+
+    def __init__(
+        self, serving: Serving, route: Route, make: Callable[[Reading, RequestContext], Whole]
+    ) -> None:
+        super().__init__(serving, route)
+        self._make = make
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        context, guarded = await self._context(scope, receive)
+        whole = await self._serving.read(lambda reading: self._make(reading, context).prepare())
+        await whole.send_to(scope, guarded.headers, send)
+
+
+class _FileEndpoint(_Endpoint):
+    """Answers with what needs no store."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        context, guarded = await self._context(scope, receive)
+        assert isinstance(self._route, FileRoute)  # noqa: S101 - see `endpoints`
+        await _raw(self._route.handle(context), self._route.cache).send_to(scope, guarded.headers, send)
+
+
+class _StreamEndpoint(_Endpoint):
+    """Answers with chunks as they come, until the client goes or the server ends."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        context, guarded = await self._context(scope, receive)
+        assert isinstance(self._route, StreamRoute)  # noqa: S101 - see `endpoints`
+        with guarded.stream():
+            answer = await self._route.handle(context)
+            headers = {"cache-control": "no-store", **answer.headers, "content-type": answer.media_type}
+            start = {"type": "http.response.start", "status": answer.status, "headers": raw_headers(headers)}
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_when_gone, receive, tasks.cancel_scope)
+                tasks.start_soon(_cancel_at_end, self._serving, tasks.cancel_scope)
+                tasks.start_soon(
+                    _cancel_when_refused, self._serving, self._route, guarded, tasks.cancel_scope
+                )
+                try:
+                    await send(start)
+                    if scope["method"] != "HEAD":
+                        async for chunk in answer.content:
+                            # Waits while the client reads nothing; `connections` ends that.
+                            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                            # Sending waits for nothing once the client has gone; this task must hear of it.
+                            await anyio.lowlevel.checkpoint()
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await _closed(answer.content)
+                tasks.cancel_scope.cancel()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _closed(content: object) -> None:
+    if isinstance(content, AsyncGenerator):
+        await content.aclose()
+
+
+async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _cancel_at_end(serving: Serving, scope: anyio.CancelScope) -> None:
+    await serving.ending.wait()
+    scope.cancel()
+
+
+async def _cancel_when_refused(
+    serving: Serving, route: Route, guarded: Guarded, scope: anyio.CancelScope
+) -> None:
+    """End a stream whose token was revoked or has expired since it began."""
+    while True:
+        await anyio.sleep(AGAIN_S)
+        try:
+            await _check_role(serving, route, guarded)
+        except ProblemError:
+            scope.cancel()
+            return
+        except ArenaError:
+            # The store is gone for now; the stream itself says so.
+            continue
+
+
+async def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
+    """Return if the caller may ask for a route.
+
+    Raises:
+        ProblemError: 401 without a token that counts, 403 with one of a lesser role.
+    """
+    if route.role == "none":
+        return
+    caller = await guarded.identify()
+    if route.method != "GET" and serving.settings.read_only:
+        raise ProblemError(
+            403, "This server is read-only (arena serve --read-only); nothing can be asked of it."
+        )
+    if caller.may(route.role) or (route.role == "viewer" and serving.settings.anonymous):
+        return
+    if caller.role == "none":
+        raise ProblemError(
+            401,
+            "This server shows its pages to people with a link: ask its host for one, "
+            "or send a token (Authorization: Bearer ...).",
+            headers={"www-authenticate": 'Bearer realm="arena"'},
+        )
+    raise ProblemError(403, f"This needs the role {route.role}; the token is one of {caller.role}.")
+
+
+def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | None:
+    try:
+        found = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError as error:
+        raise ProblemError(400, f"There are too many parameters: at most {_MOST_PARAMETERS}.") from error
+    fields = {} if kind is None else {each.encode_name: each for each in msgspec.structs.fields(kind)}
+    given: dict[str, str | list[str]] = {}
+    for name, value in found:
+        if name not in fields:
+            words = f"there are {', '.join(fields)}" if fields else "there are none here"
+            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)} ({words})')
+        # What may be repeated has a tuple as its default.
+        if isinstance(fields[name].default, tuple):
+            given[name] = [*given.get(name, ()), value]
+        elif name in given:
+            raise ProblemError(400, f"The parameter {name} is given twice.")
+        else:
+            given[name] = value
+    try:
+        return None if kind is None else msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ProblemError(400, f"A parameter cannot be read: {error}.") from error
+
+
+async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive) -> msgspec.Struct | None:
+    """Return the decoded body; counted as it comes, whatever its length is said to be."""
+    if not isinstance(route, DataRoute) or route.body is None:
+        return None
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise ProblemError(415, f"The body must be JSON: Content-Type: {JSON}.")
+    parts = bytearray()
+    try:
+        with anyio.fail_after(BODY_S):
+            async for part in _parts(receive):
+                parts += part
+                if len(parts) > route.max_body:
+                    raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
+    except TimeoutError as error:
+        raise ProblemError(408, f"The body did not come within {BODY_S} seconds.") from error
+    try:
+        return msgspec.json.decode(bytes(parts), type=route.body)
+    except msgspec.MsgspecError as error:
+        raise ProblemError(400, f"The body cannot be read: {error}.") from error
+
+
+async def _parts(receive: Receive) -> AsyncGenerator[bytes]:
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(400, "The request ended before its body did.")
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return

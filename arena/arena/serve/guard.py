@@ -1,0 +1,230 @@
+"""What every request passes: host, limits, token, origin; and what every answer gets: headers of security.
+
+Pure ASGI, so that streams pass it chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+
+from arena.pages.html import Html, el, join
+from arena.pages.links import Links
+from arena.serve.hosts import host_names, is_ours, origins
+from arena.serve.problems import PROBLEM_JSON, ProblemError, problem_json, problem_of, problem_page
+from arena.serve.roles import Caller
+from arena.serve.sending import Whole
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from arena.serve.callers import Callers
+    from arena.serve.context import Serving
+    from arena.serve.limits import Limits
+
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_SECURITY: Final = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+_READS: Final = frozenset({"GET", "HEAD"})
+_LINKS: Final = Links(root="/", suffix="", index="")
+
+_LOGGED: Final = 200
+"""Characters of a path in the log."""
+
+_log = logging.getLogger(__name__)
+_access = logging.getLogger(f"{__name__}.access")
+
+
+class Guarded:
+    """What the guard found out of a request; `scope["arena"]`."""
+
+    def __init__(self, callers: Callers, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
+        """Keep what is known before the caller is."""
+        self._callers = callers
+        self._limits = limits
+        self.address = address
+        """Of the client, by which it is limited."""
+        self.headers = headers
+        """Of the request, by names in lower case."""
+        self.caller = Caller()
+        """Who asks; nobody before `identify`."""
+
+    async def identify(self) -> Caller:
+        """Find out who asks; what everybody may see does without, also while the store is gone.
+
+        Raises:
+            ProblemError: 401, the token does not count.
+            StoreError: nobody can say whose token it is.
+        """
+        self.caller = await self._callers.caller(self.headers)
+        return self.caller
+
+    def stream(self) -> AbstractContextManager[None]:
+        """Count a stream for a `with` block."""
+        return self._limits.stream(self.address)
+
+
+class Guard:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, serving: Serving, callers: Callers, limits: Limits) -> None:
+        """Guard an application."""
+        self._app = app
+        self._settings = serving.settings
+        self._callers = callers
+        self._limits = limits
+        self._names = host_names(serving.settings)
+        self._origins = origins(serving.settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it with a problem."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1002})
+            return
+        status, began = 0, time.perf_counter()
+
+        async def safe(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *_SECURITY]
+            await send(message)
+
+        headers = _joined(scope)
+        guarded = Guarded(self._callers, self._limits, self._address(scope, headers), headers)
+        try:
+            redirect = await self._check(scope, guarded)
+            if redirect is not None:
+                await redirect.send_to(scope, headers, safe)
+                return
+            scope["arena"] = guarded
+            scope["path"] = scope["path"].rstrip("/") or "/"
+            await self._app(scope, receive, safe)
+        except Exception as error:
+            problem = _problem(error)
+            if problem.status == 500:  # noqa: PLR2004 - HTTP
+                _log.exception("a request failed")
+            if status:
+                raise
+            await _answer(problem, headers, scope["path"]).send_to(scope, headers, safe)
+        finally:
+            taken_ms = 1000 * (time.perf_counter() - began)
+            # Without parameters: a token may stand among them.
+            path = clean_text(scope["path"], _LOGGED)
+            _access.info("%s %s %s %d %.0f ms", guarded.address, scope["method"], path, status, taken_ms)
+
+    async def _check(self, scope: Scope, guarded: Guarded) -> Whole | None:
+        """Return a redirect where the address holds a token, None where a request may pass.
+
+        Raises:
+            ProblemError: the host is none of ours, there are too many requests, the token does not count, or
+                another site's page asks for a write.
+        """
+        headers = guarded.headers
+        if not is_ours(headers.get("host", ""), self._names):
+            raise ProblemError(
+                421, "This server is not called by that name; open the address that it printed."
+            )
+        self._limits.count(guarded.address)
+        if scope["method"] in _READS:
+            query = scope["query_string"].decode("ascii", "replace")
+            traded = await self._callers.traded(quote(scope["path"]), query)
+            if traded is not None:
+                return _redirect(traded, headers)
+        if scope["method"] not in _READS:
+            await guarded.identify()
+            self._check_origin(guarded)
+        return None
+
+    def _check_origin(self, guarded: Guarded) -> None:
+        """Return if a write was asked for by one of our pages, or by a program.
+
+        Raises:
+            ProblemError: 403, another site's page asks, or a browser that does not say which.
+        """
+        origin = guarded.headers.get("origin")
+        is_own = origin is not None and origin.lower() in self._origins
+        if origin is not None and not is_own:
+            raise ProblemError(403, "Another site's page asked for this; only pages of this server may.")
+        if guarded.caller.is_by_cookie and not (is_own and guarded.headers.get("x-arena") == "1"):
+            raise ProblemError(403, "A browser may ask for this only from a page of this server.")
+
+    def _address(self, scope: Scope, headers: Mapping[str, str]) -> str:
+        """Return the address of the client: that of the connection, or what trusted proxies say it is."""
+        client = scope.get("client")
+        address = client[0] if client else ""
+        hops = self._settings.proxy_hops
+        if hops:
+            forwarded = [
+                part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
+            ]
+            if forwarded:
+                address = forwarded[-min(hops, len(forwarded))]
+        return clean_text(address, 64)
+
+
+def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
+    """Return a redirect to an address without its token.
+
+    Where another site's page led here, the browser takes a redirect for a part of that step and keeps the new
+    cookie back, which is `SameSite=Strict`; so a page of ours leads on.
+    """
+    if asked.get("sec-fetch-site") != "cross-site":
+        return Whole(b"", "text/plain", status=303, headers=headers, cache="no-store")
+    headers = dict(headers)
+    way = headers.pop("location")
+    page = join(
+        Html("<!doctype html>"),
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="refresh", content=f"0; url={way}"),
+        el("title", "arena"),
+        el("p", el("a", "Go on", href=way)),
+    )
+    return Whole(page.encode(), "text/html; charset=utf-8", headers=headers, cache="no-store")
+
+
+def _joined(scope: Scope) -> dict[str, str]:
+    """Return the headers of a request; of one that stands there twice both values, which fit nothing then."""
+    found: dict[str, str] = {}
+    for name, value in Headers(scope=scope).items():
+        key = name.lower()
+        mark = "; " if key == "cookie" else ", "
+        found[key] = f"{found[key]}{mark}{value}" if key in found else value
+    return found
+
+
+def _problem(error: Exception) -> ProblemError:
+    if isinstance(error, HTTPException):
+        return ProblemError(error.status_code, error.detail, headers=dict(error.headers or {}))
+    return problem_of(error)
+
+
+def _answer(problem: ProblemError, headers: Mapping[str, str], path: str) -> Whole:
+    """Return a problem as a page to a browser, and as JSON to anything else."""
+    if (
+        "text/html" in headers.get("accept", "")
+        and not path.startswith("/api/")
+        and not path.endswith(".json")
+    ):
+        content, media = problem_page(problem, _LINKS).encode(), "text/html; charset=utf-8"
+    else:
+        content, media = problem_json(problem), PROBLEM_JSON
+    return Whole(content, media, status=problem.status, headers=problem.headers, cache="no-store")

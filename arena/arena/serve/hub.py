@@ -1,0 +1,282 @@
+"""A hub follows one tournament for all its viewers: it renders what has changed, and publishes it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Condition, Event, Lock, Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from arena.live.delay import Delay
+from arena.pages.following import match_fragments
+from arena.pages.live import Fragments, wall_fragments
+from arena.pages.memo import Memo
+from arena.serve.channel import Channel
+from arena.watching.feed import Model, Poller, advance, awaited
+from arena.watching.query import Cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.pages.links import Links
+    from arena.watching.feed import Feed
+
+WALL: Final = "live"
+"""The topic of the wall of boards; that of a match is its number."""
+LINGER_S: Final = 30.0
+"""Seconds for which a hub and its channels stay after their last viewer."""
+MAX_TOPICS: Final = 64
+"""Pages of one tournament that are followed at once."""
+_GAP_S: Final = 1 / 8
+_CROWD: Final = 200
+_CROWDED_GAP_S: Final = 1 / 4
+"""Seconds between two frames at least, and with more viewers than `_CROWD`."""
+_AGING_S: Final = 1.0
+"""Seconds after which a page is rendered although nothing came: its words depend on the time."""
+_BEAT_S: Final = 15.0
+_BROKEN_S: Final = 4.0
+_log = logging.getLogger(__name__)
+
+
+class Snapshot(NamedTuple):
+    """A page of a hub at one frame."""
+
+    model: Model
+    frame: str
+    """`EPOCH.N`."""
+    fragments: Fragments
+    """Rendered from the model; running clocks as they are now."""
+    t: float
+    """When it was taken, UTC seconds."""
+
+
+class _Topic:
+    """A page that is followed."""
+
+    def __init__(self, wanted_at: float) -> None:
+        self.channel = Channel()
+        self.memo = Memo()
+        self.wanted_at = wanted_at
+        self.model = Model()
+        self.t = 0.0
+        """What was published last, and when it was rendered."""
+        self.aged: tuple[str, int, Fragments] = ("", 0, {})
+        """The page with clocks of a second: frame, second, fragments."""
+        self.aged_memo = Memo()
+
+
+class Hub:
+    """Follows one tournament; `step` does the work, in a thread of `start` or in that of a test."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        links: Links,
+        *,
+        delay: int = 0,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what to follow; nothing is read yet.
+
+        Args:
+            feed: of the tournament; closed by `run`.
+            links: where pages lie.
+            delay: plies by which positions of running matches are held back.
+            clock: UTC seconds.
+            monotonic: seconds that only grow.
+        """
+        self._feed = feed
+        self._poller = Poller(feed)
+        self._links = links
+        self._delay = Delay(delay)
+        self._clock = clock
+        self._monotonic = monotonic
+        self._lock = Lock()
+        self._topics: dict[str, _Topic] = {}
+        self._known = self._shown = awaited()
+        self._is_changed = False
+        self._asks_at = monotonic()
+        self._wanted_at = self._rendered_at = self._beat_at = monotonic()
+        self._ready = Event()
+        self._stop = Condition()
+        self._is_stopped = False
+
+    @property
+    def num_viewers(self) -> int:
+        """How many viewers follow its pages."""
+        with self._lock:
+            return self._num_viewers()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has wanted anything of it for a while."""
+        with self._lock:
+            return not self._num_viewers() and self._monotonic() - self._wanted_at >= LINGER_S
+
+    def want(self) -> None:
+        """Keep the hub for another while: a page is about to be made of it."""
+        with self._lock:
+            self._wanted_at = self._monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Return once the tournament has been read, or cannot be; after `seconds` in any case."""
+        self._ready.wait(seconds)
+
+    def channel(self, topic: str) -> Channel | None:
+        """Return the channel of a page, which begins with this; None where too many are followed."""
+        with self._lock:
+            found = self._topic(topic)
+            return None if found is None else found.channel
+
+    def snapshot(self, topic: str) -> Snapshot | None:
+        """Return a page as it was published last, its clocks as they are now; None as `channel`."""
+        with self._lock:
+            found = self._topic(topic)
+            if found is None:
+                return None
+            now, frame = self._clock(), found.channel.shown.frame
+            if found.aged[:2] != (frame, int(now)):
+                # A page that many ask for at once is rendered once a second.
+                fragments = self._render(topic, found.model, found.t, found.aged_memo, clock_now=now)
+                found.aged = (frame, int(now), fragments)
+            return Snapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
+
+    def step(self) -> float:
+        """Ask the feed if it is time, publish what is due; return the seconds until the next step.
+
+        Raises:
+            Cancelled: the hub was stopped.
+        """
+        if self._monotonic() >= self._asks_at:
+            self._ask()
+        with self._lock:
+            pause_s = self._publish_due()
+        return max(0.0, min(self._asks_at - self._monotonic(), pause_s))
+
+    def look(self) -> None:
+        """Ask the feed for where things stand, and then for the tables: for a page without a stream."""
+        self._ask()
+        self._ask()
+
+    def _ask(self) -> None:
+        polled, model = self._poller.poll(), self._known
+        self._asks_at = self._monotonic() + polled.pause_s
+        if polled.error is not None:
+            model = msgspec.structs.replace(model, trouble=str(polled.error))
+        elif polled.batch is not None:
+            model = advance(model, polled.batch)
+        elif model.trouble:
+            model = msgspec.structs.replace(model, trouble="")
+        if model is not self._known:
+            with self._lock:
+                self._take(model)
+        if polled.error is not None or (polled.batch is not None and polled.batch.facts):
+            self._ready.set()
+
+    def start(self, name: str, has_ended: Callable[[Hub], bool]) -> None:
+        """Step in a thread until the hub is stopped or idle.
+
+        Args:
+            name: of the thread.
+            has_ended: called while the hub is idle; returns whether it may end.
+        """
+        Thread(target=self._run, args=(has_ended,), name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread and tell all viewers; returns at once."""
+        with self._stop:
+            self._is_stopped = True
+            self._stop.notify_all()
+        self._feed.cancel()
+        self._ready.set()
+        with self._lock:
+            for topic in self._topics.values():
+                topic.channel.end()
+
+    def _run(self, has_ended: Callable[[Hub], bool]) -> None:
+        try:
+            while not self._is_stopped:
+                pause_s = self._safe_step()
+                if self.is_idle and has_ended(self):
+                    return
+                with self._stop:
+                    if not self._is_stopped:
+                        self._stop.wait(pause_s)
+        except Cancelled:
+            return
+        finally:
+            self._feed.close()
+
+    def _safe_step(self) -> float:
+        """Step; a fault of the program is shown as trouble, and what was shown stays."""
+        try:
+            return self.step()
+        except Cancelled:
+            raise
+        except Exception:  # noqa: BLE001 - logged, shown, and tried again
+            _log.exception("a live page cannot be made")
+            self._feed.close()
+            with self._lock:
+                said = "the server failed to read or to show it; its log says more"
+                self._take(msgspec.structs.replace(self._known, trouble=said))
+            self._asks_at = self._monotonic() + _BROKEN_S
+            self._ready.set()
+            return _AGING_S
+
+    def _take(self, model: Model) -> None:
+        """Keep what is known, and what of it is shown."""
+        self._known = model
+        view = self._delay.of(model.view) if self._delay.plies else model.view
+        self._shown = msgspec.structs.replace(model, view=view)
+        self._is_changed = True
+
+    def _publish_due(self) -> float:
+        """Publish what is to be shown, unless it is too soon; return the seconds until something is due."""
+        now = self._monotonic()
+        gap_s = _CROWDED_GAP_S if self._num_viewers() > _CROWD else _GAP_S
+        due_at = self._rendered_at + (gap_s if self._is_changed else _AGING_S)
+        if now < due_at:
+            return due_at - now
+        for name, topic in list(self._topics.items()):
+            if now - topic.wanted_at >= LINGER_S:
+                del self._topics[name]
+            else:
+                self._publish(name, topic)
+        self._is_changed, self._rendered_at = False, now
+        if now - self._beat_at >= _BEAT_S:
+            self._beat_at = now
+            for topic in self._topics.values():
+                topic.channel.beat()
+        return _AGING_S
+
+    def _publish(self, name: str, topic: _Topic) -> None:
+        topic.model, topic.t = self._shown, self._clock()
+        fragments = self._render(name, topic.model, topic.t, topic.memo)
+        topic.channel.publish(fragments, topic.t)
+        if topic.channel.num_viewers:
+            topic.wanted_at = self._wanted_at = self._monotonic()
+
+    def _topic(self, name: str) -> _Topic | None:
+        """Return a page, rendered at least once; None where too many are followed."""
+        self._wanted_at = self._monotonic()
+        topic = self._topics.get(name)
+        if topic is None:
+            if len(self._topics) >= MAX_TOPICS:
+                return None
+            topic = self._topics[name] = _Topic(self._wanted_at)
+            self._publish(name, topic)
+        topic.wanted_at = self._wanted_at
+        return topic
+
+    def _render(
+        self, name: str, model: Model, t: float, memo: Memo, clock_now: float | None = None
+    ) -> Fragments:
+        if name == WALL:
+            return wall_fragments(model, self._links, t, memo, clock_now)
+        return match_fragments(model, int(name), self._links, t, memo, clock_now)
+
+    def _num_viewers(self) -> int:
+        return sum(topic.channel.num_viewers for topic in self._topics.values())

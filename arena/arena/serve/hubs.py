@@ -1,0 +1,89 @@
+"""The hubs of a server: one for each tournament that is watched, at most 16."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from arena.serve.hub import Hub
+from arena.watching.store_feed import StoreFeed
+
+if TYPE_CHECKING:
+    from arena.pages.links import Links
+    from arena.serve.context import Serving
+    from arena_db.records import TournamentRecord
+
+MAX_HUBS: Final = 16
+_READ_S: Final = 3.0
+"""Seconds that a page waits for the first look at its tournament."""
+
+
+class Hubs:
+    """Makes hubs when they are wanted; each ends by itself."""
+
+    def __init__(self, serving: Serving) -> None:
+        """Begin without hubs."""
+        self._settings = serving.settings
+        self._lock = Lock()
+        self._hubs: dict[int, Hub] = {}
+        self._ids: dict[str, int] = {}
+        self._is_closed = False
+
+    def known(self, slug: str) -> Hub | None:
+        """Return the hub of the tournament that an address names, if there is one; reads no store.
+
+        So viewers of a store that is gone for a while come back to what was shown last.
+        """
+        with self._lock:
+            return self._hubs.get(self._ids.get(slug, -1))
+
+    def hub(self, slug: str, record: TournamentRecord, links: Links) -> Hub | None:
+        """Return the hub of a tournament, after its first look; None where there are too many.
+
+        Args:
+            slug: what its address calls it.
+            record: the tournament.
+            links: where pages lie.
+        """
+        with self._lock:
+            found = self._hubs.get(record.id)
+            if found is None:
+                if len(self._hubs) >= MAX_HUBS or self._is_closed:
+                    return None
+                feed = StoreFeed(self._settings.db, record.id, is_read_only=True)
+                found = self._hubs[record.id] = Hub(feed, links, delay=self._settings.delay)
+                found.start(f"hub-{record.id}", lambda hub, id_=record.id: self._let_go(hub, id_))
+            self._ids[slug] = record.id
+            found.want()
+        found.wait(_READ_S)
+        return found
+
+    def close(self) -> None:
+        """Stop all hubs."""
+        with self._lock:
+            self._is_closed = True
+            hubs = list(self._hubs.values())
+            self._hubs.clear()
+        for hub in hubs:
+            hub.stop()
+
+    def _let_go(self, hub: Hub, number: int) -> bool:
+        """Forget a hub that is still idle; a page that comes meanwhile keeps it."""
+        with self._lock:
+            if not hub.is_idle:
+                return False
+            if self._hubs.get(number) is hub:
+                del self._hubs[number]
+            self._ids = {slug: id_ for slug, id_ in self._ids.items() if id_ != number}
+            return True
+
+
+def read_once(settings_db: str | None, record: TournamentRecord, links: Links, delay: int) -> Hub:
+    """Return a hub without a thread that has looked once: for a page without a stream."""
+    feed = StoreFeed(settings_db, record.id, is_read_only=True)
+    hub = Hub(feed, links, delay=delay)
+    try:
+        hub.look()
+    finally:
+        feed.close()
+    return hub

@@ -1,0 +1,104 @@
+"""How much one address, and all together, may ask."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.serve.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+RATE: Final = 50.0
+"""Requests a second that one address may send for long: a school is one address."""
+BURST: Final = 300.0
+"""Requests that one address may send at once."""
+STREAMS: Final = 64
+"""Streams that one address may keep open."""
+ALL_STREAMS: Final = 1000
+"""Streams of all addresses; each costs some 30 kB."""
+_MOST_KNOWN: Final = 10_000
+"""Addresses whose budget is kept; beyond, those that have been refilled are forgotten."""
+
+
+class _Budget(msgspec.Struct):
+    left: float
+    at: float
+    streams: int = 0
+
+
+class Limits:
+    """Counts requests and streams by address; used by the event loop alone."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with full budgets.
+
+        Args:
+            clock: seconds that only grow.
+        """
+        self._clock = clock
+        self._budgets: dict[str, _Budget] = {}
+        self.num_streams = 0
+        """Streams that are open."""
+
+    def count(self, address: str) -> None:
+        """Count a request.
+
+        Raises:
+            ProblemError: 429, the address has sent too many.
+        """
+        budget = self._budget(address)
+        if budget.left < 1:
+            wait = max(1, round((1 - budget.left) / RATE + 0.5))
+            raise ProblemError(
+                429, f"Too many requests: at most {RATE:.0f} a second from one address.", retry_after=wait
+            )
+        budget.left -= 1
+
+    @contextmanager
+    def stream(self, address: str) -> Generator[None]:
+        """Count a stream for a `with` block.
+
+        Raises:
+            ProblemError: 429, the address has too many; 503, all have.
+        """
+        if self.num_streams >= ALL_STREAMS:
+            raise ProblemError(
+                503, f"The server shows {ALL_STREAMS:,} live pages, which is its most.", retry_after=30
+            )
+        budget = self._budget(address)
+        if budget.streams >= STREAMS:
+            raise ProblemError(
+                429, f"Too many live pages from one address: at most {STREAMS}.", retry_after=30
+            )
+        budget.streams += 1
+        self.num_streams += 1
+        try:
+            yield
+        finally:
+            budget.streams -= 1
+            self.num_streams -= 1
+
+    def _budget(self, address: str) -> _Budget:
+        now = self._clock()
+        budget = self._budgets.get(address)
+        if budget is None:
+            if len(self._budgets) >= _MOST_KNOWN:
+                self._forget(now)
+            budget = self._budgets[address] = _Budget(left=BURST, at=now)
+        budget.left = min(BURST, budget.left + (now - budget.at) * RATE)
+        budget.at = now
+        return budget
+
+    def _forget(self, now: float) -> None:
+        """Forget addresses whose budget is full by now, and if that is not enough, those that asked first."""
+        for address, budget in list(self._budgets.items()):
+            if not budget.streams and budget.left + (now - budget.at) * RATE >= BURST:
+                del self._budgets[address]
+        idle = [address for address, budget in self._budgets.items() if not budget.streams]
+        for address in idle[: max(0, len(self._budgets) - _MOST_KNOWN // 2)]:
+            del self._budgets[address]

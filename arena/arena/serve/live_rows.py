@@ -1,0 +1,224 @@
+"""The rows of live pages: the wall of a tournament, a match while it is played, and their stream."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from arena.live.labels import show_name
+from arena.live.tables import StandingsView
+from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, Seat
+from arena.live.wall import wall
+from arena.pages.following import following_page
+from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
+from arena.pages.live_parts import MAX_NEWS
+from arena.pages.replay import match_page
+from arena.results.addresses import planned_match
+from arena.serve.hub import WALL
+from arena.serve.hubs import Hubs, read_once
+from arena.serve.problems import ProblemError
+from arena.serve.rows import PageRoute, Route, StreamAnswer, StreamRoute
+from arena.watching.page_views import MatchPage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from arena.pages.html import Html
+    from arena.pages.links import Links
+    from arena.results.addresses import Address
+    from arena.serve.channel import Channel
+    from arena.serve.context import RequestContext
+    from arena.serve.reading import Reading
+    from arena.watching.feed import Model
+    from arena_db.records import TournamentRecord
+
+_RETRY_S: Final = 10
+
+
+class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """How the live page looks."""
+
+    projector: str | None = None
+    """Given, with or without a value: large type, and no navigation."""
+
+
+class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which page is followed, and from where."""
+
+    of: str = WALL
+    """`live` for the wall, or the number of a match."""
+    after: str = ""
+    """The frame that the page has, `EPOCH.N`; empty for none."""
+
+
+class Followed(NamedTuple):
+    """What a page is made of that follows a tournament."""
+
+    model: Model
+    frame: LiveFrame
+    fragments: Mapping[str, Html]
+
+
+class LivePage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a tournament while it is followed."""
+
+    frame: LiveFrame
+    boards: tuple[MatchView, ...]
+    """In their order on the wall; positions of running matches are late where the server delays them."""
+    progress: ProgressView
+    finished: tuple[FinishedMatch, ...]
+    """Newest first."""
+    notices: tuple[Notice, ...]
+    """Newest first."""
+    standings: StandingsView
+    trouble: str = ""
+    """Why nothing new comes; empty when it does."""
+
+
+class FollowedWall(LivePage, frozen=True, kw_only=True):
+    """The live page with what it is made of, which is not in its JSON."""
+
+    made_of: Followed
+    is_projected: bool
+
+
+class FollowedMatch(MatchPage, frozen=True, kw_only=True):
+    """A match that has no result yet, with what its page is made of, which is not in its JSON."""
+
+    made_of: Followed
+
+
+def _live(reading: Reading, context: RequestContext) -> FollowedWall:
+    record = reading.tournament(context.parameters["tournament"])
+    found = _followed(reading, context, record, WALL)
+    view, standings = found.model.view, found.model.facts.get("standings")
+    return FollowedWall(
+        frame=found.frame,
+        boards=wall(view, size=MAX_BOARDS).boards,
+        progress=view.progress,
+        finished=view.finished[:MAX_NEWS],
+        notices=view.notices[:MAX_NEWS],
+        standings=standings if isinstance(standings, StandingsView) else StandingsView(),
+        trouble=found.model.trouble,
+        is_projected=context.query(LiveQuery).projector is not None,
+        made_of=found,
+    )
+
+
+def followed_match(
+    reading: Reading, context: RequestContext, record: TournamentRecord, address: Address
+) -> FollowedMatch:
+    """Return the page of a match that has no result yet, whether it has begun or not."""
+    planned = planned_match(reading.store, address)
+    found = _followed(reading, context, record, str(planned.number))
+    entrants = {entrant.seat: entrant for entrant in reading.store.entrants(record.id)}
+    pair = entrants[planned.first], entrants[planned.second]
+    names = tuple(show_name(entrant.label) for entrant in pair)
+    match = found.model.view.matches.get(planned.number) or MatchView(
+        number=planned.number,
+        tournament=record.id,
+        tournament_name=record.name,
+        game=record.game,
+        tc=record.pool.short,
+        seats=(Seat(name=names[0], label=names[0]), Seat(name=names[1], label=names[1])),
+    )
+    return FollowedMatch(
+        match=match,
+        tournament=record.name,
+        identities=(pair[0].bot.identity, pair[1].bot.identity),
+        ending="",
+        made_of=found,
+    )
+
+
+def _followed(reading: Reading, context: RequestContext, record: TournamentRecord, topic: str) -> Followed:
+    """Return a page of a hub; where there are too many hubs, a page that is made of one look."""
+    slug, settings = context.parameters["tournament"], context.settings
+    hub = context.serving.part(Hubs).hub(slug, record, reading.links)
+    taken = None if hub is None else hub.snapshot(topic)
+    stream = ""
+    if taken is None:
+        taken = read_once(settings.db, record, reading.links, settings.delay).snapshot(topic)
+    else:
+        stream = f"/t/{quote(slug, safe='')}/stream?of={topic}"
+    assert taken is not None  # noqa: S101 - a hub that is not shared has room for a page
+    return Followed(taken.model, LiveFrame(stream=stream, frame=taken.frame, t=taken.t), taken.fragments)
+
+
+def _show_live(view: FollowedWall, links: Links, twin: str) -> Html:
+    return live_page(*view.made_of, links, is_projected=view.is_projected, twin=twin)
+
+
+def _live_twin(view: FollowedWall) -> LivePage:
+    return LivePage(**{name: getattr(view, name) for name in LivePage.__struct_fields__})
+
+
+def show_match(view: MatchPage, links: Links, twin: str) -> Html:
+    """Return the replay of a stored match, or the page that follows one that has no result yet."""
+    if isinstance(view, FollowedMatch):
+        return following_page(view, *view.made_of, links, twin)
+    return match_page(view, links, twin)
+
+
+def match_twin(view: MatchPage) -> MatchPage:
+    """Return what the JSON of a match holds, played or not."""
+    return MatchPage(**{name: getattr(view, name) for name in MatchPage.__struct_fields__})
+
+
+async def _stream(context: RequestContext) -> StreamAnswer:
+    query, slug = context.query(StreamQuery), context.parameters["tournament"]
+    hubs = context.serving.part(Hubs)
+    hub = hubs.known(slug)
+    if hub is None:
+        hub = await context.read(lambda reading: hubs.hub(slug, reading.tournament(slug), reading.links))
+    if query.of != WALL and not (query.of.isascii() and query.of.isdigit() and len(query.of) <= 9):  # noqa: PLR2004 - of a plan
+        raise ProblemError(404, f'There is no stream of "{query.of}": of=live, or the number of a match.')
+    channel = None if hub is None else hub.channel(query.of)
+    if channel is None:
+        raise ProblemError(
+            503, "Too many tournaments or matches are being watched at once.", retry_after=_RETRY_S
+        )
+    after = context.headers.get("last-event-id") or query.after
+    return StreamAnswer(content=_chunks(channel, after), headers={"x-accel-buffering": "no"})
+
+
+async def _chunks(channel: Channel, after: str) -> AsyncGenerator[bytes]:
+    """Yield what a viewer lacks, and then each frame; several that wait are sent as one chunk."""
+    loop, waits = asyncio.get_running_loop(), asyncio.Event()
+    viewer = channel.join(after, waits.set, loop.call_soon_threadsafe)
+    try:
+        # Comes at once, so that the browser knows that it is connected.
+        yield b"retry: 1000\n\n"
+        while True:
+            waits.clear()
+            chunk = viewer.take()
+            if chunk:
+                yield chunk
+            elif viewer.is_ended:
+                return
+            else:
+                await waits.wait()
+    finally:
+        viewer.leave()
+
+
+LIVE_ROWS: Final[tuple[Route, ...]] = (
+    PageRoute(
+        path="/t/{tournament}/live",
+        query=LiveQuery,
+        handle=_live,
+        show=_show_live,
+        answer=LivePage,
+        twin_of=_live_twin,
+        summary="A tournament while it is played: boards with clocks, standings, progress, news.",
+    ),
+    StreamRoute(
+        path="/t/{tournament}/stream",
+        query=StreamQuery,
+        handle=_stream,
+        summary="What changes on a live page, as events whose data is a time and fragments of HTML.",
+    ),
+)

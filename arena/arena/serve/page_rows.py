@@ -1,0 +1,129 @@
+"""The rows of pages that show what is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.errors import NotFoundError
+from arena.pages.event import event_page, matches_page, table_page
+from arena.pages.home import home_page, leaderboard_page
+from arena.pages.links import PER_PAGE
+from arena.results.addresses import find_in
+from arena.results.condition import read_condition
+from arena.serve.live_rows import followed_match, match_twin, show_match
+from arena.serve.rows import PageRoute, Route
+from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list_page, match_view
+from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
+from arena_plugins.spec import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.serve.context import RequestContext
+    from arena.serve.reading import Reading
+
+
+def _home(reading: Reading, context: RequestContext) -> HomePage:
+    return home_view(reading.store, context.settings.title)
+
+
+def _leaderboard(reading: Reading, context: RequestContext) -> LeaderboardPage:
+    del context
+    return leaderboard_view(reading.store)
+
+
+def _event(reading: Reading, context: RequestContext) -> TournamentPage:
+    return event_view(reading.store, reading.tournament(context.parameters["tournament"]))
+
+
+class MatchQuery(msgspec.Struct, frozen=True):
+    """Which matches of a list."""
+
+    q: str = ""
+    """In the words of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
+
+
+def _matches(reading: Reading, context: RequestContext) -> MatchListPage:
+    record = reading.tournament(context.parameters["tournament"])
+    number = context.number("number") if "number" in context.parameters else 1
+    condition = read_condition(context.query(MatchQuery).q)
+    return match_list_page(reading.store, record, number, PER_PAGE, condition)
+
+
+def _match(reading: Reading, context: RequestContext) -> MatchPage:
+    record = reading.tournament(context.parameters["tournament"])
+    text = context.parameters["match"]
+    if not text[:1].isdecimal():
+        folder = "/t/{tournament}/"
+        routes: Sequence[Route] = context.serving.routes
+        pages = [route.path.removeprefix(folder) for route in routes if route.path.startswith(folder)]
+        known = sorted(page for page in pages if page and not {"{", "/"} & set(page))
+        raise NotFoundError(
+            f'{record.name} has no page "{text}"{nearest(text, known)} (there are {", ".join(known)}, and '
+            "its matches by number)"
+        )
+    address = find_in(reading.store, record, text)
+    if address.match is None:
+        return followed_match(reading, context, record, address)
+    return match_view(reading.store, record, address.match)
+
+
+PAGE_ROWS: Final[tuple[Route, ...]] = (
+    PageRoute(
+        path="/",
+        twin="/index.json",
+        handle=_home,
+        show=home_page,
+        answer=HomePage,
+        summary="Tournaments that are not archived, and the newest matches of all.",
+    ),
+    PageRoute(
+        path="/leaderboard",
+        handle=_leaderboard,
+        show=leaderboard_page,
+        answer=LeaderboardPage,
+        summary="The ratings of each game and pool.",
+    ),
+    PageRoute(
+        path="/t/{tournament}",
+        twin="/t/{tournament}/index.json",
+        handle=_event,
+        show=event_page,
+        answer=TournamentPage,
+        summary="A tournament: standings, bracket or places, newest matches.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/table",
+        handle=_event,
+        show=table_page,
+        answer=TournamentPage,
+        twin_of=lambda view: view.matrix,
+        summary="The crosstable of a tournament.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/matches",
+        query=MatchQuery,
+        handle=_matches,
+        show=matches_page,
+        answer=MatchListPage,
+        summary="The newest matches of a tournament, all or those that fit a filter.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/matches-{number}",
+        query=MatchQuery,
+        handle=_matches,
+        show=matches_page,
+        answer=MatchListPage,
+        summary="A further page of the matches of a tournament, counted from 1.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/{match}",
+        handle=_match,
+        show=show_match,
+        answer=MatchPage,
+        twin_of=match_twin,
+        summary="A match, `89`, or a void attempt, `89.1`: its replay, or its board while it is played.",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Whole answers: tagged, compressed where the client takes it, and left out where it has them already."""
+
+from __future__ import annotations
+
+import gzip
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import Scope, Send
+
+_LEAST_ZIPPED: Final = 600
+"""Bytes below which compressing saves no packet."""
+_ZIPPED: Final = ("text/", "application/json", "application/problem+json", "image/svg+xml")
+_LEVEL: Final = 6
+REVALIDATE: Final = "private, no-cache"
+"""A browser keeps the answer, and asks each time whether it is still true."""
+
+
+class Whole:
+    """An answer whose bytes are all known; may be sent any number of times."""
+
+    def __init__(
+        self,
+        content: bytes,
+        media_type: str,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        cache: str = REVALIDATE,
+    ) -> None:
+        """Keep an answer.
+
+        Args:
+            content: its bytes.
+            media_type: `text/html; charset=utf-8`.
+            status: of HTTP.
+            headers: more headers, by names in lower case.
+            cache: `Cache-Control`.
+        """
+        self.content = content
+        self.media_type = media_type
+        self.status = status
+        self.headers = dict(headers or {})
+        self.cache = cache
+
+    @cached_property
+    def etag(self) -> str:
+        """Return the tag of the content; a weak one, for the compressed bytes are others."""
+        return f'W/"{sha256(self.content).hexdigest()[:24]}"'
+
+    @cached_property
+    def zipped(self) -> bytes | None:
+        """Return the content compressed; None where that saves nothing."""
+        if len(self.content) < _LEAST_ZIPPED or not self.media_type.startswith(_ZIPPED):
+            return None
+        return gzip.compress(self.content, _LEVEL, mtime=0)
+
+    def prepare(self) -> Whole:
+        """Compute tag and compressed bytes, in a thread that may take its time; return the answer itself."""
+        _ = self.etag, self.zipped
+        return self
+
+    async def send_to(self, scope: Scope, headers: Mapping[str, str], send: Send) -> None:
+        """Send the answer to a request, or 304 where the client has it.
+
+        Args:
+            scope: of the request.
+            headers: of the request, by names in lower case.
+            send: of the request.
+        """
+        found = {**self.headers, "cache-control": self.cache, "vary": "accept, accept-encoding, cookie"}
+        is_tagged = self.status == 200 and scope["method"] in {"GET", "HEAD"}  # noqa: PLR2004 - HTTP
+        if is_tagged:
+            found["etag"] = self.etag
+            if _has_tag(headers.get("if-none-match", ""), self.etag):
+                await _send(send, 304, found, b"")
+                return
+        content, zipped = self.content, self.zipped if _takes_gzip(headers) else None
+        if zipped is not None:
+            content = zipped
+            found["content-encoding"] = "gzip"
+        found |= {"content-type": self.media_type, "content-length": str(len(content))}
+        await _send(send, self.status, found, b"" if scope["method"] == "HEAD" else content)
+
+
+async def _send(send: Send, status: int, headers: Mapping[str, str], content: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": raw_headers(headers)})
+    await send({"type": "http.response.body", "body": content})
+
+
+def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Return headers as ASGI takes them; what is no printable ASCII is left out, line breaks above all."""
+    return [
+        (name.lower().encode("ascii"), "".join(c for c in value if " " <= c <= "~").encode("ascii"))
+        for name, value in headers.items()
+    ]
+
+
+def _has_tag(given: str, tag: str) -> bool:
+    tags = {each.strip().removeprefix("W/") for each in given.split(",")}
+    return "*" in tags or tag.removeprefix("W/") in tags
+
+
+def _takes_gzip(headers: Mapping[str, str]) -> bool:
+    for each in headers.get("accept-encoding", "").split(","):
+        name, _, weight = each.strip().partition(";")
+        if name.strip().lower() == "gzip":
+            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False

@@ -1,0 +1,61 @@
+"""A list whose rows are items at hand, and what stands there instead of none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from typing_extensions import override
+
+from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.tui.text import Line
+
+_Item = TypeVar("_Item")
+
+
+class ItemList(RowList, Generic[_Item]):
+    """A list of items at hand; override `row_line`. Without items it says why there are none."""
+
+    def __init__(
+        self,
+        title: str = "",
+        *,
+        nothing: str = "",
+        id: str | None = None,  # noqa: A002 # as in Textual
+        classes: str | None = None,
+    ) -> None:
+        """Make it.
+
+        Args:
+            title: stands in the frame.
+            nothing: what stands there instead of rows.
+            id: as in Textual.
+            classes: as in Textual.
+        """
+        super().__init__(title, id=id, classes=classes)
+        self._nothing = nothing
+        self._rows: Sequence[_Item] = ()
+
+    @property
+    @override
+    def num_rows(self) -> int:
+        return len(self._rows)
+
+    @property
+    def current(self) -> _Item | None:
+        """The row of the cursor; None where there is none."""
+        return self._rows[self.cursor] if self._rows else None
+
+    def row(self, index: int) -> _Item:
+        """Return a row, the first is 0."""
+        return self._rows[index]
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        if not self._rows:
+            return [((f" {line}", "dim"),) for line in break_lines([self._nothing], width)]
+        return super().body(width, height)

@@ -1,0 +1,63 @@
+"""What is said of the state of a run: the same words on every screen."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from arena.watching.feed import Model
+
+_STATES: Final = {
+    "": "WAITING",
+    "preparing": "PREPARING",
+    "running": "LIVE",
+    "paused": "PAUSED",
+    "stopping": "STOPPING",
+    "ended": "ENDED",
+}
+
+
+class RunWords(NamedTuple):
+    """The state of a run in a word, and what is wrong with it."""
+
+    state: str
+    """`LIVE`, `PAUSED`, `no coordinator`, ..."""
+    warning: str
+    """A further warning; empty when all is well, and where `state` says it."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether matches are being played, as far as is known."""
+        return self.state == _STATES["running"]
+
+
+def run_words(model: Model, now: float) -> RunWords:
+    """Return the state of a run at `now`, UTC seconds."""
+    state, warning = _STATES[model.view.progress.state], model.health.warning(now)
+    # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
+    return RunWords(warning, "") if warning and state == _STATES["running"] else RunWords(state, warning)
+
+
+def awaited_words(model: Model, now: float) -> str:
+    """Return what a tournament waits for, in a sentence; empty while a match is being played."""
+    progress = model.view.progress
+    if any(match.is_played for match in model.view.matches.values()):
+        return ""
+    resume = f"arena resume {shlex.quote(progress.name)} continues it."
+    words = run_words(model, now)
+    if not words.is_live and progress.state == "running":
+        if model.health.is_gone or not model.health.is_silent:
+            return f"No process plays this tournament; {resume}"
+        return "The process that plays this tournament has not answered for a while; its boards stand still."
+    because = f": {progress.reason}" if progress.reason else ""
+    if progress.state == "ended" and progress.reason == "stopped":
+        return f"This tournament is stopped; {resume}"
+    return {
+        "": "Nothing is known of this tournament yet.",
+        "preparing": f"The first match is being prepared{because}.",
+        "running": "No match is shown: the next one has not begun, or matches are too short to follow.",
+        "paused": f"This tournament is paused{because}; no match begins until it is resumed.",
+        "stopping": f"This tournament is stopping{because}; no further match begins.",
+        "ended": f"This tournament has ended{because}.",
+    }[progress.state]

@@ -1,0 +1,18 @@
+"""Writes docs/reference/openapi.json from the table of routes: run this file to renew it."""
+
+from __future__ import annotations
+
+from arena.serve.api.openapi import describe, written
+from arena.serve.routes import ROUTES
+from source_tree import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "openapi.json"
+
+
+def render() -> bytes:
+    """Return the description of the API."""
+    return written(describe(ROUTES))
+
+
+if __name__ == "__main__":
+    PAGE.write_bytes(render())
