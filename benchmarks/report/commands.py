@@ -90,7 +90,12 @@ COMMANDS = (
         ("--rounds", "1", "--matches", "1", "--duel", "6"),
         _nothing,
     ),
-    Command("net_speed.py", ("--rounds", "5"), ("--rounds", "1"), _with(CLONED, "--alpha-zero-general")),
+    Command(
+        "net_speed.py",
+        ("--rounds", "5"),
+        ("--rounds", "1", "--net", "1x8"),
+        _with(CLONED, "--alpha-zero-general"),
+    ),
     Command("classifier_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
     Command(
         "isolation_cost.py",

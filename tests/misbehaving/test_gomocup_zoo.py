@@ -58,7 +58,7 @@ def test_what_cannot_play_is_refused_with_the_cause(name: str, tmp_path: Path) -
 def test_a_match_and_a_check_refuse_in_the_same_words(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Without time for a question of the check a move may follow what is none, until the watchdog ends the wait.
+    # A question without a time limit waits for a move until the watchdog ends it.
     monkeypatch.setattr(timecontrol, "WATCHDOG_MS", 2_000)
     spec, expected = spec_of(name, tmp_path / "bot"), REFUSED[name]
     (result,) = play(spec, TIERS[0], 1)
