@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials installs format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -21,14 +21,16 @@ demo: $(VENV)/.installed-plain
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
 	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md tells how to enter your own bot."
 
-# Two processes, each with whole files: most tests wait for bots and clocks for a part of their time.
-TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile
-# A failed check does not hide the tests: they run in any case, and last, so that their summary is read.
+# Two processes, each with whole files: most tests wait for bots and clocks for a part of their time. In the order of the
+# folders, not of the number of tests: that would begin the longest files, of one test each, last, beside an idle core.
+TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
+# The checks run beside the tests, which leave a part of both cores idle; the tests' output waits in a pipe until those
+# have told theirs. A failed check does not hide the tests: their summary comes last, and is read.
 test: $(VENV)/.installed-test
-	@failed=0; \
-	$(MAKE) -k format lint types contracts || failed=1; \
-	$(BIN)/python -m pytest $(TESTS_SIDE_BY_SIDE) || failed=1; \
-	exit $$failed
+	@rm -f $(VENV)/.tests-status $(VENV)/.checks-status; \
+	{ $(BIN)/python -m pytest $(TESTS_SIDE_BY_SIDE) 2>&1; echo $$? > $(VENV)/.tests-status; } | \
+		{ { $(MAKE) -k format lint types contracts 2>&1 </dev/null; echo $$? > $(VENV)/.checks-status; }; cat; }; \
+	test "$$(cat $(VENV)/.tests-status $(VENV)/.checks-status | tr '\n' ' ')" = "0 0 "
 
 check: format lint types contracts coverage
 
@@ -83,12 +85,24 @@ time-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/time_losses.py --matches 500
 	$(BIN)/python benchmarks/time_losses.py --matches 500 --load 8 --cores 2
 
+serve-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/serve_load.py
+
 gomocup-trials: $(VENV)/.installed-test
 	$(BIN)/python tests/support/gomocup_zoo.py --matches 20
 
 # Every way of installing a bot, with each build backend from the package index.
 installs: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/installs.py
+
+# Pages in a real browser, that of the distribution. COLD_LOADS=20 measures longer, BASE_URL=http://… looks at a server.
+COLD_LOADS = 5
+BASE_URL =
+browsers: $(VENV)/.installed-test
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+		{ command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get install -y chromium; } || { \
+		echo "install Chromium first: apt install chromium, dnf install chromium, or brew install --cask chromium" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/browser -m browser --cold-loads $(COLD_LOADS) $(if $(BASE_URL),--base-url $(BASE_URL))
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

@@ -13,10 +13,14 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arena_db.errors import DatabaseError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHAN_S = 2.0
@@ -48,9 +52,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
     parser.add_argument("--rounds", type=int, default=50, help="of each tournament, two matches each")
     parser.add_argument("--isolation", default="auto", help="of the bots")
+    parser.add_argument("--bots", nargs=2, default=_BOTS, metavar="BOT", help="of each tournament")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        trials = Trials(Path(folder), arguments.rounds, arguments.isolation, arguments.seed)
+        trials = Trials(
+            Path(folder), arguments.rounds, arguments.isolation, arguments.seed, bots=arguments.bots
+        )
         figures = trials.run(arguments.trials)
     print(json.dumps(figures))
     sys.exit(any(figures[key] for key in FAILURES))
@@ -59,14 +66,18 @@ def main() -> None:
 class Trials:
     """One tournament, held again and again through kills; its results must always be those without a kill."""
 
-    def __init__(self, folder: Path, rounds: int, isolation: str, seed: int) -> None:
+    def __init__(
+        self, folder: Path, rounds: int, isolation: str, seed: int, *, bots: Sequence[str] = _BOTS
+    ) -> None:
         # Whatever a killed run leaves behind becomes a child of this process, where it can be counted.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):
             raise OSError("this system has no subreapers; the trials need Linux")
         self._folder = folder
         self._temporary = folder / "temporary"
         self._temporary.mkdir()
-        self._plan = ["tournament", *_BOTS, *_OPTIONS, "--rounds", str(rounds), "--isolation", isolation]
+        # A bot meets itself only in a match.
+        kind = "match" if len(set(bots)) == 1 else "tournament"
+        self._plan = [kind, *bots, *_OPTIONS, "--rounds", str(rounds), "--isolation", isolation]
         self._chance = random.Random(seed)  # noqa: S311 - moments, not secrets
         self._figures: Counter[str] = Counter()
         self._whole_s = 0.0

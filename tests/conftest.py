@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 # A busy machine is no failure of the code under test. Every run tries the same examples, so that a failure is
 # due to the change that it comes with; `pytest --hypothesis-profile explore` draws new ones.
@@ -18,12 +20,30 @@ settings.load_profile("arena")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what is entered in a folder of the tests, not in the home of whoever runs them."""
+def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory, run_folder: Path) -> Iterator[None]:
+    """Store everything in folders of this run, and compile the kernels of a bot once for all tests.
+
+    A cold cache costs up to ten seconds of CPU for each tournament of Connect Four.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("ARENA_CACHE", str(run_folder / "cache"))
         yield
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all test processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    # Each process of pytest-xdist has a base folder of its own, within that of the run.
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, then fail")
+    parser.addoption(
+        "--base-url", default="", help="tests/browser: look at a running server in place of a folder"
+    )
+    parser.addoption(
+        "--cold-loads", type=int, default=5, help="tests/browser: how often each page is loaded cold"
+    )

@@ -19,6 +19,7 @@ from arena_db import (
     resumming,
     run_faults,
     seals,
+    tokens,
 )
 from arena_db.engine import find_driver
 from arena_db.errors import DatabaseError
@@ -63,6 +64,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             points.find_faults(connection),
             replays.find_faults(connection),
             run_faults.find_faults(connection),
+            tokens.find_faults(connection),
         ]
     return [fault for look in looks for fault in _cut(_survived(look))]
 

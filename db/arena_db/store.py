@@ -24,6 +24,7 @@ from arena_db.points import PointsKeeping
 from arena_db.replays import ReplaysKeeping
 from arena_db.restoring import restore
 from arena_db.soundness import Soundness
+from arena_db.tokens import TokensKeeping
 from arena_db.transfers import Transferring
 from arena_db.voiding import Correcting
 
@@ -62,6 +63,7 @@ class Store(
     PointsKeeping,
     ReplaysKeeping,
     Soundness,
+    TokensKeeping,
     Transferring,
 ):
     """An open store; a context manager that closes it.

@@ -1,17 +1,22 @@
-"""The distributions of this checkout, built once for a session, without network."""
+"""The distributions of this checkout, built once for all test processes of a run, without network."""
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from children import run_child
 from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -22,30 +27,53 @@ class Built:
     wheel: Path
 
 
+def _make_once(folder: Path, make: Callable[[], None]) -> None:
+    """Let the first test process that comes make what belongs into `folder`; the others wait for it."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        # The system drops the lock of a process that is killed; a folder without a mark is made again.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / "done"
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make()
+            done.touch()
+
+
 @pytest.fixture(scope="session")
-def wheel_python(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel_python(built: Built, run_folder: Path) -> Path:
     """Return the interpreter of an environment with pip and the wheel; libraries come from outside."""
-    folder = tmp_path_factory.mktemp("wheel-only")
-    run_child([sys.executable, "-m", "venv", folder / "venv"], cwd=folder)
+    folder = run_folder / "wheel-only"
     python = folder / "venv" / "bin" / "python"
-    run_child([python, "-m", "pip", "install", "--no-deps", "--no-index", built.wheel], cwd=folder)
-    paths = run_child([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], cwd=folder)
-    outer = Path(paths.stdout.strip()) / "outer.pth"
-    outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+
+    def make() -> None:
+        run_child([sys.executable, "-m", "venv", folder / "venv"], cwd=folder)
+        run_child([python, "-m", "pip", "install", "--no-deps", "--no-index", built.wheel], cwd=folder)
+        paths = run_child(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], cwd=folder
+        )
+        outer = Path(paths.stdout.strip()) / "outer.pth"
+        outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+
+    _make_once(folder, make)
     return python
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(run_folder: Path) -> Built:
     """Build the sdist from a copy of the checkout, and the wheel from that sdist."""
-    folder = tmp_path_factory.mktemp("built")
-    source = folder / "checkout"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
-    run_child(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source],
-        cwd=folder,
-        deadline=300,
-    )
+    folder = run_folder / "built"
+
+    def make() -> None:
+        source = folder / "checkout"
+        shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
+        run_child(
+            [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source],
+            cwd=folder,
+            deadline=300,
+        )
+
+    _make_once(folder, make)
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
     return Built(sdist, wheel)

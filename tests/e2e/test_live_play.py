@@ -104,7 +104,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), str(support)]))
     scripts = sysconfig.get_path("scripts")
     monkeypatch.setenv("PATH", os.pathsep.join([scripts, os.environ.get("PATH", "")]))
-    for name, path in (("HOME", "home"), ("DB", "arena.db"), ("CACHE", "cache")):
+    for name, path in (("HOME", "home"), ("DB", "arena.db")):
         monkeypatch.setenv(f"ARENA_{name}", str(tmp_path / path))
     made.gate.touch()
     yield made

@@ -16,6 +16,7 @@ from arena.entrants import resolve
 from arena.errors import BotFailedError
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.trial import run_kit
+from arena.referee import timecontrol
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena_plugins import load_game
@@ -54,7 +55,11 @@ def test_what_cannot_play_is_refused_with_the_cause(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["TwoLines", "Algebra"])
-def test_a_match_and_a_check_refuse_in_the_same_words(name: str, tmp_path: Path) -> None:
+def test_a_match_and_a_check_refuse_in_the_same_words(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without time for a question of the check a move may follow what is none, until the watchdog ends the wait.
+    monkeypatch.setattr(timecontrol, "WATCHDOG_MS", 2_000)
     spec, expected = spec_of(name, tmp_path / "bot"), REFUSED[name]
     (result,) = play(spec, TIERS[0], 1)
     assert (result.termination.value, result.fault_player) == (expected.termination, 0)

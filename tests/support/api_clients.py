@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import httpx
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.applications import Starlette
+    from starlette.types import Message
 
 BASE = "http://127.0.0.1:8642"
 
@@ -57,3 +59,58 @@ def ask(db: Path, path: str, **headers: str) -> httpx.Response:
 
     served(db, body)
     return found[0]
+
+
+class StreamReader:
+    """One connection to a stream of the application, which is broken off by leaving the `with` block."""
+
+    def __init__(self, app: Starlette, path: str, **headers: str) -> None:
+        self._app = app
+        path, _, query = path.partition("?")
+        sent = {"host": BASE.removeprefix("http://"), "accept": "text/event-stream", **headers}
+        self._scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in sent.items()],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 8642),
+        }
+        self._gone = anyio.Event()
+        self._messages: asyncio.Queue[Message] = asyncio.Queue()
+        self._text = ""
+
+    async def __aenter__(self) -> Self:
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._app, self._scope, self._receive, self._messages.put)
+        self.start = await self._messages.get()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._gone.set()
+        self._tasks.cancel_scope.cancel()
+        await self._tasks.__aexit__(None, None, None)
+
+    async def message(self) -> Message:
+        """Return the next message as it was sent."""
+        return await self._messages.get()
+
+    async def frame(self) -> dict[str, str]:
+        """Return the next frame that says something, as its fields."""
+        while True:
+            while "\n\n" not in self._text:
+                self._text += (await self.message()).get("body", b"").decode()
+            text, _, self._text = self._text.partition("\n\n")
+            fields = dict(line.split(": ", 1) for line in text.split("\n") if not line.startswith(":"))
+            if "data" in fields:
+                return fields
+
+    async def _receive(self) -> dict[str, Any]:
+        await self._gone.wait()
+        return {"type": "http.disconnect"}

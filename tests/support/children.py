@@ -54,13 +54,14 @@ def run_child(
 
 
 def arena_environment(folder: Path, scripts: Path | None = None) -> dict[str, str]:
-    """Give an environment in which `arena` keeps everything it stores inside `folder`.
+    """Return an environment in which `arena` keeps everything it stores inside `folder`.
+
+    Only the cache is that of all tests, `ARENA_CACHE`: each new one would compile all kernels again.
 
     `scripts` is the folder of commands that comes first on PATH; without it, that of this interpreter.
     """
     own = {
         "ARENA_HOME": str(folder / "home"),
-        "ARENA_CACHE": str(folder / "cache"),
         "ARENA_DB": str(folder / "arena.db"),
         "PATH": os.pathsep.join([str(scripts or sysconfig.get_path("scripts")), os.environ.get("PATH", "")]),
         "NO_COLOR": "1",
@@ -69,7 +70,7 @@ def arena_environment(folder: Path, scripts: Path | None = None) -> dict[str, st
     inherited = {
         key: value
         for key, value in os.environ.items()
-        if not key.startswith(("ARENA_", "PYTHON", "COV_", "COVERAGE_"))
+        if key == "ARENA_CACHE" or not key.startswith(("ARENA_", "PYTHON", "COV_", "COVERAGE_"))
     }
     return inherited | own
 

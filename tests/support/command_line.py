@@ -19,7 +19,7 @@ FAST = ("--isolation", "none", "--require-tier", "T0", "--executor", "inline", "
 
 
 class CommandLine:
-    """Calls `arena`; everything it keeps lies in `folder`."""
+    """Calls `arena`; everything it keeps lies in `folder`, except compiled kernels, which a run shares."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,7 +27,6 @@ class CommandLine:
         self._env = {
             "ARENA_DB": str(self.db),
             "ARENA_HOME": str(folder / "home"),
-            "ARENA_CACHE": str(folder / "cache"),
             "ARENA_CONFIG": None,
             "ARENA_LOG": None,
             "ARENA_ASCII": None,

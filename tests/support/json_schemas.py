@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +49,9 @@ def faults(value: object, schema: dict[str, Any], root: dict[str, Any], place: s
 
 def _inside(value: object, schema: dict[str, Any], root: dict[str, Any], place: str) -> Iterator[str]:
     if isinstance(value, dict):
-        yield from _of_object(value, schema, root, place)
+        yield from _of_object(cast("dict[str, Any]", value), schema, root, place)
     elif isinstance(value, list):
-        yield from _of_array(value, schema, root, place)
+        yield from _of_array(cast("list[Any]", value), schema, root, place)
     elif (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -81,7 +81,7 @@ def _of_array(value: list[Any], schema: dict[str, Any], root: dict[str, Any], pl
     for number, each in enumerate(value):
         of_item = first[number] if number < len(first) else schema.get("items", {})
         if isinstance(of_item, dict):
-            yield from faults(each, of_item, root, f"{place}[{number}]")
+            yield from faults(each, cast("dict[str, Any]", of_item), root, f"{place}[{number}]")
 
 
 def _is_same(value: object, other: object) -> bool:

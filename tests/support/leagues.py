@@ -128,7 +128,7 @@ def _ending(rules: Game, line: Sequence[int]) -> str:
 
 
 def _said(
-    rng: Random, line: Sequence[int], given: int, outcome: str
+    rng: Random, line: tuple[int, ...], given: int, outcome: str
 ) -> tuple[tuple[float | None, ...], list[Remark | None]]:
     """Return what the movers claimed to expect, nearer to the outcome by and by, and what else they said."""
     sign = {"first": 1.0, "second": -1.0, "draw": 0.0}[outcome]

@@ -76,8 +76,9 @@ def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
 
 
 def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Html:
-    """Return the ratings of all versions, a table for each game and pool; this one is marked."""
-    fields = sorted({(row.game, row.pool) for row in versions}, key=lambda field: _place(versions, field))
+    """Return the ratings of all versions where this one played, a table for each game and pool."""
+    own = {(row.game, row.pool) for row in versions if row.identity == identity}
+    fields = sorted(own, key=lambda field: _place(versions, field))
     heads = [
         ("Bot", "name"),
         ("Version", ""),

@@ -8,23 +8,35 @@ from typing import TYPE_CHECKING, Final
 from arena.pages.html import Html, el, join
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.live.views import MatchView, MoveView
 
 _WIDTH: Final = 416
 _HEIGHT: Final = 110
 _LEFT: Final = 34
 _TOP: Final = 8
+_LEAST: Final = 2
+"""Points of a line."""
 
 
-def curve(match: MatchView, *, is_linked: bool = True) -> Html | None:
+def curve(
+    match: MatchView,
+    judged: Sequence[float | None] = (),
+    judge: str = "",
+    *,
+    is_linked: bool = True,
+) -> Html | None:
     """Return the curve of each bot, in percent for the first player; None where nobody said anything.
 
     Args:
         match: with all its moves.
+        judged: what a judge says of the position before each ply, percent for the first player.
+        judge: who that is; empty where nobody graded the match.
         is_linked: whether its plies lead to those of a replay.
     """
     said = [move for move in match.moves if move.eval is not None]
-    if not said:
+    if not said and not judge:
         return None
     num = max(match.ply, 2)
     lines = [_line([move for move in said if move.player == player], player, num) for player in (0, 1)]
@@ -33,7 +45,9 @@ def curve(match: MatchView, *, is_linked: bool = True) -> Html | None:
         el(
             "svg",
             *(_tick(percent) for percent in (0, 50, 100)),
+            _run([(ply, at) for ply, at in enumerate(judged) if ply and at is not None], "j", num),
             *lines,
+            *(_mark(move, num) for move in match.moves if move.mark not in {"", "#"}),
             *(_column(ply, num) for ply in range(1, match.ply + 1) if is_linked),
             viewBox=f"0 0 {_WIDTH} {_HEIGHT + 2 * _TOP}",
             role="img",
@@ -44,6 +58,7 @@ def curve(match: MatchView, *, is_linked: bool = True) -> Html | None:
             "figcaption",
             el("span", match.seats[0].name, class_="key a"),
             el("span", match.seats[1].name, class_="key b"),
+            el("span", judge, class_="key j") if judge else None,
             el("span", "percent for the first player, by the mover's own eval", class_="quiet"),
         ),
     )
@@ -71,17 +86,25 @@ def _line(moves: list[MoveView], player: int, num: int) -> Html:
         [(move.ply, move.eval or 0.0) for _, move in run]
         for _, run in groupby(enumerate(moves), key=lambda each: each[1].ply - 2 * each[0])
     ]
-    paths = (
-        el("polyline", points=" ".join(f"{_x(ply, num)},{_y(at)}" for ply, at in run), class_=f"line {name}")
-        for run in runs
-        if len(run) > 1
-    )
+    paths = (_run(run, name, num) for run in runs)
     dots = (
         el("circle", cx=_x(ply, num), cy=_y(at), r=2.5, class_=f"dot {name}")
         for run in runs
         for ply, at in run
     )
     return join(*paths, *dots)
+
+
+def _run(points: Sequence[tuple[int, float]], name: str, num: int) -> Html | None:
+    """Return the line through points, each a ply from 1 and percent; a single one has none."""
+    if len(points) < _LEAST:
+        return None
+    path = " ".join(f"{_x(ply, num)},{_y(at)}" for ply, at in points)
+    return el("polyline", points=path, class_=f"line {name}")
+
+
+def _mark(move: MoveView, num: int) -> Html:
+    return el("text", move.mark, x=_x(move.ply, num), y=_TOP + 11, class_="mark")
 
 
 def _column(ply: int, num: int) -> Html:

@@ -11,10 +11,13 @@ from arena.pages.html import Html, el
 from arena.pages.numbers import day_text, iso_text
 
 if TYPE_CHECKING:
+    from arena.live.tables import StandingsView
     from arena.live.tournaments import TournamentRow
     from arena.pages.links import Links
     from arena.watching.page_views import HomePage, LeaderboardPage
 
+_MAX_OPEN = 3
+"""Boards that are not folded: those with most matches."""
 _MAX_NAMED = 6
 """Bots of an event that are named in the list; the rest is counted."""
 
@@ -38,10 +41,35 @@ def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
 
 def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Html:
     """Return the ratings of each game and pool."""
+    boards = [_board(board, number, view, links) for number, board in enumerate(view.boards, 1)]
+    index = (
+        el("li", el("a", board.title, href=f"#board-{number}"), f" {_size(board)}")
+        for number, board in enumerate(view.boards, 1)
+    )
     content = [
-        section(board.title, tables.standings(board, links, view.identities)) for board in view.boards
-    ] or [el("p", "No rated match has been played yet.", class_="note")]
+        el("nav", el("ul", *index, class_="boards"), aria_label="Games and pools")
+        if len(boards) > 1
+        else None,
+        *boards,
+    ]
+    if not boards:
+        content = [el("p", "No rated match has been played yet.", class_="note")]
     return page(links, "Leaderboard", content, twin=twin)
+
+
+def _board(board: StandingsView, number: int, view: LeaderboardPage, links: Links) -> Html:
+    """Return the table of a pool, folded where many come before it; its address unfolds it."""
+    return el(
+        "details",
+        el("summary", el("h2", board.title), f" {_size(board)}"),
+        el("div", tables.standings(board, links, view.identities), id=f"board-{number}"),
+        open=number <= _MAX_OPEN,
+    )
+
+
+def _size(board: StandingsView) -> str:
+    num_matches = sum(row.games for row in board.rows) // 2
+    return f"{len(board.rows)} bots, {num_matches} matches"
 
 
 def _events(rows: list[TournamentRow], links: Links) -> Html:

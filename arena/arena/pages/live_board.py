@@ -88,7 +88,7 @@ def player(match: MatchView, number: int, clock_now: float | None, address: str 
     seat = match.seats[number]
     is_to_move = match.is_played and match.to_move == number
     is_winner = match.outcome == ("first", "second")[number]
-    words = "seat" + (" moves" if is_to_move else "") + (" won" if is_winner else "")
+    words = "seat" + (" turn" if is_to_move else "") + (" won" if is_winner else "")
     return el(
         "div",
         el("span", class_=f"chip {'ab'[number]}"),

@@ -14,7 +14,7 @@ from arena.pages.numbers import day_text, iso_text
 from arena.pages.tables import bot_link
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arena.live.views import MatchView, MoveView
     from arena.pages.links import Links
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _START, _BACK, _ON, _END = "\u00ab", "\u2039", "\u203a", "\u00bb"
 """Signs of the links between plies."""
 _SECOND_MS = 1000
+_MARKS = frozenset({"?", "??", "~"})
+"""Of moves to which the keys b and B go."""
 
 
 def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
@@ -34,11 +36,10 @@ def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
         el("p", view.ending, class_="ending"),
         el(
             "div",
-            el("div", _picture(match), _steps(match), curve(match), class_="left"),
-            el("div", _moves(match), class_="right"),
+            el("div", _picture(match), _steps(view), curve(match, view.judged, view.judge), class_="left"),
+            el("div", _moves(view), _marks(view), _facts(view, links), class_="right"),
             class_="replay",
         ),
-        _facts(view, links),
     ]
     way = [
         Crumb(view.tournament, links.event(view.tournament)),
@@ -58,12 +59,12 @@ def _picture(match: MatchView) -> Html:
         names = edges(find_game(match.game))
     except ArenaError:
         return board(match, gravity=False, names=((), ()))
-    return board(match, gravity=shape.kind == "columns", names=names)
+    return board(match, gravity=shape.kind == "columns", names=names, won=match.winning)
 
 
-def _steps(match: MatchView) -> Html:
+def _steps(view: MatchPage) -> Html:
     """Return for each ply the links to the first, previous, next and last one; those of one are shown."""
-    last = match.ply
+    last = view.match.ply
 
     def step(ply: int, words: str, sign: str) -> Html:
         inside = 0 <= ply <= last
@@ -83,6 +84,7 @@ def _steps(match: MatchView) -> Html:
                 el("span", f"{ply} / {last}"),
                 step(ply + 1, "one ply on", _ON),
                 step(last, "to the end", _END),
+                _clocks(view, ply),
                 class_=f"s{ply} step{' end' if ply == last else ''}",
             )
             for ply in range(last + 1)
@@ -92,8 +94,17 @@ def _steps(match: MatchView) -> Html:
     )
 
 
-def _moves(match: MatchView) -> Html:
-    """Return the moves in two columns, first player and second."""
+def _clocks(view: MatchPage, ply: int) -> Html | None:
+    """Return what both clocks show after a ply; None without clocks."""
+    if ply >= len(view.clocks):
+        return None
+    first, second = (f"{clock / 1000:.1f} s" for clock in view.clocks[ply])
+    return el("span", f"clocks {first} and {second}", class_="clocks")
+
+
+def _moves(view: MatchPage) -> Html:
+    """Return the moves in two columns, first player and second, in a frame that scrolls."""
+    match = view.match
     rows: list[Html] = []
     moves = list(match.moves)
     # A game whose second player begins has nothing in the first column of its first row.
@@ -103,25 +114,37 @@ def _moves(match: MatchView) -> Html:
             lines.append([None, None])
         lines[-1][move.player] = move
     for number, line in enumerate(lines, 1):
-        rows.append(el("tr", el("th", f"{number}.", scope="row"), *(_move(move) for move in line)))
-    head = el("tr", el("th"), *(el("th", seat.name, scope="col", colspan="1") for seat in match.seats))
-    return el(
-        "table", el("caption", "Moves", class_="quiet"), el("thead", head), el("tbody", *rows), class_="moves"
+        rows.append(el("tr", el("th", f"{number}.", scope="row"), *(_move(move, view.lost) for move in line)))
+    head = el("tr", el("th", "#", scope="col"), *(el("th", seat.name, scope="col") for seat in match.seats))
+    moves_table = el("table", el("caption", "Moves"), el("thead", head), el("tbody", *rows), class_="moves")
+    return el("div", moves_table, class_="scroll", tabindex="0", role="region", aria_label="Moves")
+
+
+def _marks(view: MatchPage) -> Html | None:
+    """Return what the marks beside moves mean, where there are any."""
+    if not any(move.mark in _MARKS for move in view.match.moves):
+        return None
+    words = (
+        f"? and ??: a result or a win given away, by {view.judge}."
+        if view.judge
+        else "~: a swing in the eyes of both bots; arena grade judges the match."
     )
+    return el("p", f"{words} Keys b and B go to the next and the last one.", class_="note")
 
 
-def _move(move: MoveView | None) -> Html:
+def _move(move: MoveView | None, lost: Mapping[str, str]) -> Html:
     if move is None:
         return el("td")
-    told = [] if move.eval is None else [f"{move.eval:.0f} %"]
+    told = [lost[str(move.ply)]] if str(move.ply) in lost else []
+    told += [] if move.eval is None else [f"{move.eval:.0f} %"]
     if move.elapsed_ms:
         is_short = move.elapsed_ms < _SECOND_MS
         told.append(f"{move.elapsed_ms} ms" if is_short else f"{move.elapsed_ms / 1000:.1f} s")
     return el(
         "td",
         el("a", f"{move.text}{move.mark if move.mark != '#' else ''}", href=f"#p{move.ply}"),
-        el("small", "opening" if move.is_opening else " ".join(told), class_="quiet"),
-        class_=f"m{move.ply}",
+        el("small", "opening" if move.is_opening else ", ".join(told), class_="quiet"),
+        class_=f"m{move.ply}{' marked' if move.mark in _MARKS else ''}",
     )
 
 

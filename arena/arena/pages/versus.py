@@ -25,7 +25,9 @@ def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
     bot, opponent = view.labels
     content = [
         _score(view, links),
-        section("What the numbers rest on", *(el("p", line) for line in met.lines)),
+        section(
+            "What the numbers rest on", el("div", *(el("p", line) for line in met.lines), class_="lines")
+        ),
         section("By side", _sides(view)),
         section(f"Losses of {bot}", _losses(met.worst, links, bot, met.cell.losses)),
         section(f"Losses of {opponent}", _losses(met.opponent_worst, links, opponent, met.cell.wins)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -22,7 +23,7 @@ from arena.serve.routes import ROUTES
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 _NAMES: Final = re.compile(r"\{[a-z_]+\}")
 
 
-def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starlette:
+def make_app(
+    settings: ServeSettings, routes: Sequence[Route] = ROUTES, clock: Callable[[], float] = time.monotonic
+) -> Starlette:
     """Return the application.
 
     `app.state.serving` is the `Serving`, `app.state.callers` knows the token of the host's link.
@@ -42,8 +45,10 @@ def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starl
     Args:
         settings: what the operator chose.
         routes: the table; another one for tests.
+        clock: seconds that only grow, for the limits.
     """
-    serving, callers = Serving(settings, routes), Callers(settings)
+    serving = Serving(settings, routes)
+    callers = Callers(serving)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
@@ -54,7 +59,7 @@ def make_app(settings: ServeSettings, routes: Sequence[Route] = ROUTES) -> Starl
 
     app = Starlette(
         routes=_registered(serving),
-        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=Limits())],
+        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=Limits(clock))],
         lifespan=lifespan,
         exception_handlers={HTTPException: _raised},
     )
@@ -79,6 +84,10 @@ def _registered(serving: Serving) -> list[Registered]:
         for route in serving.routes
         for path, endpoint in endpoints(serving, route)
     ]
+    known = [(method, _NAMES.sub("{}", path)) for path, method, _ in found]
+    for each in known:
+        if known.count(each) > 1:
+            raise ValueError(f"two rows for {' '.join(each)}")
     found.sort(key=lambda each: [_openness(part) for part in each[0].split("/")])
     return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
 

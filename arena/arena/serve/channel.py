@@ -140,7 +140,6 @@ class Channel:
         with self._lock:
             if viewer.is_behind:
                 viewer.is_behind = False
-                viewer.queue.clear()
                 return self._whole()
             found = b"".join(viewer.queue)
             viewer.queue.clear()

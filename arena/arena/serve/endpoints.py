@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
+from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
 from arena.serve.context import RequestContext
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
+AGAIN_S: Final = 30
+"""Seconds after which the token of an open stream is looked at again."""
 BODY_S: Final = 20
 """Seconds for a client to send the body of its request."""
 _MOST_PARAMETERS: Final = 50
@@ -101,7 +105,7 @@ class _Endpoint:
             ProblemError: the caller may not, or a parameter or the body is wrong.
         """
         route, guarded = self._route, scope["arena"]
-        _check_role(self._serving, route, guarded)
+        await _check_role(self._serving, route, guarded)
         text = scope["query_string"].decode("ascii", "replace")
         context = RequestContext(
             serving=self._serving,
@@ -157,12 +161,17 @@ class _StreamEndpoint(_Endpoint):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_cancel_when_gone, receive, tasks.cancel_scope)
                 tasks.start_soon(_cancel_at_end, self._serving, tasks.cancel_scope)
+                tasks.start_soon(
+                    _cancel_when_refused, self._serving, self._route, guarded, tasks.cancel_scope
+                )
                 try:
                     await send(start)
                     if scope["method"] != "HEAD":
                         async for chunk in answer.content:
                             # Waits while the client reads nothing; `connections` ends that.
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                            # Sending waits for nothing once the client has gone; this task must hear of it.
+                            await anyio.lowlevel.checkpoint()
                 finally:
                     with anyio.CancelScope(shield=True):
                         await _closed(answer.content)
@@ -186,13 +195,35 @@ async def _cancel_at_end(serving: Serving, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
+async def _cancel_when_refused(
+    serving: Serving, route: Route, guarded: Guarded, scope: anyio.CancelScope
+) -> None:
+    """End a stream whose token was revoked or has expired since it began."""
+    while True:
+        await anyio.sleep(AGAIN_S)
+        try:
+            await _check_role(serving, route, guarded)
+        except ProblemError:
+            scope.cancel()
+            return
+        except ArenaError:
+            # The store is gone for now; the stream itself says so.
+            continue
+
+
+async def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
     """Return if the caller may ask for a route.
 
     Raises:
         ProblemError: 401 without a token that counts, 403 with one of a lesser role.
     """
-    caller = guarded.caller
+    if route.role == "none":
+        return
+    caller = await guarded.identify()
+    if route.method != "GET" and serving.settings.read_only:
+        raise ProblemError(
+            403, "This server is read-only (arena serve --read-only); nothing can be asked of it."
+        )
     if caller.may(route.role) or (route.role == "viewer" and serving.settings.anonymous):
         return
     if caller.role == "none":
@@ -215,7 +246,7 @@ def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | No
     for name, value in found:
         if name not in fields:
             words = f"there are {', '.join(fields)}" if fields else "there are none here"
-            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)}; {words}.')
+            raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)} ({words})')
         # What may be repeated has a tuple as its default.
         if isinstance(fields[name].default, tuple):
             given[name] = [*given.get(name, ()), value]
@@ -236,16 +267,25 @@ async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise ProblemError(415, f"The body must be JSON: Content-Type: {JSON}.")
     parts = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ProblemError(400, "The request ended before its body did.")
-        parts += message.get("body", b"")
-        if len(parts) > route.max_body:
-            raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
-        if not message.get("more_body", False):
-            break
+    try:
+        with anyio.fail_after(BODY_S):
+            async for part in _parts(receive):
+                parts += part
+                if len(parts) > route.max_body:
+                    raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
+    except TimeoutError as error:
+        raise ProblemError(408, f"The body did not come within {BODY_S} seconds.") from error
     try:
         return msgspec.json.decode(bytes(parts), type=route.body)
     except msgspec.MsgspecError as error:
         raise ProblemError(400, f"The body cannot be read: {error}.") from error
+
+
+async def _parts(receive: Receive) -> AsyncGenerator[bytes]:
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(400, "The request ended before its body did.")
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return

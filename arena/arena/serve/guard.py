@@ -6,16 +6,20 @@ Pure ASGI, so that streams pass it chunk by chunk.
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
+from arena.pages.html import Html, el, join
 from arena.pages.links import Links
 from arena.serve.hosts import host_names, is_ours, origins
 from arena.serve.problems import PROBLEM_JSON, ProblemError, problem_json, problem_of, problem_page
 from arena.serve.roles import Caller
 from arena.serve.sending import Whole
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,21 +43,36 @@ _SECURITY: Final = (
 _READS: Final = frozenset({"GET", "HEAD"})
 _LINKS: Final = Links(root="/", suffix="", index="")
 
+_LOGGED: Final = 200
+"""Characters of a path in the log."""
+
 _log = logging.getLogger(__name__)
+_access = logging.getLogger(f"{__name__}.access")
 
 
 class Guarded:
     """What the guard found out of a request; `scope["arena"]`."""
 
-    def __init__(self, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, callers: Callers, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
         """Keep what is known before the caller is."""
+        self._callers = callers
         self._limits = limits
         self.address = address
         """Of the client, by which it is limited."""
         self.headers = headers
         """Of the request, by names in lower case."""
         self.caller = Caller()
-        """Who asks."""
+        """Who asks; nobody before `identify`."""
+
+    async def identify(self) -> Caller:
+        """Find out who asks; what everybody may see does without, also while the store is gone.
+
+        Raises:
+            ProblemError: 401, the token does not count.
+            StoreError: nobody can say whose token it is.
+        """
+        self.caller = await self._callers.caller(self.headers)
+        return self.caller
 
     def stream(self) -> AbstractContextManager[None]:
         """Count a stream for a `with` block."""
@@ -80,21 +99,21 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1002})
             return
-        is_begun = False
+        status, began = 0, time.perf_counter()
 
         async def safe(message: Message) -> None:
-            nonlocal is_begun
+            nonlocal status
             if message["type"] == "http.response.start":
-                is_begun = True
+                status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *_SECURITY]
             await send(message)
 
-        headers = {name.lower(): value for name, value in Headers(scope=scope).items()}
-        guarded = Guarded(self._limits, self._address(scope, headers), headers)
+        headers = _joined(scope)
+        guarded = Guarded(self._callers, self._limits, self._address(scope, headers), headers)
         try:
             redirect = await self._check(scope, guarded)
             if redirect is not None:
-                await Whole(b"", "text/plain", status=303, headers=redirect).send_to(scope, headers, safe)
+                await redirect.send_to(scope, headers, safe)
                 return
             scope["arena"] = guarded
             scope["path"] = scope["path"].rstrip("/") or "/"
@@ -103,12 +122,17 @@ class Guard:
             problem = _problem(error)
             if problem.status == 500:  # noqa: PLR2004 - HTTP
                 _log.exception("a request failed")
-            if is_begun:
+            if status:
                 raise
             await _answer(problem, headers, scope["path"]).send_to(scope, headers, safe)
+        finally:
+            taken_ms = 1000 * (time.perf_counter() - began)
+            # Without parameters: a token may stand among them.
+            path = clean_text(scope["path"], _LOGGED)
+            _access.info("%s %s %s %d %.0f ms", guarded.address, scope["method"], path, status, taken_ms)
 
-    async def _check(self, scope: Scope, guarded: Guarded) -> Mapping[str, str] | None:
-        """Find out who asks; return the headers of a redirect where the address holds a token.
+    async def _check(self, scope: Scope, guarded: Guarded) -> Whole | None:
+        """Return a redirect where the address holds a token, None where a request may pass.
 
         Raises:
             ProblemError: the host is none of ours, there are too many requests, the token does not count, or
@@ -121,13 +145,12 @@ class Guard:
             )
         self._limits.count(guarded.address)
         if scope["method"] in _READS:
-            redirect = await self._callers.traded(
-                scope["path"], scope["query_string"].decode("ascii", "replace")
-            )
-            if redirect is not None:
-                return redirect
-        guarded.caller = await self._callers.caller(headers)
+            query = scope["query_string"].decode("ascii", "replace")
+            traded = await self._callers.traded(quote(scope["path"]), query)
+            if traded is not None:
+                return _redirect(traded, headers)
         if scope["method"] not in _READS:
+            await guarded.identify()
             self._check_origin(guarded)
         return None
 
@@ -154,8 +177,38 @@ class Guard:
                 part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
             ]
             if forwarded:
-                address = forwarded[-min(hops, len(forwarded))][:64]
-        return address
+                address = forwarded[-min(hops, len(forwarded))]
+        return clean_text(address, 64)
+
+
+def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
+    """Return a redirect to an address without its token.
+
+    Where another site's page led here, the browser takes a redirect for a part of that step and keeps the new
+    cookie back, which is `SameSite=Strict`; so a page of ours leads on.
+    """
+    if asked.get("sec-fetch-site") != "cross-site":
+        return Whole(b"", "text/plain", status=303, headers=headers, cache="no-store")
+    headers = dict(headers)
+    way = headers.pop("location")
+    page = join(
+        Html("<!doctype html>"),
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="refresh", content=f"0; url={way}"),
+        el("title", "arena"),
+        el("p", el("a", "Go on", href=way)),
+    )
+    return Whole(page.encode(), "text/html; charset=utf-8", headers=headers, cache="no-store")
+
+
+def _joined(scope: Scope) -> dict[str, str]:
+    """Return the headers of a request; of one that stands there twice both values, which fit nothing then."""
+    found: dict[str, str] = {}
+    for name, value in Headers(scope=scope).items():
+        key = name.lower()
+        mark = "; " if key == "cookie" else ", "
+        found[key] = f"{found[key]}{mark}{value}" if key in found else value
+    return found
 
 
 def _problem(error: Exception) -> ProblemError:

@@ -241,7 +241,7 @@ class Hub:
         if now < due_at:
             return due_at - now
         for name, topic in list(self._topics.items()):
-            if not topic.channel.num_viewers and now - topic.wanted_at >= LINGER_S:
+            if now - topic.wanted_at >= LINGER_S:
                 del self._topics[name]
             else:
                 self._publish(name, topic)

@@ -165,9 +165,7 @@ def show_match(view: MatchPage, links: Links, twin: str) -> Html:
 
 def match_twin(view: MatchPage) -> MatchPage:
     """Return what the JSON of a match holds, played or not."""
-    return MatchPage(
-        match=view.match, tournament=view.tournament, identities=view.identities, ending=view.ending
-    )
+    return MatchPage(**{name: getattr(view, name) for name in MatchPage.__struct_fields__})
 
 
 async def _stream(context: RequestContext) -> StreamAnswer:

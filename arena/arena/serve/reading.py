@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from arena.errors import NotFoundError
+from arena.errors import NotFoundError, StoreError
+from arena.home import damage_told, open_store, store_errors
 from arena.pages.links import Links, slugs_of
-from arena.watching.query import Query
+from arena.watching.query import BUSY_MS, Query
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -61,23 +63,103 @@ class Reading:
         return found
 
 
+class _Opened:
+    """A store that several answers read at the same time."""
+
+    def __init__(self, store: Store, end: ExitStack) -> None:
+        self.store = store
+        self._end = end
+        self._lock = Lock()
+        self._num_users = 0
+        self._is_given_up = False
+
+    def enter(self) -> None:
+        """Count one more answer."""
+        with self._lock:
+            self._num_users += 1
+
+    def leave(self) -> None:
+        """Count one answer less; the last one closes a store that was given up."""
+        with self._lock:
+            self._num_users -= 1
+        self._close_unused()
+
+    def give_up(self) -> None:
+        """Close the store once nobody reads it any more."""
+        self._is_given_up = True
+        self._close_unused()
+
+    def _close_unused(self) -> None:
+        with self._lock:
+            is_due = self._is_given_up and not self._num_users
+            end, self._end = (self._end, ExitStack()) if is_due else (ExitStack(), self._end)
+        end.close()
+
+
 class Readers:
-    """Opens the store for answers."""
+    """Opens the store for answers, which share one.
+
+    Opening takes 10 ms, looking whether the file was moved some microseconds.
+    """
 
     def __init__(self, settings: ServeSettings) -> None:
         """Open nothing yet."""
         self._option = settings.db
+        self._lock = Lock()
+        self._opened: _Opened | None = None
 
     @contextmanager
     def reading(self) -> Generator[Reading]:
-        """Open the store for a `with` block.
+        """Read the store in a `with` block.
 
         Raises:
             StoreError: it is gone, locked, damaged or newer; the text says so, never that it is empty.
         """
         query = Query(self._option)
-        with query.store() as store:
+        with self._store(query) as store:
             yield Reading(store, query)
 
+    @contextmanager
+    def _store(self, query: Query) -> Generator[Store]:
+        opened: _Opened | None = None
+        try:
+            with store_errors():
+                opened = self._enter()
+                try:
+                    with damage_told(opened.store):
+                        yield opened.store
+                finally:
+                    opened.leave()
+        except StoreError as error:
+            # Whatever it was, the next answer opens the file anew: it may be another one by then.
+            self._forget(opened)
+            raise query.told(error) from error.__cause__
+
+    def _enter(self) -> _Opened:
+        """Return the shared store, opened if it is not or if the file is another one now."""
+        from arena_db.errors import DatabaseError
+
+        with self._lock:
+            if self._opened is not None:
+                try:
+                    self._opened.store.check_readable()
+                except DatabaseError:
+                    self._opened.give_up()
+                    self._opened = None
+            if self._opened is None:
+                end = ExitStack()
+                opening = open_store(self._option, read_only=True, create=False, busy_ms=BUSY_MS)
+                self._opened = _Opened(end.enter_context(opening), end)
+            self._opened.enter()
+            return self._opened
+
+    def _forget(self, opened: _Opened | None) -> None:
+        with self._lock:
+            if opened is not None and opened is self._opened:
+                self._opened = None
+        if opened is not None:
+            opened.give_up()
+
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, once the answers that are being made are made."""
+        self._forget(self._opened)

@@ -17,6 +17,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     role: Role = "none"
     account: str = ""
     """Name of the account of the token; empty without one, and for the host's link of this process."""
+    bot: str = ""
+    """Name of the one bot that the token connects, of the role bot."""
     is_by_cookie: bool = False
     """Whether a browser sent the token by itself, so that a write needs an origin of ours."""
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from types import FrameType
 
+    from starlette.applications import Starlette
+
     from arena.serve.context import Serving
     from arena.serve.settings import ServeSettings
 
@@ -80,7 +82,18 @@ def serve(settings: ServeSettings, listener: socket.socket, is_ready: Callable[[
         is_ready: called with the host's link once requests are answered.
     """
     app = make_app(settings)
-    config = uvicorn.Config(
+    # What clients send wrong is no news for the operator, and would let them fill the log.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    _make_room()
+    with contextlib.suppress(OSError):
+        os.nice(_NICE)
+    is_ready(f"{settings.public_url or _local_url(settings)}/?token={app.state.callers.host_token}")
+    _Server(configured(app), app.state.serving).run(sockets=[listener])
+
+
+def configured(app: Starlette) -> uvicorn.Config:
+    """Return how uvicorn runs the application."""
+    return uvicorn.Config(
         app,
         http=PatientProtocol,
         ws="none",
@@ -96,13 +109,6 @@ def serve(settings: ServeSettings, listener: socket.socket, is_ready: Callable[[
         limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEAD,
     )
-    # What clients send wrong is no news for the operator, and would let them fill the log.
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    _make_room()
-    with contextlib.suppress(OSError):
-        os.nice(_NICE)
-    is_ready(f"{settings.public_url or _local_url(settings)}/?token={app.state.callers.host_token}")
-    _Server(config, app.state.serving).run(sockets=[listener])
 
 
 def _local_url(settings: ServeSettings) -> str:

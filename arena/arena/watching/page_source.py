@@ -23,8 +23,9 @@ from arena.watching.tournaments import tournament_row
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from arena.live.views import MatchView
     from arena.results.condition import Condition
     from arena.results.tables import Row, Table
     from arena_db.records import StoredMatch, TournamentRecord
@@ -145,8 +146,15 @@ def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> Ma
         lost={
             str(ply): grade.text for ply, grade in enumerate(grades, 1) if grade is not None and grade.text
         },
+        clocks=_clocks(replay.views),
         texts=tuple(form for form in MATCH_FORMATS if can_write(match.game, form)),
     )
+
+
+def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:
+    clocks = [(view.seats[0].clock_ms, view.seats[1].clock_ms) for view in views]
+    known = [(first, second) for first, second in clocks if first is not None and second is not None]
+    return tuple(known) if len(known) == len(clocks) else ()
 
 
 def match_text(store: Store, match: StoredMatch, form: str) -> str:

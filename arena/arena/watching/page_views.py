@@ -45,6 +45,8 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
     """Who graded the match; empty where nobody did."""
     judged: tuple[float | None, ...] = ()
     """What the judge says of the position before each ply, percent for the first player."""
+    clocks: tuple[tuple[int, int], ...] = ()
+    """What both clocks showed after 0, 1, ... plies, milliseconds; empty without clocks."""
     lost: Mapping[str, str] = {}
     """What actions gave away, in words, by ply from 1."""
     texts: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ OTHERS = {
     "voids.undone_change": None,
     "live_events.payload": '{"a": 1}',
     "seals.part": "plan",
+    "tokens.role": "host",
 }
 """Values that the rules of the tables allow; any other column gets the next number, or a letter more."""
 
@@ -81,6 +82,7 @@ HARMLESS = {
         for name in ("id", "kind", "payload", "asked_at", "taken_at", "answered_at", "answer")
     },
     **{f"live_events.{name}": _TOLD for name in ("attempt", "ply", "kind", "payload", "t")},
+    "tokens.used_on": "when a token was used last: it allows the same",
     "summing.upgrading": "whoever opens the store next counts the matches and compares the sums",
 }
 
@@ -120,6 +122,8 @@ def fill(store: Store) -> None:
     store.ask(1, "stop", '{"number": 1}')
     (command,) = store.take_commands(1)
     store.answer(command.id, "it stops")
+    store.add_token("anna", bytes(32), "viewer", expires_at=2.0)
+    store.note_use(1, 20_000)
     with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
         connection.exec_driver_sql("INSERT INTO live_pruned VALUES (1, 1)")
         # As a merge and a removal leave them.
@@ -166,7 +170,7 @@ def test_every_column(connection: Connection, table: Table) -> None:
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
 def test_every_row(connection: Connection, table: Table) -> None:
     """A row that is gone is named, too, where anything follows from it."""
-    may_go = {"commands", "live_events", "live_pruned", "analyses", "remarks", "removals"}
+    may_go = {"commands", "live_events", "live_pruned", "analyses", "remarks", "removals", "tokens"}
     connection.exec_driver_sql(f"DELETE FROM {table.name}")  # noqa: S608
     faults = find_faults(connection, quick=False)
     connection.rollback()

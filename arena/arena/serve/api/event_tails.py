@@ -131,7 +131,7 @@ class EventTails:
             if found is None:
                 read = partial(_read_after, tournament=tournament, seq=seq)
                 found = await self._serving.read(read)
-                if tail.seq < 0 and not found.events:
+                if tail.seq < 0 and len(found.events) < PAGE:
                     tail.begin_anew(found.seq)
                     # The last look of the task was without this tail.
                     self._seen = None

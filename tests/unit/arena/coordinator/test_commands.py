@@ -100,6 +100,7 @@ def test_rows_are_those_that_earlier_versions_read() -> None:
         '{"number": "1", "ply": 0}',
         '{"number":1,"ply":0,"action":null}',
         "[" * 4000,
+        '{"number":' * 4000,
     ],
 )
 def test_a_move_that_cannot_be_read(payload: str) -> None:

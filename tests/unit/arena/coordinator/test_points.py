@@ -102,8 +102,8 @@ sys.path.insert(0, sys.argv[2])
 from refits import assert_true
 from source_tree import ROOT
 from tournaments import TRIO, Sitting, config
-# Far more than any machine plays before it is killed.
-Sitting(Path(sys.argv[1]), config(*TRIO, rounds=100_000)).play()
+# More than any machine plays before it is killed; a point is kept of each fortieth.
+Sitting(Path(sys.argv[1]), config(*TRIO, rounds=2000)).play()
 """
 
 

@@ -124,11 +124,31 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert not keep_replays(sitting.store, 1)
     assert [table.replayed for table in tables(sitting)] == [False] * 5
     assert "not replayed yet" in " ".join(notes_on(tables(sitting)))
+    # Nor where the results so far connect all bots.
+    longer = begin(config(*FIELD, **{**SWISS, "rounds": 4}, rating_interval=12))
+    assert longer.play(goal_reached=lambda: True).state == "stopped"
+    assert all(len(table.rows) == len(FIELD) for table in tables(longer))
+    assert not keep_replays(longer.store, 1)
+    assert longer.store.replay_of(1) is None
     robin = begin(config(*TRIO))
     robin.play()
     assert robin.store.replay_of(1) is None
     assert [table.replayed for table in tables(robin)] == [None]
     assert notes_on(tables(robin)) == []
+
+
+def test_bots_that_no_result_connects_are_not_replayed(begin: Begin) -> None:
+    sitting = begin(config(*FIELD[:4], **{**SWISS, "rounds": 1}))
+    assert sitting.play().state == "finished"
+    assert sitting.store.replay_of(1) is None
+    assert not keep_replays(sitting.store, 1)
+
+
+def test_an_archived_event_is_replayed_too(cup: Sitting) -> None:
+    cup.store.void([1], reason="wrong", who="me")
+    assert cup.store.archive(1, who="me")
+    assert keep_all_replays(cup.store) == ["cup"]
+    assert cup.store.replay_of(1) is not None
 
 
 def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting) -> None:

@@ -27,12 +27,17 @@ def test_a_bundled_bot_loads() -> None:
     ("value", "status"),
     [
         ("no_such_module", "No module named 'no_such_module'"),
-        ("json", 'the bot "x" has no hook make_bot; mark a function of that name @hookimpl'),
         ("sys:exit", "has no hook"),
     ],
 )
 def test_why_a_bot_does_not_load(value: str, status: str) -> None:
     assert status in load_status(BOTS, Entry("x", value, "some", "1"))
+
+
+def test_a_module_without_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = entry_of(tmp_path, monkeypatch, "PLAYS = True\n")
+    words = 'the bot "x" has no hook make_bot; mark a function of that name @hookimpl'
+    assert words in load_status(BOTS, plain)
 
 
 def entry_of(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Entry:

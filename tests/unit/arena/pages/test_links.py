@@ -65,3 +65,24 @@ def test_no_two_share_an_address_and_none_leaves_its_folder(names: set[str]) -> 
         slug.strip(".") and set(slug) <= set(map(chr, range(33, 127))) - set('/\\"<>')
         for slug in slugs.values()
     )
+
+
+def test_matches_by_their_addresses() -> None:
+    links = Links(root="../", slugs={"a/b": "0f"}, matches=frozenset({("a/b", 7, 0), ("a/b", 8, 2)}))
+    assert links.match_at("a/b/7") == "../t/0f/7.html"
+    assert links.match_at("a/b/7", 12) == "../t/0f/7.html#p12"
+    assert links.match_at("a/b/8.2") == "../t/0f/8.2.html"
+    assert links.match_at("a/b/8") is None
+    assert links.match_text("a/b/8.2", "sgf") == "../t/0f/8.2.sgf"
+
+
+def test_two_bots_have_one_page_in_a_folder_and_two_on_a_server() -> None:
+    one, other = "ab" * 32, "cd" * 32
+    links = Links(root="", pairs=frozenset({("cup", one, other)}), events=frozenset({"cup"}))
+    assert links.versus("cup", one, other) == f"t/cup/v/{'ab' * 8}/{'cd' * 8}.html"
+    assert links.versus("cup", other, one) == links.versus("cup", one, other)
+    assert links.versus("spring", one, other) is None
+    assert links.known_event("spring") is None
+    assert SERVER.versus("cup", other, one) == f"/t/cup/v/{'cd' * 8}/{'ab' * 8}"
+    assert SERVER.versus("cup", other, "") is None
+    assert SERVER.known_event("cup") == "/t/cup/"

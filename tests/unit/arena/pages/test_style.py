@@ -12,10 +12,22 @@ from arena.pages.plies import MAX_PLIES, ply_rules
 ASSETS = files("arena.pages") / "assets"
 STYLE = (ASSETS / "style.css").read_text(encoding="utf-8")
 SCRIPT = (ASSETS / "page.js").read_text(encoding="utf-8")
-LIGHT, DARK = (
+LIGHT, DARK, PAPER = (
     dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block))
     for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
 )
+
+
+PRINT = LIGHT | PAPER
+SHADES = re.findall(
+    r"\.(h\d) \{ background: color-mix\(in srgb, var\(--(\w+)\) (\d+)%, var\(--card\)\)", STYLE
+)
+
+
+def _mixed(one: str, other: str, share: float) -> str:
+    """Return a colour of which `share` is the first one, as `color-mix(in srgb)` has it."""
+    parts = [(int(one[place : place + 2], 16), int(other[place : place + 2], 16)) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in parts)
 
 
 def _luminance(colour: str) -> float:
@@ -35,11 +47,22 @@ def test_the_measure_is_that_of_the_standard() -> None:
     assert _contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
 
 
-@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("scheme", [LIGHT, DARK, PRINT], ids=["light", "dark", "print"])
 @pytest.mark.parametrize("ground", ["paper", "card", "here"])
 def test_text_can_be_read(scheme: dict[str, str], ground: str) -> None:
     for name in ("ink", "quiet", "link", "win", "loss"):
         assert _contrast(scheme[name], scheme[ground]) >= 4.5, (name, ground)
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK, PRINT], ids=["light", "dark", "print"])
+def test_cells_of_the_crosstable_can_be_read(scheme: dict[str, str]) -> None:
+    assert {name for name, _, _ in SHADES} == {f"h{number}" for number in (1, 2, 3, 5, 6, 7, 8)}
+    assert "td.cell a { color: inherit;" in STYLE
+    # The first shade is the strongest: its rule names several and is narrowed by the next ones.
+    assert ".h0, .h1, .h2, .h3 { background: color-mix(in srgb, var(--loss) 26%" in STYLE
+    for name, colour, share in [*SHADES, ("h0", "loss", "26")]:
+        ground = _mixed(scheme[colour], scheme["card"], int(share) / 100)
+        assert _contrast(scheme["ink"], ground) >= 4.5, name
 
 
 @pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])

@@ -93,9 +93,9 @@ class _Stage:
         return dict(match_fragments(model, int(topic), LINKS, t, Memo()))
 
 
-def _begins(number: int, t: float = 1.0, attempt: int = 0) -> Event:
+def _begins(number: int, t: float = 1.0, **changes: object) -> Event:
     body = Started(bots=("az", "mcts"), game="connect-four", tc="10+0.1", clock_ms=(9_000, 9_000))
-    return make_event(0, body, t=t, match=number, attempt=attempt)
+    return make_event(0, msgspec.structs.replace(body, **changes), t=t, match=number)
 
 
 def _timeless(markup: str) -> str:
@@ -168,6 +168,17 @@ def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay:
     assert later is not None
     assert later.model.view.matches[1].ply == 7
     assert later.fragments["b0"].count('class="won"') == 4
+
+
+def test_a_delay_never_hides_the_opening() -> None:
+    stage = _Stage(5)
+    move = make_event(0, Move(action=3, elapsed_ms=5), t=2.0, match=1, ply=4)
+    stage.tell(*_numbered([_begins(1, opening=(3, 3, 2)), move]))
+    stage.settle()
+    shown = stage.hub.snapshot(WALL)
+    assert shown is not None
+    assert shown.model.view.matches[1].actions == (3, 3, 2)
+    assert shown.model.view.matches[1].to_move == 1
 
 
 def test_a_feed_that_fails_is_said_so_and_what_was_shown_stays() -> None:
@@ -291,6 +302,19 @@ def test_a_running_clock_is_shown_as_it_is_now_on_a_page_and_as_it_was_in_a_fram
     again = stage.hub.snapshot(WALL)
     assert again is not None
     assert again.fragments == page.fragments
+    stage.now += 2.0
+    later = stage.hub.snapshot(WALL)
+    assert later is not None
+    assert ">0:03</b>" in later.fragments["b0"]
+
+
+def test_time_that_costs_nothing_is_no_part_of_a_clock() -> None:
+    stage = _Stage()
+    stage.tell(*_numbered([_begins(1, t=1e9 + stage.now, free_ms=700)]))
+    stage.settle(3.0)
+    page = stage.hub.snapshot(WALL)
+    assert page is not None
+    assert f'data-end="{round((1e9 + 1000) * 1000) + 9700}" data-most="' in page.fragments["b0"]
 
 
 def test_heartbeats_come_where_nothing_happens() -> None:

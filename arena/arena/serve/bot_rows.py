@@ -1,0 +1,88 @@
+"""The rows of pages of bots and head-to-heads, and of matches as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import NotFoundError
+from arena.pages.bot import bot_page, bots_page
+from arena.pages.versus import versus_page
+from arena.results.addresses import find_in
+from arena.serve.rows import DataRoute, PageRoute, Raw, Route
+from arena.watching.page_source import match_text
+from arena.watching.page_views import BotListPage, BotProfile, VersusPage
+from arena.watching.profiles import EventProfiles, Profiles
+
+if TYPE_CHECKING:
+    from arena.serve.context import RequestContext
+    from arena.serve.reading import Reading
+
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+def _bots(reading: Reading, context: RequestContext) -> BotListPage:
+    del context
+    return Profiles(reading.store).bots()
+
+
+def _bot(reading: Reading, context: RequestContext) -> BotProfile:
+    profiles = Profiles(reading.store)
+    return profiles.bot(profiles.identity_of(context.parameters["identity"]))
+
+
+def _versus(reading: Reading, context: RequestContext) -> VersusPage:
+    event = EventProfiles(reading.store, reading.tournament(context.parameters["tournament"]))
+    return event.versus(*(event.identity_of(context.parameters[name]) for name in ("one", "other")))
+
+
+def _pgn(reading: Reading, context: RequestContext) -> Raw:
+    return _match_text(reading, context, "pgn")
+
+
+def _sgf(reading: Reading, context: RequestContext) -> Raw:
+    return _match_text(reading, context, "sgf")
+
+
+def _match_text(reading: Reading, context: RequestContext, form: str) -> Raw:
+    record = reading.tournament(context.parameters["tournament"])
+    address = find_in(reading.store, record, context.parameters["match"])
+    if address.match is None:
+        raise NotFoundError(f"match {context.parameters['match']} of {record.name} has no result yet")
+    return Raw(content=match_text(reading.store, address.match, form).encode(), media_type=_TEXT)
+
+
+BOT_ROWS: Final[tuple[Route, ...]] = (
+    PageRoute(
+        path="/bots",
+        handle=_bots,
+        show=bots_page,
+        answer=BotListPage,
+        summary="All bots with a rated match.",
+    ),
+    PageRoute(
+        path="/b/{identity}",
+        handle=_bot,
+        show=bot_page,
+        answer=BotProfile,
+        summary="A bot by digits of its identity: ratings, opponents, losses, forfeits, mistakes, hashes.",
+    ),
+    PageRoute(
+        path="/t/{tournament}/v/{one}/{other}",
+        handle=_versus,
+        show=versus_page,
+        answer=VersusPage,
+        summary="Two bots of a tournament head to head, given by digits of their identities.",
+    ),
+    DataRoute(
+        path="/t/{tournament}/{match}.pgn",
+        handle=_pgn,
+        media_type=_TEXT,
+        summary="A match as PGN.",
+    ),
+    DataRoute(
+        path="/t/{tournament}/{match}.sgf",
+        handle=_sgf,
+        media_type=_TEXT,
+        summary="A match as SGF, of games on the cells of a square board.",
+    ),
+)

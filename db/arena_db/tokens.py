@@ -1,0 +1,198 @@
+"""Tokens of those who may ask a server: kept as hashes, sealed, revoked and never deleted."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import insert, select, update
+
+from arena_db.access import Access
+from arena_db.account_tables import accounts, tokens
+from arena_db.clock import now
+from arena_db.engine import open_raw, writer_lock
+from arena_db.errors import DamagedError
+from arena_db.failures import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Row
+
+    from arena_db.engine import Settings
+
+_SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
+_USE_MS: Final = 200
+"""Milliseconds to wait for the lock before the day of a use is left out: a page waits for it."""
+_USE: Final = "UPDATE tokens SET used_on = ? WHERE id = ? AND (used_on IS NULL OR used_on < ?)"
+
+
+class TokenRecord(NamedTuple):
+    """What is known of a token; the token itself is known to its owner alone."""
+
+    id: int
+    account: str
+    """Name of the account."""
+    role: str
+    """viewer, bot, author or host."""
+    bot: str
+    """Name of the one bot that it connects; empty for other roles."""
+    created_at: float
+    """UTC seconds, as the other times."""
+    expires_at: float | None
+    """None for never."""
+    revoked_at: float | None
+    """None where it was not revoked."""
+    used_on: int | None
+    """Days since 1970 (UTC) of its last use; None where it was never used, or nobody could write it down."""
+
+    def counts_at(self, time: float) -> bool:
+        """Return whether the token was neither revoked nor expired at a time, in UTC seconds."""
+        return self.revoked_at is None and (self.expires_at is None or time < self.expires_at)
+
+
+class TokensKeeping(Access):
+    """The part of a store that knows who may ask a server."""
+
+    def add_token(
+        self, account: str, digest: bytes, role: str, *, expires_at: float | None = None, bot: str = ""
+    ) -> TokenRecord:
+        """Store a new token of an account, which is made where there is none.
+
+        Args:
+            account: its name, 1 to 64 characters.
+            digest: SHA-256 of the token, 32 bytes.
+            role: viewer, bot, author or host.
+            expires_at: UTC seconds; None for never.
+            bot: name of the one bot that it connects, for the role bot.
+
+        Raises:
+            RefusedError: a value breaks a rule of the tables.
+        """
+        with self._write() as connection:
+            own = select(accounts.c.id).where(accounts.c.name == account)
+            number = connection.scalar(own)
+            if number is None:
+                made = insert(accounts).values(name=account, created_at=now())
+                number = connection.scalar(made.returning(accounts.c.id))
+            values = {"sha256": digest, "role": role, "bot": bot, "expires_at": expires_at}
+            token = insert(tokens).values(
+                **values, account_id=number, created_at=now(), content_hash=bytes(32)
+            )
+            found = connection.scalar(token.returning(tokens.c.id)) or 0
+            _seal(connection, found)
+            return _record(_row(connection, tokens.c.id == found))
+
+    def tokens(self) -> list[TokenRecord]:
+        """Return all tokens, oldest first, revoked and expired ones too."""
+        with self._read() as connection:
+            return [_record(row) for row in connection.execute(_select().order_by(tokens.c.id))]
+
+    def find_token(self, digest: bytes) -> TokenRecord | None:
+        """Return the token with a SHA-256, whether it still counts or not; None where there is none.
+
+        Raises:
+            DamagedError: it is not as it was stored, so nobody knows what it allows.
+        """
+        with self._read() as connection:
+            row = _row(connection, tokens.c.sha256 == digest)
+        if row is None or not compare_digest(bytes(row.sha256), digest):
+            return None
+        if bytes(row.content_hash) != _content_hash(row):
+            raise DamagedError(f"{_fault(row)}; `arena token revoke {row.account}` and `new` replace it")
+        return _record(row)
+
+    def revoke_tokens(self, account: str, token: int | None = None) -> list[int]:
+        """Revoke the tokens of an account that are not revoked yet; return their ids.
+
+        Args:
+            account: its name.
+            token: id of the only one to revoke; None for all.
+        """
+        with self._write() as connection:
+            own = [accounts.c.name == account, tokens.c.revoked_at.is_(None)]
+            if token is not None:
+                own.append(tokens.c.id == token)
+            found = connection.scalars(select(tokens.c.id).join(accounts).where(*own).order_by(tokens.c.id))
+            numbers = list(found)
+            for number in numbers:
+                connection.execute(update(tokens).where(tokens.c.id == number).values(revoked_at=now()))
+                _seal(connection, number)
+            return numbers
+
+    def note_use(self, token: int, day: int) -> None:
+        """Write down that a token was used, once a day; also beside a store that is open to read only.
+
+        It goes through a connection of its own, like a command, and waits 0.2 s for the lock.
+
+        Args:
+            token: its id.
+            day: days since 1970 (UTC).
+
+        Raises:
+            DatabaseError: the store is locked, or not to be written; the use is not written down then.
+        """
+        # An open connection of this store keeps the other one from folding back the log when it is closed.
+        self.data_version()
+        _note_use(self._settings, token, day)
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Yield a sentence for each token that is not as it was stored."""
+    for row in connection.execute(_select().order_by(tokens.c.id)):
+        if bytes(row.content_hash) != _content_hash(row):
+            yield f"{_fault(row)}; `arena token revoke {row.account}` ends it"
+
+
+def _note_use(settings: Settings, token: int, day: int) -> None:
+    writing = replace(settings, read_only=False, fast=True, busy_ms=_USE_MS)
+    try:
+        with writer_lock(writing), closing(open_raw(writing)) as raw:
+            raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute(_USE, (day, token, day))
+            raw.execute("COMMIT")
+    except settings.driver.module.Error as error:
+        raise explain(error, settings.path) from error
+
+
+def _select() -> Any:  # noqa: ANN401 - a query of two tables
+    return select(tokens, accounts.c.name.label("account"), accounts.c.created_at.label("began_at")).join(
+        accounts
+    )
+
+
+def _row(connection: Connection, condition: Any) -> Any:  # noqa: ANN401 - a row of `_select`
+    return connection.execute(_select().where(condition)).first()
+
+
+def _seal(connection: Connection, token: int) -> None:
+    row = _row(connection, tokens.c.id == token)
+    connection.execute(update(tokens).where(tokens.c.id == token).values(content_hash=_content_hash(row)))
+
+
+def _content_hash(row: Row[*tuple[Any, ...]]) -> bytes:
+    values = [row.id, row.account, row.began_at, *(getattr(row, name) for name in _SEALED)]
+    # A damaged page may hold anything in the place of a text.
+    return sha256(json.dumps(values, default=lambda each: bytes(each).hex()).encode()).digest()
+
+
+def _fault(row: Row[*tuple[Any, ...]]) -> str:
+    return f"token {row.id} of {row.account} is not as it was stored"
+
+
+def _record(row: Row[*tuple[Any, ...]]) -> TokenRecord:
+    return TokenRecord(
+        id=row.id,
+        account=row.account,
+        role=row.role,
+        bot=row.bot,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+        used_on=row.used_on,
+    )

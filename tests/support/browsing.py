@@ -1,0 +1,64 @@
+"""Pages that a browser looks at: their addresses, and names that hostile bots would like to have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urldefrag, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+NAMES = (
+    "alphazero",
+    "</script><script>alert(1)</script>",
+    '"onload="alert(2)',
+    "<img src=x onerror=alert(3)>",
+    "\u202eoen",
+    "\x1b[31mred",
+    "x" * 256,
+)
+"""Of bots: one as bots have, and those that hostile ones would like."""
+HOSTILE = "<img src=http://e.example/x onerror=alert(4)>"
+"""Name of a tournament, and how one of its matches ended."""
+_ADDRESSES = "all => all.map(each => new URL(each.getAttribute('href'), document.baseURI).href)"
+"""Of links; those of pictures have no property for it."""
+
+
+class Site(NamedTuple):
+    """Pages that are looked at."""
+
+    first: str
+    """Address of the first one."""
+    pages: tuple[str, ...]
+    """Addresses of all, each once."""
+
+    def some(self, part: str) -> str:
+        """Return the first page whose address contains a text."""
+        return next(page for page in self.pages if part in page)
+
+    def match(self) -> str:
+        """Return the page of the match with the highest number of those that have marks."""
+        return max((page for page in self.pages if "/t/league/" in page and _number(page)), key=_number)
+
+
+def _number(page: str) -> int:
+    name = page.rpartition("/")[2].removesuffix(".html")
+    return int(name) if name.isdigit() else 0
+
+
+def crawl(page: Page, first: str) -> Iterator[str]:
+    """Yield the addresses of all pages that links lead to, beginning with the first one."""
+    waiting, seen = [first], {urldefrag(first)[0]}
+    while waiting:
+        address = waiting.pop()
+        page.goto(address, wait_until="domcontentloaded")
+        yield urldefrag(page.url)[0]
+        links = page.eval_on_selector_all("a[href]:not([download])", _ADDRESSES)
+        for link in links:
+            there = urldefrag(str(link))[0]
+            is_ours = urlsplit(there)[:2] == urlsplit(first)[:2]
+            if is_ours and there not in seen and not there.endswith((".json", ".pgn", ".sgf")):
+                seen.add(there)
+                waiting.append(there)

@@ -1,0 +1,206 @@
+"""Slow, greedy and vanishing clients, on real connections."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+import pytest
+
+from arena.secret_tokens import digest_of
+from arena.serve import connections, endpoints, limits
+from arena.serve.rows import DataRoute, FileRoute, Raw, StreamAnswer, StreamRoute
+from arena.serve.settings import ServeSettings
+from arena_db.store import Store
+from servers import running
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+    from pathlib import Path
+
+    from arena.serve.context import RequestContext
+    from arena.serve.reading import Reading
+    from servers import Running
+
+CHUNK: Final = b"x" * 65_536
+
+
+class Streams:
+    """Streams that count who listens."""
+
+    def __init__(self) -> None:
+        self.num_open = 0
+        self.changed = threading.Condition()
+
+    def count(self, by: int) -> None:
+        with self.changed:
+            self.num_open += by
+            self.changed.notify_all()
+
+    def wait_for(self, num: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.num_open == num, timeout=20), self.num_open
+
+    async def handle(self, context: RequestContext) -> StreamAnswer:
+        return StreamAnswer(content=self._chunks(context.parameters["kind"]))
+
+    async def _chunks(self, kind: str) -> AsyncGenerator[bytes]:
+        self.count(1)
+        try:
+            yield b"first\n"
+            while True:
+                if kind == "quiet":
+                    await anyio.sleep_forever()
+                yield CHUNK
+        finally:
+            self.count(-1)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A body."""
+
+    words: str
+
+
+def _echo(_: Reading, context: RequestContext) -> dict[str, int]:
+    return {"length": len(context.body(Told).words)}
+
+
+def _file(_: RequestContext) -> Raw:
+    return Raw(content=b"here", media_type="text/plain")
+
+
+@pytest.fixture
+def streams() -> Streams:
+    return Streams()
+
+
+@pytest.fixture
+def served(tmp_path: Path, streams: Streams) -> Generator[Running]:
+    Store.open(tmp_path / "arena.db").close()
+    table = (
+        StreamRoute(path="/stream/{kind}", handle=streams.handle),
+        DataRoute(path="/echo", method="POST", role="host", handle=_echo, body=Told, max_body=1000),
+        FileRoute(path="/file", role="none", handle=_file),
+    )
+    with running(ServeSettings(db=str(tmp_path / "arena.db")), table) as found:
+        yield found
+
+
+def test_a_stream_ends_when_its_reader_goes(served: Running, streams: Streams) -> None:
+    with served.connect() as connection:
+        connection.sendall(served.head("/stream/quiet"))
+        assert b"200 OK" in connection.recv(1000)
+        streams.wait_for(1)
+    streams.wait_for(0)
+
+
+def test_streams_end_with_the_server(served: Running, streams: Streams) -> None:
+    with served.connect() as connection:
+        connection.sendall(served.head("/stream/quiet"))
+        streams.wait_for(1)
+        served.app.state.serving.ending.set()
+        streams.wait_for(0)
+
+
+def test_a_reader_that_reads_nothing_is_given_up(
+    served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STALLED_S", 0.2)
+    monkeypatch.setattr(connections, "_LOOK_S", 0.05)
+    with served.connect() as connection:
+        connection.sendall(served.head("/stream/loud"))
+        streams.wait_for(1)
+        # Nothing is read, so the buffers of both sides fill; the place is free all the same.
+        streams.wait_for(0)
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 0.2)
+    monkeypatch.setattr(connections, "_LOOK_S", 0.05)
+    with served.connect() as silent, served.connect() as slow:
+        slow.sendall(b"GET /file HTTP/1.1\r\nHost: ")
+        for connection in (silent, slow):
+            with suppress(ConnectionResetError):
+                assert connection.recv(1000) == b""
+
+
+def test_a_stream_outlives_the_patience_for_heads(
+    served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 0.1)
+    monkeypatch.setattr(connections, "_LOOK_S", 0.02)
+    with served.connect(timeout=0.5) as connection:
+        connection.sendall(served.head("/stream/quiet"))
+        streams.wait_for(1)
+        seen = connection.recv(1000)
+        with pytest.raises(TimeoutError):
+            list(iter(lambda: connection.recv(1000), b""))
+        assert b"200 OK" in seen
+        assert streams.num_open == 1
+
+
+def test_a_head_that_is_too_long_is_refused(served: Running) -> None:
+    with served.connect() as connection:
+        connection.sendall(b"GET /file HTTP/1.1\r\nX-Long: " + b"x" * 70_000)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+
+
+JSON: Final = "Content-Type: application/json"
+
+
+def test_a_body_is_counted_as_it_comes(served: Running) -> None:
+    def echo(*headers: str, body: bytes) -> bytes:
+        return served.ask("/echo", *headers, method="POST", body=body)
+
+    small, large = b'{"words":"abc"}', b'{"words":"%s"}' % (b"x" * 2000)
+    assert b'{"length":3}' in echo(JSON, f"Content-Length: {len(small)}", body=small)
+    assert b" 413 " in echo(JSON, f"Content-Length: {len(large)}", body=large)
+    # In pieces nobody says beforehand how many there will be.
+    chunked = b"".join(b"5\r\nxxxxx\r\n" for _ in range(500))
+    assert b" 413 " in echo(JSON, "Transfer-Encoding: chunked", body=chunked)
+    assert b" 415 " in echo("Content-Type: text/plain", f"Content-Length: {len(small)}", body=small)
+    assert b" 400 " in echo(JSON, "Content-Length: 2", body=b"[]")
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "BODY_S", 0.1)
+    answer = served.ask("/echo", JSON, "Content-Length: 100", method="POST", body=b"{")
+    assert b" 408 " in answer
+
+
+def test_one_address_has_so_many_streams(
+    served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STREAMS", 2)
+    with served.connect() as first, served.connect() as second:
+        for connection in (first, second):
+            connection.sendall(served.head("/stream/quiet"))
+        streams.wait_for(2)
+        answer = served.ask("/stream/quiet")
+        assert b" 429 " in answer
+        assert b"retry-after: " in answer
+    streams.wait_for(0)
+    monkeypatch.setattr(limits, "ALL_STREAMS", 0)
+    assert b" 503 " in served.ask("/stream/quiet")
+
+
+def test_a_stream_ends_when_its_token_is_revoked(
+    tmp_path: Path, served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "AGAIN_S", 0.05)
+    with Store.open(tmp_path / "arena.db") as store:
+        store.add_token("anna", digest_of("arena_v_anna"), "viewer")
+        with served.connect() as connection:
+            head = served.head("/stream/quiet").replace(served.host_token.encode(), b"arena_v_anna")
+            connection.sendall(head)
+            streams.wait_for(1)
+            store.revoke_tokens("anna")
+            streams.wait_for(0)

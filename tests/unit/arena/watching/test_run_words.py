@@ -1,0 +1,56 @@
+"""What is said of a run, in each of its states."""
+
+from __future__ import annotations
+
+import pytest
+
+from arena.live.views import LiveView, ProgressView
+from arena.watching.feed import NOBODY, Health, Model
+from arena.watching.run_words import awaited_words, run_words
+from live_samples import played
+
+NOW = 1_000.0
+
+
+def model(
+    state: str = "running", reason: str = "", health: Health | None = None, *, plays: bool = False
+) -> Model:
+    progress = ProgressView(name="cup 1", state=state, reason=reason)  # pyright: ignore[reportArgumentType] # one of them
+    match = played("connect-four", "3 3")
+    matches = {match.number: match} if plays else {}
+    return Model(view=LiveView(progress=progress, matches=matches), health=health or Health())
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        ("", "", "Nothing is known of this tournament yet."),
+        ("preparing", "its bots are checked", "The first match is being prepared: its bots are checked."),
+        ("paused", "", "This tournament is paused; no match begins until it is resumed."),
+        ("stopping", "", "This tournament is stopping; no further match begins."),
+        ("ended", "", "This tournament has ended."),
+        ("ended", "H1 accepted", "This tournament has ended: H1 accepted."),
+        ("ended", "stopped", "This tournament is stopped; arena resume 'cup 1' continues it."),
+    ],
+)
+def test_what_is_waited_for(state: str, reason: str, words: str) -> None:
+    assert awaited_words(model(state, reason), NOW) == words
+
+
+def test_nothing_is_waited_for_while_a_match_is_played() -> None:
+    assert awaited_words(model(plays=True), NOW) == ""
+    assert awaited_words(model(), NOW).startswith("No match is shown")
+
+
+def test_a_run_that_nobody_plays_is_not_live() -> None:
+    gone = model(health=Health(lease_until=NOBODY))
+    assert run_words(gone, NOW) == ("no coordinator", "")
+    assert not run_words(gone, NOW).is_live
+    assert awaited_words(gone, NOW) == (
+        "No process plays this tournament; arena resume 'cup 1' continues it."
+    )
+    silent = model(health=Health(heartbeat_t=NOW - 40, lease_until=NOW + 9, is_silent=True))
+    assert run_words(silent, NOW).state == "STALE 40s"
+    assert "has not answered" in awaited_words(silent, NOW)
+    assert run_words(model("paused", health=Health(lease_until=NOBODY)), NOW) == ("PAUSED", "no coordinator")
+    assert run_words(model(), NOW).is_live

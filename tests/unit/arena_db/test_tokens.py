@@ -1,0 +1,102 @@
+"""Tokens in the store: what is kept of them, who finds them, what a damaged one allows."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena_db.engine import Settings, open_raw
+from arena_db.errors import DamagedError, LockedError, RefusedError
+from arena_db.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = sha256(b"a secret").digest()
+OTHER = sha256(b"another").digest()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with Store.open(tmp_path / "arena.db", fast=True) as store:
+        store.add_token("anna", SECRET, "viewer", expires_at=5e9)
+    return tmp_path / "arena.db"
+
+
+def test_a_token_is_found_by_its_hash_alone(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        found = store.find_token(SECRET)
+        assert found is not None
+        assert (found.account, found.role, found.expires_at, found.used_on) == ("anna", "viewer", 5e9, None)
+        assert store.find_token(OTHER) is None
+        assert store.check() == []
+
+
+def test_one_account_has_many_tokens_and_a_token_one_account(path: Path) -> None:
+    with Store.open(path) as store:
+        store.add_token("anna", OTHER, "host")
+        with pytest.raises(RefusedError):
+            store.add_token("bert", OTHER, "viewer")
+        assert [(each.account, each.role) for each in store.tokens()] == [
+            ("anna", "viewer"),
+            ("anna", "host"),
+        ]
+
+
+@pytest.mark.parametrize(("account", "role"), [("", "viewer"), ("a" * 65, "viewer"), ("a", "king")])
+def test_what_breaks_a_rule_is_refused(path: Path, account: str, role: str) -> None:
+    with Store.open(path) as store, pytest.raises(RefusedError):
+        store.add_token(account, OTHER, role)
+
+
+def test_a_token_counts_until_it_expires_or_is_revoked(path: Path) -> None:
+    with Store.open(path) as store:
+        found = store.find_token(SECRET)
+        assert found is not None
+        assert found.counts_at(5e9 - 1)
+        assert not found.counts_at(5e9)
+        store.add_token("anna", OTHER, "host")
+        assert store.revoke_tokens("anna", found.id) == [found.id]
+        assert store.revoke_tokens("bert") == []
+        revoked, other = store.find_token(SECRET), store.find_token(OTHER)
+        assert revoked is not None
+        assert other is not None
+        assert not revoked.counts_at(0)
+        assert other.counts_at(4e9)
+        assert store.revoke_tokens("anna") == [other.id]
+        assert store.check() == []
+
+
+def test_a_damaged_token_allows_nothing_and_can_be_revoked(path: Path) -> None:
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE tokens SET role = 'host'")
+    raw.close()
+    with Store.open(path) as store:
+        with pytest.raises(DamagedError, match="token 1 of anna is not as it was stored"):
+            store.find_token(SECRET)
+        assert any("token 1 of anna" in fault for fault in store.check())
+        assert store.revoke_tokens("anna") == [1]
+        assert store.check() == []
+
+
+def test_a_use_is_written_down_once_a_day_beside_a_reader(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        for day in (20_000, 20_000, 19_999):
+            store.note_use(1, day)
+            assert [each.used_on for each in store.tokens()] == [20_000]
+        store.note_use(1, 20_001)
+        assert [each.used_on for each in store.tokens()] == [20_001]
+        assert store.check() == []
+
+
+def test_a_use_waits_for_nobody_for_long(path: Path) -> None:
+    with Store.open(path, read_only=True) as store, closing(open_raw(Settings(path=path))) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LockedError):
+            store.note_use(1, 20_000)
+        assert [each.used_on for each in store.tokens()] == [None]
+        writer.execute("ROLLBACK")
