@@ -93,6 +93,7 @@ class ArenaApp(LookApp):
         """Seconds from the newest event to its paint."""
         self._feed = feed
         self._screen_classes = {screen.NAME: screen for screen in screens}
+        self._made: dict[str, ArenaScreen] = {}
         self._start = start or screens[0].NAME
         self._keymap_given = dict(keymap or {})
         self._frame_timer: Timer | None = None
@@ -117,8 +118,9 @@ class ArenaApp(LookApp):
 
     async def on_mount(self) -> None:
         """Show the first screen and begin to follow."""
-        for name, screen in self._screen_classes.items():
-            self.install_screen(screen(), name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
+        self._made = {name: screen() for name, screen in self._screen_classes.items()}
+        for name, screen in self._made.items():
+            self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
         await self.push_screen(self._start)
         if self._keymap_given:
             self.set_keymap(self._keymap_given)
@@ -381,10 +383,8 @@ class ArenaApp(LookApp):
 
     def _labels_of(self, cls: type[ArenaScreen]) -> tuple[str, str]:
         """Return the name of a screen in the row of tabs, and the short one."""
-        screen: object = self.get_screen(cls.NAME) if self.is_screen_installed(cls.NAME) else None
-        if isinstance(screen, ArenaScreen):
-            return screen.tab_labels(self.model)
-        return cls.LABEL, cls.SHORT_LABEL or cls.LABEL
+        screen = self._made.get(cls.NAME)
+        return (cls.LABEL, cls.SHORT_LABEL or cls.LABEL) if screen is None else screen.tab_labels(self.model)
 
     def tab_note(self) -> str:
         """Give what the current screen has to say behind the tabs."""
