@@ -227,7 +227,7 @@ class Viewer(asyncio.Protocol):
             self.has_begun.set()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Keep what came."""
         self._raw += data
         if not self._has_head:
             head, end, rest = self._raw.partition(b"\r\n\r\n")

@@ -28,7 +28,7 @@ class Built:
 
 
 def _make_once(folder: Path, make: Callable[[], None]) -> None:
-    """Let the first test process that comes make what belongs into `folder`; the others wait for it."""
+    """Make once, in the first test process that comes, what belongs into `folder`; the others wait for it."""
     with folder.with_suffix(".lock").open("w") as lock:
         # The system drops the lock of a process that is killed; a folder without a mark is made again.
         fcntl.flock(lock, fcntl.LOCK_EX)

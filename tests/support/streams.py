@@ -46,7 +46,7 @@ class Reader:
         self.times: list[int] = []
 
     def hear(self, stream: bytes) -> int:
-        """Take what came; return how many events that were."""
+        """Keep what came; return how many events that were."""
         events = events_of(stream)
         for event in events:
             self.frame = event.id or self.frame

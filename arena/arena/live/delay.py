@@ -17,7 +17,7 @@ class Delay:
     """Holds back the positions of running matches; what has not changed stays the same object."""
 
     def __init__(self, plies: int) -> None:
-        """Take by how many plies; 0 holds nothing back."""
+        """Keep by how many plies; 0 holds nothing back."""
         self.plies = plies
         self._known: dict[int, tuple[MatchView, MatchView]] = {}
 

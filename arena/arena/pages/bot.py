@@ -9,7 +9,7 @@ from arena.pages.html import Html, el, join
 from arena.pages.numbers import gap_text, percent_text, triple_text
 from arena.pages.plays import linked, losses, mistakes, openings, time
 from arena.pages.rating_chart import rating_chart
-from arena.pages.strokes import Stroke, drawn, scale_of
+from arena.pages.strokes import RatingStroke, drawn, scale_of
 from arena.pages.tables import bot_link, table
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Htm
     for game, pool in fields:
         rows = [row for row in versions if (row.game, row.pool) == (game, pool)]
         strokes = [
-            Stroke(row.elo, row.elo - row.error, row.elo + row.error)
+            RatingStroke(row.elo, row.elo - row.error, row.elo + row.error)
             if row.error is not None
-            else Stroke(row.elo, None, None)
+            else RatingStroke(row.elo, None, None)
             for row in rows
         ]
         scale = scale_of(strokes)

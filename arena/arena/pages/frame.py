@@ -53,6 +53,7 @@ def page(  # noqa: PLR0913 - what a page may have
         el("title", title if title == "arena" else f"{title} - arena"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
+        el("link", rel="icon", type="image/svg+xml", href=links.asset("icon.svg")),
         el("link", rel="stylesheet", href=links.asset("style.css")),
         el("link", rel="stylesheet", href=links.asset("plies.css")) if is_replay else None,
         el("link", rel="alternate", type="application/json", href=twin) if twin else None,

@@ -9,7 +9,7 @@ from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import elo_text, error_text, iso_text
-from arena.pages.strokes import Stroke, drawn, scale_of
+from arena.pages.strokes import RatingStroke, drawn, scale_of
 from arena.pages.tables import bot_link, notes
 from arena.watching.run_words import awaited_words, run_words
 
@@ -88,7 +88,7 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
         doing = view.doing or "No rated match has been played yet."
         return el("div", el("p", doing, class_="note"), id="ranking")
     identities = cast("Mapping[str, str]", model.facts.get("identities") or {})
-    scale = scale_of(Stroke(row.elo, row.elo_low, row.elo_high) for row in view.rows)
+    scale = scale_of(RatingStroke(row.elo, row.elo_low, row.elo_high) for row in view.rows)
     rows = [_ranked(row, identities, links, scale) for row in view.rows[:_MOST_RANKED]]
     more = len(view.rows) - _MOST_RANKED
     head = el(
@@ -139,7 +139,7 @@ def _ranked(
             el("small", f" {row.standing}", class_="quiet") if row.standing else None,
             class_="name",
         ),
-        el("td", drawn(Stroke(row.elo, row.elo_low, row.elo_high), scale), class_="stroke"),
+        el("td", drawn(RatingStroke(row.elo, row.elo_low, row.elo_high), scale), class_="stroke"),
         el("td", elo_text(row), class_="n"),
         el("td", error_text(row.error), class_="n quiet"),
         el("td", f"{row.points:g}/{row.games}", class_="n"),

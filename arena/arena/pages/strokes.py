@@ -14,7 +14,7 @@ _MIDDLE: Final = 8
 _PAD: Final = 4
 
 
-class Stroke(NamedTuple):
+class RatingStroke(NamedTuple):
     """A rating with the ends of its interval; None for an end that no result bounds."""
 
     elo: float
@@ -22,7 +22,7 @@ class Stroke(NamedTuple):
     high: float | None
 
 
-def scale_of(strokes: Iterable[Stroke]) -> tuple[float, float]:
+def scale_of(strokes: Iterable[RatingStroke]) -> tuple[float, float]:
     """Return the lowest and the highest Elo that strokes reach; at least 100 apart."""
     ends = [end for stroke in strokes for end in stroke if end is not None]
     low, high = min(ends, default=1450.0), max(ends, default=1550.0)
@@ -30,7 +30,7 @@ def scale_of(strokes: Iterable[Stroke]) -> tuple[float, float]:
     return low - spare, high + spare
 
 
-def drawn(stroke: Stroke, scale: tuple[float, float]) -> Html:
+def drawn(stroke: RatingStroke, scale: tuple[float, float]) -> Html:
     """Return the picture of a stroke; an end that no result bounds runs out of the picture."""
 
     def place(elo: float) -> float:

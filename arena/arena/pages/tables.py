@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.pages.html import Child, Html, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
-from arena.pages.strokes import Stroke, drawn, scale_of
+from arena.pages.strokes import RatingStroke, drawn, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,7 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
         ("LOS", "n"),
         *([("Forfeits", "n")] if has_faults else []),
     ]
-    strokes = [Stroke(row.elo, row.elo_low, row.elo_high) for row in view.rows]
+    strokes = [RatingStroke(row.elo, row.elo_low, row.elo_high) for row in view.rows]
     scale = scale_of(strokes)
     rows = (
         [

@@ -28,7 +28,7 @@ from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.play.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
-from arena.play.sitting import Sitting, Table, close_quietly, planned_match
+from arena.play.sitting import PlayTable, Sitting, close_quietly, planned_match
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -83,7 +83,7 @@ def open_play(
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
-        _sit(Table(lease.store, tournament, plan, tier, bot), lease, signals, (match, None))
+        _sit(PlayTable(lease.store, tournament, plan, tier, bot), lease, signals, (match, None))
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -127,11 +127,11 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             held.extend_plan(tournament.id, [match], tournament.config)
         tell(tournament)
-        _sit(Table(held, tournament, plan, tier, bot), lease, signals, (match, told))
+        _sit(PlayTable(held, tournament, plan, tier, bot), lease, signals, (match, told))
 
 
 def _sit(
-    table: Table, lease: Lease, signals: StopSignals, begin: tuple[PlannedMatch, tuple[int, ...] | None]
+    table: PlayTable, lease: Lease, signals: StopSignals, begin: tuple[PlannedMatch, tuple[int, ...] | None]
 ) -> None:
     """Play from a match on; one of which actions are known was being played when its coordinator ended."""
     match, told = begin

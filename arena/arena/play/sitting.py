@@ -34,7 +34,7 @@ IDLE_S = 3600.0
 """Seconds after a match in which a person may ask for another one."""
 
 
-class Table(NamedTuple):
+class PlayTable(NamedTuple):
     """What a play is held with."""
 
     store: Store
@@ -47,7 +47,7 @@ class Table(NamedTuple):
 class Sitting:
     """Plays within a `with` block; the bot of the table is not its own, and stays."""
 
-    def __init__(self, table: Table, must_stop: Callable[[], bool]) -> None:
+    def __init__(self, table: PlayTable, must_stop: Callable[[], bool]) -> None:
         """Set the board up.
 
         Args:

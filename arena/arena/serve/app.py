@@ -17,7 +17,7 @@ from arena.serve.callers import Callers
 from arena.serve.context import Serving
 from arena.serve.endpoints import endpoints
 from arena.serve.guard import Guard
-from arena.serve.limits import Limits
+from arena.serve.limits import RequestLimits
 from arena.serve.problems import ProblemError
 from arena.serve.routes import ROUTES
 from arena_plugins.spec import nearest
@@ -59,7 +59,7 @@ def make_app(
 
     app = Starlette(
         routes=_registered(serving),
-        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=Limits(clock))],
+        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=RequestLimits(clock))],
         lifespan=lifespan,
         exception_handlers={HTTPException: _raised},
     )

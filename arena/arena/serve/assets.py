@@ -1,4 +1,4 @@
-"""Style sheets and scripts."""
+"""Style sheets, scripts and the icon."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _asset(context: RequestContext) -> Raw:
     name = context.parameters["name"]
     found = _assets().get(name)
     if found is None:
-        raise ProblemError(404, f"There is no style sheet or script {name}.")
+        raise ProblemError(404, f"There is no style sheet, script or icon {name}.")
     return found
 
 
@@ -41,6 +41,6 @@ ASSET_ROWS: Final[tuple[Route, ...]] = (
         role="none",
         handle=_asset,
         cache="public, max-age=60",
-        summary="A style sheet or script of the pages.",
+        summary="A style sheet, script or icon of the pages.",
     ),
 )

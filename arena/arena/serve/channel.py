@@ -31,7 +31,7 @@ HEARTBEAT: Final = b":\n\n"
 """A comment, so that proxies do not close a connection on which nothing happens."""
 
 
-class Shown(NamedTuple):
+class ShownPage(NamedTuple):
     """What a page is rendered from, and where its stream goes on."""
 
     frame: str
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     fragments: Mapping[str, Html]
 
 
-class Channel:
+class PageChannel:
     """The fragments of one page, and who follows them; safe to be used by several threads."""
 
     def __init__(self, epoch: str = "") -> None:
@@ -64,13 +64,13 @@ class Channel:
         return len(self._viewers)
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownPage:
         """Return the newest frame and all fragments as of it."""
         with self._lock:
-            return Shown(self._name(self._number), dict(self._fragments))
+            return ShownPage(self._name(self._number), dict(self._fragments))
 
     def publish(self, fragments: Mapping[str, Html], t: float) -> bool:
-        """Take the fragments as they are now, and send those that differ; return whether any does.
+        """Send the fragments that differ from those sent last; return whether any does.
 
         Args:
             fragments: all of the page, by id.
@@ -129,7 +129,7 @@ class Channel:
             viewer.queue.clear()
 
     def end(self) -> None:
-        """Tell all viewers that nothing will follow."""
+        """End all streams: nothing will follow."""
         with self._lock:
             for viewer in self._viewers:
                 viewer.is_ended = True
@@ -201,7 +201,7 @@ class Viewer:
 
     __slots__ = ("channel", "is_behind", "is_ended", "queue", "wake")
 
-    def __init__(self, channel: Channel, wake: Callable[[], None]) -> None:
+    def __init__(self, channel: PageChannel, wake: Callable[[], None]) -> None:
         """Wait for nothing yet."""
         self.channel = channel
         self.queue: deque[bytes] = deque()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from arena.serve.callers import Callers
     from arena.serve.context import Serving
-    from arena.serve.limits import Limits
+    from arena.serve.limits import RequestLimits
 
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -53,7 +53,9 @@ _access = logging.getLogger(f"{__name__}.access")
 class Guarded:
     """What the guard found out of a request; `scope["arena"]`."""
 
-    def __init__(self, callers: Callers, limits: Limits, address: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, callers: Callers, limits: RequestLimits, address: str, headers: Mapping[str, str]
+    ) -> None:
         """Keep what is known before the caller is."""
         self._callers = callers
         self._limits = limits
@@ -82,7 +84,7 @@ class Guarded:
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, serving: Serving, callers: Callers, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, serving: Serving, callers: Callers, limits: RequestLimits) -> None:
         """Guard an application."""
         self._app = app
         self._settings = serving.settings
@@ -92,7 +94,7 @@ class Guard:
         self._origins = origins(serving.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it with a problem."""
+        """Pass a request on, or answer it with a problem."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return

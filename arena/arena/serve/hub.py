@@ -13,7 +13,7 @@ from arena.live.delay import Delay
 from arena.pages.following import match_fragments
 from arena.pages.live import Fragments, wall_fragments
 from arena.pages.memo import Memo
-from arena.serve.channel import Channel
+from arena.serve.channel import PageChannel
 from arena.watching.feed import Model, Poller, advance, awaited
 from arena.watching.query import Cancelled
 
@@ -40,7 +40,7 @@ _BROKEN_S: Final = 4.0
 _log = logging.getLogger(__name__)
 
 
-class Snapshot(NamedTuple):
+class PageSnapshot(NamedTuple):
     """A page of a hub at one frame."""
 
     model: Model
@@ -56,7 +56,7 @@ class _Topic:
     """A page that is followed."""
 
     def __init__(self, wanted_at: float) -> None:
-        self.channel = Channel()
+        self.channel = PageChannel()
         self.memo = Memo()
         self.wanted_at = wanted_at
         self.model = Model()
@@ -79,7 +79,7 @@ class Hub:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take what to follow; nothing is read yet.
+        """Keep what to follow; nothing is read yet.
 
         Args:
             feed: of the tournament; closed by `run`.
@@ -125,13 +125,13 @@ class Hub:
         """Return once the tournament has been read, or cannot be; after `seconds` in any case."""
         self._ready.wait(seconds)
 
-    def channel(self, topic: str) -> Channel | None:
+    def channel(self, topic: str) -> PageChannel | None:
         """Return the channel of a page, which begins with this; None where too many are followed."""
         with self._lock:
             found = self._topic(topic)
             return None if found is None else found.channel
 
-    def snapshot(self, topic: str) -> Snapshot | None:
+    def snapshot(self, topic: str) -> PageSnapshot | None:
         """Return a page as it was published last, its clocks as they are now; None as `channel`."""
         with self._lock:
             found = self._topic(topic)
@@ -142,7 +142,7 @@ class Hub:
                 # A page that many ask for at once is rendered once a second.
                 fragments = self._render(topic, found.model, found.t, found.aged_memo, clock_now=now)
                 found.aged = (frame, int(now), fragments)
-            return Snapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
+            return PageSnapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
 
     def step(self) -> float:
         """Ask the feed if it is time, publish what is due; return the seconds until the next step.

@@ -31,7 +31,7 @@ class _Budget(msgspec.Struct):
     streams: int = 0
 
 
-class Limits:
+class RequestLimits:
     """Counts requests and streams by address; used by the event loop alone."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from arena.pages.html import Html
     from arena.pages.links import Links
     from arena.results.addresses import Address
-    from arena.serve.channel import Channel
+    from arena.serve.channel import PageChannel
     from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
     from arena.watching.feed import Model
@@ -185,7 +185,7 @@ async def _stream(context: RequestContext) -> StreamAnswer:
     return StreamAnswer(content=_chunks(channel, after), headers={"x-accel-buffering": "no"})
 
 
-async def _chunks(channel: Channel, after: str) -> AsyncGenerator[bytes]:
+async def _chunks(channel: PageChannel, after: str) -> AsyncGenerator[bytes]:
     """Yield what a viewer lacks, and then each frame; several that wait are sent as one chunk."""
     loop, waits = asyncio.get_running_loop(), asyncio.Event()
     viewer = channel.join(after, waits.set, loop.call_soon_threadsafe)

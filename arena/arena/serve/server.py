@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import resource
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -117,7 +117,11 @@ def _local_url(settings: ServeSettings) -> str:
 
 
 def _make_room() -> None:
-    """Ask the system for enough open files for all streams."""
+    """Ask the system for enough open files for all streams; Windows has no such limit."""
+    if sys.platform == "win32":
+        return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

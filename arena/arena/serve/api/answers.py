@@ -62,7 +62,7 @@ class StoredBot(msgspec.Struct, frozen=True, kw_only=True):
     content: str | None
 
 
-class SeatedBot(StoredBot, frozen=True, kw_only=True):
+class SeatAnswer(StoredBot, frozen=True, kw_only=True):
     """A competitor of one tournament."""
 
     seat: int
@@ -70,7 +70,7 @@ class SeatedBot(StoredBot, frozen=True, kw_only=True):
     limit: str | None
 
 
-class EntrantAnswer(SeatedBot, frozen=True, kw_only=True):
+class EntrantAnswer(SeatAnswer, frozen=True, kw_only=True):
     """A competitor of one tournament, and whether it still plays there."""
 
     type: Literal["entrant"]
@@ -146,7 +146,7 @@ class WholeTournament(msgspec.Struct, frozen=True, kw_only=True):
     site: str
     config: str
     refused: tuple[RefusedBot, ...]
-    bots: tuple[SeatedBot, ...]
+    bots: tuple[SeatAnswer, ...]
     changes: tuple[ChangeAnswer, ...]
     holder: HolderAnswer | None
     test: dict[str, Any] | None
@@ -250,7 +250,7 @@ class JudgedSide(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float | None
 
 
-class JudgedPly(msgspec.Struct, frozen=True, kw_only=True):
+class PlyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One action of a match, judged."""
 
     ply: int
@@ -272,7 +272,7 @@ class JudgedWhole(msgspec.Struct, frozen=True, kw_only=True):
     judge: str
     first: JudgedSide
     second: JudgedSide
-    plies: tuple[JudgedPly, ...]
+    plies: tuple[PlyAnswer, ...]
 
 
 class WholeMatch(MatchAnswer, frozen=True, kw_only=True):

@@ -142,7 +142,7 @@ class JudgedScreen(ArenaScreen):
             self.show_ply()
 
     def action_grade(self) -> None:
-        """Let the solver judge the match in the background, where it knows the game, or stop a judge."""
+        """Start the solver as judge in the background, where it knows the game, or stop a judge."""
         if self.grading is not None:
             self.stop_grading()
         else:

@@ -207,7 +207,7 @@ class OpeningsScreen(ArenaScreen):
         self._go(())
 
     def action_solve(self) -> None:
-        """Let the solver say what it knows of each position, or not."""
+        """Turn on or off what the solver says of each position."""
         self._is_solved = not self._is_solved
         if self._is_solved:
             self._begin_solving()
@@ -218,7 +218,7 @@ class OpeningsScreen(ArenaScreen):
         self._show()
 
     def _begin_solving(self) -> None:
-        """Let the solver look at the position in a process of its own, since it loads compiled code."""
+        """Start the solver on the position in a process of its own, since it loads compiled code."""
         line = self._line
         if not self._is_solved or self._trouble or self._solving is not None or line in self._complete:
             return

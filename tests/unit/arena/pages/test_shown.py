@@ -14,7 +14,7 @@ from arena.pages.html import Html
 from arena.pages.links import Links
 from arena.pages.rating_chart import rating_chart
 from arena.pages.replay import match_page
-from arena.pages.strokes import Stroke, drawn, scale_of
+from arena.pages.strokes import RatingStroke, drawn, scale_of
 from arena.results.bot_page import CurvePoint
 from arena.watching.page_views import LeaderboardPage, MatchPage
 from live_samples import played
@@ -62,12 +62,12 @@ def test_an_unbounded_first_point_does_not_flatten_the_line() -> None:
 
 
 def test_strokes_share_a_scale_and_open_ends_run_out() -> None:
-    strokes = [Stroke(1400.0, 1350.0, 1450.0), Stroke(1600.0, 1500.0, None)]
+    strokes = [RatingStroke(1400.0, 1350.0, 1450.0), RatingStroke(1600.0, 1500.0, None)]
     scale = scale_of(strokes)
     assert scale == (1350.0, 1600.0)
     assert 'x1="4.0" x2="64.8"' in drawn(strokes[0], scale)
     assert 'x2="160.0"' in drawn(strokes[1], scale)
-    assert scale_of([Stroke(1500.0, 1490.0, 1510.0)]) == (1450.0, 1550.0)
+    assert scale_of([RatingStroke(1500.0, 1490.0, 1510.0)]) == (1450.0, 1550.0)
     assert scale_of([]) == (1450.0, 1550.0)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.pages.html import Html, el
-from arena.serve.channel import QUEUE, RING, Channel, Viewer
+from arena.serve.channel import QUEUE, RING, PageChannel, Viewer
 from streams import Reader
 
 NAMES = ("a", "b", "c", "d")
@@ -19,16 +19,16 @@ def fragments(*words: int) -> dict[str, Html]:
     return {name: el("p", f"{name} {word}", id=name) for name, word in zip(NAMES, words, strict=False)}
 
 
-def join(channel: Channel, after: str = "") -> Viewer:
+def join(channel: PageChannel, after: str = "") -> Viewer:
     return channel.join(after, lambda: None)
 
 
-def fresh(channel: Channel) -> dict[str, str]:
+def fresh(channel: PageChannel) -> dict[str, str]:
     return dict(channel.shown.fragments)
 
 
 def test_only_what_differs_is_sent_and_nothing_where_nothing_does() -> None:
-    channel = Channel("e")
+    channel = PageChannel("e")
     assert channel.publish(fragments(1, 1), 5.0)
     viewer = join(channel, channel.shown.frame)
     assert not channel.publish(fragments(1, 1), 6.0)
@@ -39,7 +39,7 @@ def test_only_what_differs_is_sent_and_nothing_where_nothing_does() -> None:
 
 
 def test_all_viewers_get_the_same_bytes() -> None:
-    channel = Channel()
+    channel = PageChannel()
     viewers = [join(channel, "0") for _ in range(3)]
     channel.publish(fragments(1), 0.0)
     chunks = [viewer.queue[0] for viewer in viewers]
@@ -52,7 +52,7 @@ def test_all_viewers_get_the_same_bytes() -> None:
     "after", ["", "x.3", "e.", "e.x", "e.-1", "e.9999999999999999", "e.²", "e.101", "e.35"]
 )
 def test_what_is_no_frame_of_it_or_too_old_gets_the_state(after: str) -> None:
-    channel = Channel("e")
+    channel = PageChannel("e")
     for number in range(100):
         channel.publish(fragments(number, 0), float(number))
     viewer = join(channel, after)
@@ -64,7 +64,7 @@ def test_what_is_no_frame_of_it_or_too_old_gets_the_state(after: str) -> None:
 
 @pytest.mark.parametrize("num", [0, 1, 63, RING])
 def test_a_viewer_that_was_away_gets_each_frame_that_it_lacks(num: int) -> None:
-    channel = Channel("e")
+    channel = PageChannel("e")
     for number in range(100):
         channel.publish(fragments(number, 0), float(number))
     for after in (f"e.{100 - num}", str(100 - num)):
@@ -74,7 +74,7 @@ def test_a_viewer_that_was_away_gets_each_frame_that_it_lacks(num: int) -> None:
 
 
 def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
-    channel = Channel()
+    channel = PageChannel()
     channel.publish(fragments(0, 0, 0), 0.0)
     stalled, reader = join(channel, channel.shown.frame), Reader(fresh(channel))
     for number in range(QUEUE):
@@ -91,7 +91,7 @@ def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
 
 
 def test_a_heartbeat_is_no_event() -> None:
-    channel = Channel()
+    channel = PageChannel()
     viewer = join(channel, "0")
     channel.beat()
     chunk = viewer.take()
@@ -100,7 +100,7 @@ def test_a_heartbeat_is_no_event() -> None:
 
 
 def test_who_left_gets_nothing_and_the_end_is_told() -> None:
-    channel, woken = Channel(), list[str]()
+    channel, woken = PageChannel(), list[str]()
     gone = channel.join("0", lambda: woken.append("gone"))
     stays = channel.join("0", lambda: woken.append("stays"))
     gone.leave()
@@ -115,7 +115,7 @@ def test_who_left_gets_nothing_and_the_end_is_told() -> None:
 
 
 def test_all_are_woken_by_one_call_and_a_closed_loop_stops_nothing() -> None:
-    channel, calls = Channel(), list[object]()
+    channel, calls = PageChannel(), list[object]()
     woken: list[int] = []
     for number in range(3):
         channel.join("0", lambda number=number: woken.append(number), calls.append)
@@ -135,7 +135,7 @@ def test_all_are_woken_by_one_call_and_a_closed_loop_stops_nothing() -> None:
 class _Browser:
     """A page with its connection; a connection that breaks loses what was not read."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: PageChannel) -> None:
         shown = channel.shown
         self.page = Reader(dict(shown.fragments), shown.frame)
         self.viewer: Viewer | None = None
@@ -157,7 +157,7 @@ class _Browser:
             self.viewer.leave()
         self.viewer, self.unread = None, b""
 
-    def connect(self, channel: Channel, after: str) -> None:
+    def connect(self, channel: PageChannel, after: str) -> None:
         self.cut()
         self.viewer = channel.join(after, lambda: None)
 
@@ -178,7 +178,7 @@ _STEPS = st.lists(
 def test_after_anything_a_page_is_what_a_fresh_one_is(  # noqa: C901 - a line for each thing that may happen
     steps: list[tuple[str, object]],
 ) -> None:
-    channel = Channel()
+    channel = PageChannel()
     channel.publish(fragments(0, 0, 0, 0), 0.0)
     browser, older = _Browser(channel), ""
     for what, how in steps:
@@ -206,7 +206,7 @@ def test_after_anything_a_page_is_what_a_fresh_one_is(  # noqa: C901 - a line fo
         elif what == "restart":
             # Another server: what it shows has other numbers.
             browser.cut()
-            channel = Channel()
+            channel = PageChannel()
             channel.publish(fragments(2, 2, 2, 2), 0.0)
         else:
             channel.beat()

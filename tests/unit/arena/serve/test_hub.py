@@ -75,7 +75,7 @@ class _Stage:
         self.known = advance(self.known, batch)
 
     def settle(self, seconds: float = 2.0) -> None:
-        """Let time go by until all that was told is shown."""
+        """Step the clock until all that was told is shown."""
         end = self.now + seconds
         while self.now < end:
             self.hub.step()

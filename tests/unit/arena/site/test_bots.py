@@ -28,7 +28,7 @@ NAMES = ("strong", "middling", "weak")
 
 @pytest.fixture(scope="module")
 def league(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a store with two leagues of the same bots in two games, some matches graded."""
+    """Return a store with two leagues of the same bots in two games, some matches graded."""
     path = tmp_path_factory.mktemp("league") / "arena.db"
     with Store.open(path, fast=True) as store:
         first = add_league(store, NAMES, rounds=6, name="winter", game="tic-tac-toe", points=4)
