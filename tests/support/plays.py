@@ -12,7 +12,7 @@ from typing_extensions import override
 from arena.coordinator.client import Link
 from arena.play.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
 from arena.play.hold import store_play
-from arena.play.sitting import Sitting, Table, planned_match
+from arena.play.sitting import PlayTable, Sitting, planned_match
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier
 from arena_db.owner import current_owner
@@ -81,7 +81,7 @@ class Played:
             return FirstLegal(gate)
 
         bot = InProcessSeat(make, name="random", version="")
-        self._table = Table(held, self.record, self._plan, Tier.T0, bot)
+        self._table = PlayTable(held, self.record, self._plan, Tier.T0, bot)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         # What is asked before the run begins is refused.

@@ -10,7 +10,8 @@ import tomllib
 
 import pytest
 
-from arena.cli.output import emit, emit_one, fit_columns, format_cell, print_table, say, say_whole, utc
+from arena.cli.output import emit, emit_one, fit_columns, format_cell, print_table, say, say_whole
+from arena.watching.json_rows import utc
 
 NAMES = {"name": "Name", "elo": "Elo"}
 
