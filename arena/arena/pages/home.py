@@ -47,7 +47,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
         for number, board in enumerate(view.boards, 1)
     )
     content = [
-        el("nav", el("ul", *index, class_="boards"), aria_label="Games and pools")
+        el("nav", el("ul", *index, class_="index"), aria_label="Games and pools")
         if len(boards) > 1
         else None,
         *boards,

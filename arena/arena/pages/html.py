@@ -8,11 +8,12 @@ from typing import Final, TypeAlias
 
 from arena_plugins.text import clean_text
 
-_VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr"})
+_VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
 """Elements without an end."""
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
 """Attributes that would run or style something; the security policy of the pages refuses them, too."""
+_BREAK: Final = re.compile(r"(?<=[:,=])(?=[^:,=])")
 _MOST: Final = 4000
 """Characters of one text; what bots say is bounded before."""
 
@@ -54,6 +55,12 @@ def el(tag: str, *children: Child, **attributes: Value) -> Html:
         raise ValueError(f"no element can be called {tag!r}")
     start = "".join([f"<{tag}", *(_attribute(name, value) for name, value in attributes.items()), ">"])
     return Html(start if tag in _VOID else f"{start}{join(*children)}</{tag}>")
+
+
+def breakable(name: str) -> Html:
+    """Return the name of a bot so that it breaks behind `:`, `,` and `=` where a line is too short for it."""
+    first, *rest = _BREAK.split(name)
+    return join(first, *(join(el("wbr"), piece) for piece in rest))
 
 
 def _child(child: Child) -> str:

@@ -8,7 +8,7 @@ from arena.errors import ArenaError
 from arena.live.geometry import edges, find_game, geometry
 from arena.live.plain import clock_text
 from arena.pages.board import CELL, EDGE, centre, edge_names, ground, kind_of, size_of, spoken
-from arena.pages.html import Html, el, join
+from arena.pages.html import Html, breakable, el, join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,11 +88,12 @@ def player(match: MatchView, number: int, clock_now: float | None, address: str 
     seat = match.seats[number]
     is_to_move = match.is_played and match.to_move == number
     is_winner = match.outcome == ("first", "second")[number]
+    name = breakable(seat.name)
     words = "seat" + (" turn" if is_to_move else "") + (" won" if is_winner else "")
     return el(
         "div",
         el("span", class_=f"chip {'ab'[number]}"),
-        el("span", el("a", seat.name, href=address) if address else seat.name, class_="who"),
+        el("span", el("a", name, href=address) if address else name, class_="who"),
         el("span", "✓", title="won", class_="tick") if is_winner else None,
         None
         if seat.eval is None

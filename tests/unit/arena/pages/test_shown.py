@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from arena.live.tables import StandingRow, StandingsView
 from arena.pages.curve import curve
 from arena.pages.home import leaderboard_page
-from arena.pages.html import Html
+from arena.pages.html import Html, breakable
 from arena.pages.links import Links
 from arena.pages.rating_chart import rating_chart
 from arena.pages.replay import match_page
@@ -119,3 +119,8 @@ def test_boards_have_an_index_and_are_folded_from_the_fourth_on() -> None:
         assert f'<a href="#board-{number}">game {number - 1}</a> 2 bots, 7 matches' in text
         assert f'id="board-{number}"' in text
     assert 'class="boards"' not in leaderboard_page(LeaderboardPage(boards=boards[:1]), LINKS)
+
+
+def test_names_on_boards_break_between_their_parts() -> None:
+    assert breakable("mcts:playouts=20,c=1") == "mcts:<wbr>playouts=<wbr>20,<wbr>c=<wbr>1"
+    assert breakable("a<b>::c=") == "a&lt;b&gt;::<wbr>c="
