@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 GAME = ConnectFour()
 SCRIPT = Path(__file__).parent / "peers" / "bitbully_scores.py"
-PLIES = range(41)
 MAX_EMPTY = 10
 
 
@@ -31,13 +30,16 @@ def main() -> int:
     parser.add_argument("--matches", type=int, default=1000, help="random ones, for brute force")
     parser.add_argument("--positions", type=int, default=2000, help="of all phases, for the oracle")
     parser.add_argument("--first-ply", type=int, default=0, help="least number of stones of these")
+    parser.add_argument(
+        "--last-ply", type=int, default=40, help="most number of stones; 7: what the book alone says"
+    )
     parser.add_argument("--oracle-python", help="a Python that has BitBully")
     chosen = parser.parse_args()
     late, wrong_late = brute_force(chosen.matches)
     result: dict[str, object] = {"benchmark": "solver_agreement", "brute_force": late, "differ": wrong_late}
     wrong = wrong_late
     if chosen.oracle_python:
-        states = sample(chosen.positions, chosen.first_ply)
+        states = sample(chosen.positions, range(chosen.first_ply, chosen.last_ply + 1))
         differing = oracle(chosen.oracle_python, states)
         result |= {"oracle": len(states), "oracle_differ": differing}
         wrong += differing
@@ -80,13 +82,13 @@ def _after(state: State, action: int, known: dict[object, tuple[int, int]]) -> t
     return -outcome, distance + 1
 
 
-def sample(number: int, first_ply: int) -> list[State]:
-    """Draw positions of all plies alike."""
+def sample(number: int, plies: range) -> list[State]:
+    """Draw positions of these plies, as many of each."""
     rng = Random(2)  # noqa: S311 # play needs no secrets
     states: list[State] = []
     while len(states) < number:
         state: State = GAME.initial_state()
-        for _ in range(first_ply + len(states) % (len(PLIES) - first_ply)):
+        for _ in range(plies[len(states) % len(plies)]):
             if not state.is_terminal:
                 state = state.child(rng.choice(state.legal_actions))
         if not state.is_terminal:
