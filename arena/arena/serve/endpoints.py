@@ -160,10 +160,7 @@ class _StreamEndpoint(_Endpoint):
             start = {"type": "http.response.start", "status": answer.status, "headers": raw_headers(headers)}
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_cancel_when_gone, receive, tasks.cancel_scope)
-                tasks.start_soon(_cancel_at_end, self._serving, tasks.cancel_scope)
-                tasks.start_soon(
-                    _cancel_when_refused, self._serving, self._route, guarded, tasks.cancel_scope
-                )
+                tasks.start_soon(_cancel_when_over, self._serving, self._route, guarded, tasks.cancel_scope)
                 try:
                     await send(start)
                     if scope["method"] != "HEAD":
@@ -190,25 +187,23 @@ async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _cancel_at_end(serving: Serving, scope: anyio.CancelScope) -> None:
-    await serving.ending.wait()
-    scope.cancel()
-
-
-async def _cancel_when_refused(
+async def _cancel_when_over(
     serving: Serving, route: Route, guarded: Guarded, scope: anyio.CancelScope
 ) -> None:
-    """End a stream whose token was revoked or has expired since it began."""
-    while True:
-        await anyio.sleep(AGAIN_S)
+    """End a stream when the server ends, or its token was revoked or has expired since it began."""
+    is_allowed = True
+    while is_allowed and not serving.ending.is_set():
+        with anyio.move_on_after(AGAIN_S):
+            await serving.ending.wait()
+            break
         try:
             await _check_role(serving, route, guarded)
         except ProblemError:
-            scope.cancel()
-            return
+            is_allowed = False
         except ArenaError:
             # The store is gone for now; the stream itself says so.
             continue
+    scope.cancel()
 
 
 async def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
