@@ -69,6 +69,8 @@ class WallPanel(Box):
         self._laid_out: tuple[int, ...] = ()
         self._fitted = Size()
         """The size that boards were fitted into."""
+        self._followed: int | None = None
+        """Number of the match that the focus is moving to."""
         self._has_begun = False
         self.condition = Condition()
         """Which matches stand on the wall."""
@@ -105,12 +107,19 @@ class WallPanel(Box):
         """Fit as many boards in as there is room for; the match with the focus stays in view."""
         self._fitted = self.size
         match = self.focused_match
-        self._arrange(None if match is None else match.number)
+        if self._followed is None and match is not None:
+            self._followed = match.number
+        self._arrange(self._followed)
         for board, shown in zip(self._boards, self.shown.boards, strict=False):
-            if match is not None and shown.number == match.number:
+            if shown.number == self._followed:
                 board.focus()
+        # The focus moves later; until then the board that has it shows another match.
+        self.app.call_later(self._end_following)
         # Textual does so when it is idle, which is after the next layout.
         self._clear_arrangement_cache()
+
+    def _end_following(self) -> None:
+        self._followed = None
 
     def turn(self, step: int) -> None:
         """Show another page."""
