@@ -12,6 +12,7 @@ from typing_extensions import override
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
 from arena.results.condition import Condition
+from arena.tui.look import app_of
 from arena.tui.widgets.boxes import Box
 from arena.tui.widgets.small_board import SmallBoard, board_size
 
@@ -114,7 +115,7 @@ class WallPanel(Box):
             if shown.number == self._followed:
                 board.focus()
         # The focus moves later; until then the board that has it shows another match.
-        self.app.call_later(self._end_following)
+        app_of(self).call_later(self._end_following)
         # Textual does so when it is idle, which is after the next layout.
         self._clear_arrangement_cache()
 
