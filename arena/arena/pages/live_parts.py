@@ -96,7 +96,7 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
         *(
             el("th", words, scope="col", class_=kind)
             for words, kind in (
-                ("", "n"),
+                ("#", "n"),
                 ("Bot", "name"),
                 ("95 % interval", "stroke"),
                 ("Elo", "n"),
@@ -134,9 +134,10 @@ def _ranked(
         "tr",
         el("td", row.place, class_="n"),
         el(
-            "td",
+            "th",
             name,
             el("small", f" {row.standing}", class_="quiet") if row.standing else None,
+            scope="row",
             class_="name",
         ),
         el("td", drawn(RatingStroke(row.elo, row.elo_low, row.elo_high), scale), class_="stroke"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.live.labels import show_name
 from arena.live.tables import Point, Series, StandingRow, StandingsView
-from arena.results.names import Naming, largest_pools
+from arena.results.names import Naming, largest_pools, naming_of
 from arena.watching.standing import by_place, standings_in, with_standing
 from arena_db.records import MatchFilter
 
@@ -33,12 +33,13 @@ class Facts:
         self._all = RatedMatches(MatchFilter())
         self._boards: dict[tuple[object, ...], StandingsView] = {}
         self._called: Mapping[str, str] = {}
-        self._naming = Naming({}, {})
+        self.naming = Naming({}, {})
+        """Of the bots in the tables that were made last."""
         self.goal = ""
         """How far the event is by the tables that were made last; empty where that is no question."""
 
-    def make(self, store: Store, tournament: TournamentRecord, naming: Naming) -> dict[str, object]:
-        """Return all tables as they are now, with the labels that bots have on all screens.
+    def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
+        """Return all tables as they are now, with the labels that bots have on all screens, `naming`.
 
         The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
         """
@@ -48,20 +49,21 @@ class Facts:
         from arena.results.table_notes import notes_on
         from arena.results.views import standings
 
-        # Bots join and leave a ladder while it is watched.
+        self._history.update(store)
+        tables = standings(store, tournament, book=self._book)
+        event = event_tables(store, tournament)
+        self.goal = goal_line(store, tournament, tables=tables, event=event)
+        # Bots enter an event while it is watched: who they are is read last, so that no table has one more.
         entrants = store.entrants(tournament.id)
         names = [entrant.label for entrant in entrants]
-        self._history.update(store)
+        naming = naming_of(store, tournament)
         trend = [
             (point.num_matches, {names[rating.seat]: rating.elo for rating in point.ratings})
             for point in self._history.points
         ]
-        tables = standings(store, tournament, book=self._book)
-        event = event_tables(store, tournament)
-        self.goal = goal_line(store, tournament, tables=tables, event=event)
         trends = {name: tuple(elo[name] for _, elo in trend if name in elo) for name in names}
-        if naming != self._naming:
-            self._boards, self._naming = {}, naming
+        if naming != self.naming:
+            self._boards, self.naming = {}, naming
         found = standing_rows(tables, naming.seats, trends)
         rows = with_standing(found, standings_in(store, tournament, entrants, tables))
         boards = self._leaderboards(store, tournament, naming)

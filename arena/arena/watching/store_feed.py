@@ -213,9 +213,8 @@ class StoreFeed:
         if self._facts is None:
             self._facts = Facts(store, record)
         began_s = time.thread_time()
-        naming = naming_of(store, record)
-        is_renamed, self._naming = naming != self._naming, naming
-        tables = self._facts.make(store, record, naming)
+        tables = self._facts.make(store, record)
+        is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
         tables["trend_doing"] = "computing ratings over time ..." if self._lacks_beginning(record) else ""
         if self._lacks_beginning(record):
             # The tables are shown first, and then its curves.
