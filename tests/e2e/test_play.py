@@ -145,6 +145,8 @@ def test_what_can_be_asked_by_lines(tmp_path: Path, sit: Callable[..., Person]) 
     assert "you are O, second" in person.say("new")
     person.say("quit")
     assert person.leave() == (0, "")
+    # Its coordinator stores the last match after the person has left.
+    wait_for(lambda: rows(tmp_path)[2:])
     found = rows(tmp_path)
     assert [(match["result"], match["termination"]) for match in found] == [
         ("*", "aborted"),

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from arena.coordinator.client import Link
-from arena.play.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
-from arena.play.hold import store_play
-from arena.play.sitting import PlayTable, Sitting, planned_match
+from arena.coordinator.lease import Lease
+from arena.coordinator.stop import StopSignals
+from arena.person.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
+from arena.person.hold import sit, store_play
+from arena.person.sitting import Play, planned_match
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier
 from arena_db.owner import current_owner
@@ -65,23 +67,20 @@ class Played:
 
     def __init__(self, path: Path, settings: PlayConfig, gate: threading.Event | None = None) -> None:
         self.path = path
-        self.stop = threading.Event()
-        """Once it is set the coordinator ends, as after a signal."""
+        self.signals = StopSignals()
+        """What it was sent; an `abort` ends the coordinator."""
         self.error: BaseException | None = None
         self._store = Store.open(path)
         self._plan = make_play(settings)
         first = PERSON_SEAT if settings.side == "first" else BOT_SEAT
         self._match = planned_match(1, first, settings.opening)
         self.record: TournamentRecord = store_play(self._store, self._plan, Tier.T0, self._match)
-        held = self._store.claim(self.record.id, current_owner())
-        assert held is not None
 
         def make(game: Game, seed: int) -> FirstLegal:
             del game, seed
             return FirstLegal(gate)
 
-        bot = InProcessSeat(make, name="random", version="")
-        self._table = PlayTable(held, self.record, self._plan, Tier.T0, bot)
+        self._bot = InProcessSeat(make, name="random", version="")
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         # What is asked before the run begins is refused.
@@ -124,7 +123,7 @@ class Played:
 
     def close(self) -> None:
         """End it; what went wrong in the thread goes wrong here."""
-        self.stop.set()
+        self.signals.wish = "abort"
         self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive()
         if self.error is not None:
@@ -144,8 +143,9 @@ class Played:
 
     def _run(self) -> None:
         try:
-            with self._store, Sitting(self._table, self.stop.is_set) as sitting:
-                sitting.run(self._match)
+            with self._store, Lease(self._store, self.record, current_owner()) as lease:
+                play = Play(lease.store, self.record, self._plan, Tier.T0)
+                sit(play, self._bot, lease, self.signals, self._match)
         except BaseException as error:  # noqa: BLE001 - it is raised where the test ends
             self.error = error
 

@@ -118,7 +118,7 @@ def play(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
     from arena.cli.playing import coordinate, play_by_lines
     from arena.coordinator.client import Link
-    from arena.play.config import make_play, play_config, words_of
+    from arena.person.config import make_play, play_config, words_of
 
     config = (
         None if bot is None else play_config({**given, "bot": bot, "side": "first" if is_first else "second"})

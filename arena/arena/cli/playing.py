@@ -10,14 +10,14 @@ from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
 from arena.coordinator.client import Link, NotStartedError
 from arena.home import open_store
-from arena.play.hold import open_play, reopen_play
+from arena.person.hold import open_play, reopen_play
 from arena.results.addresses import check_new_name, find_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.coordinator.changes import BotChange
-    from arena.play.config import PlayConfig
+    from arena.person.config import PlayConfig
     from arena_db.records import TournamentRecord
 
 

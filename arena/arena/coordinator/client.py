@@ -17,7 +17,6 @@ from arena.home import has_store, home, open_store, store_path
 from arena.live.tournaments import num_command
 from arena.own import own_python
 from arena.results.tournaments import refusal_of
-from arena.sandbox.limits.exact import own_subtree
 from arena_db.owner import process
 from arena_plugins.text import clean_text
 
@@ -144,6 +143,9 @@ def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     Raises:
         ArenaError: the log cannot be written, or the process cannot be started.
     """
+    # Only who starts something needs control groups; a viewer looks.
+    from arena.sandbox.limits.exact import own_subtree
+
     extra = ["--db", str(store_path(db))] if db is not None else []
     if words and words[0] in WITH_FORMAT and "--format" not in words:
         extra += ["--format", "ndjson"]

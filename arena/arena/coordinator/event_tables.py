@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.coordinator.config import parse_toml
-from arena.coordinator.kinds import knockout_of, swiss_of
-from arena.coordinator.plan_view import EventView
-from arena.results.brackets import bracket_rows
 from arena.results.by_place import BracketPlace, EventTables
-from arena.results.place_table import place_rows, place_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +23,13 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
     """
     if record.type not in {"swiss", "knockout"} or not record.has_begun:
         return None
+    # A viewer of any other event holds no schedules.
+    from arena.coordinator.config import parse_toml
+    from arena.coordinator.kinds import knockout_of, swiss_of
+    from arena.coordinator.plan_view import EventView
+    from arena.results.brackets import bracket_rows
+    from arena.results.place_table import place_rows
+
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
     event = EventView(store, record)
     view = event.look(event.basis(), record.decision)
@@ -66,5 +68,7 @@ def place_rows_of(store: Store, record: TournamentRecord) -> list[PlaceRow]:
 
     Of other events all rated matches of two bots are one encounter.
     """
+    from arena.results.place_table import place_table
+
     tables = event_tables(store, record) if record.type == "swiss" else None
     return place_table(store, record) if tables is None else tables.places

@@ -90,6 +90,8 @@ class Herald:
         self._num_failures = 0
         self._state_is_due = True
         self._next_beat = self._next_flush = self._next_sample = clock()
+        # A person hears of the end of every match of theirs.
+        self._sample_s = 0.0 if tournament.type == "play" else _SAMPLE_S
         self._counts: deque[tuple[float, int]] = deque()
         self._leaves_out = False
         self._is_most = is_test(tournament) and not tournament.decision
@@ -97,6 +99,7 @@ class Herald:
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
         """Learn what is to be played next, and how many matches there are in all, if that is known."""
         self._jobs.update((job.number, job) for job in jobs)
+        self._state_is_due |= total != self._total
         self._total = total
 
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
@@ -201,9 +204,9 @@ class Herald:
                 self._end(end.record, known)
             # Else it is being played again already.
         if quick:
-            self._leaves_out = True
+            self._leaves_out = self._sample_s > 0
             if now >= self._next_sample or self._state == "ended":
-                self._next_sample = now + _SAMPLE_S
+                self._next_sample = now + self._sample_s
                 failed = [end for end in quick if Termination(end.record.termination).is_fault]
                 self._end((failed or quick)[-1].record, [])
                 self._state_is_due = True

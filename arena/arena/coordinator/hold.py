@@ -1,9 +1,9 @@
-"""Holds a stored tournament: takes its lease, starts workers, runs it, and leaves nothing behind."""
+"""Holds a stored event: takes its lease, starts workers, runs it, and leaves nothing behind."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.events import Notice
 from arena.coordinator.herald import Herald
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.events import Ended, Event
     from arena.coordinator.plan import Plan
+    from arena.coordinator.source import JobSource
     from arena.executor.pools import Pool
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -72,22 +73,62 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
-
-        def warn(text: str) -> None:
-            tell(Notice(text))
-
-        herald = Herald(store, tournament, num_workers=num_workers, warn=warn, goal=goal)
-
-        def tell_all(event: Event) -> None:
-            herald.tell(event)
-            tell(event)
-
-        ledger = Ledger(store, tournament, tell_all)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
         rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
-        pool = make_pool(plan.config.executor, num_workers, folder)
-        with closing(pool), _telling_how_it_ends(pool, herald):
-            return Run(planner, pool, ledger, orders, rules, herald=herald).run()
+        with closing(make_pool(plan.config.executor, num_workers, folder)) as pool:
+            return play_out(store, tournament, RunParts(planner, pool, orders, rules), tell=tell, goal=goal)
+
+
+class RunParts(NamedTuple):
+    """What a run is made of."""
+
+    source: JobSource
+    """Of its matches."""
+    pool: Pool
+    """Where they are played."""
+    orders: Orders
+    """What stops it."""
+    rules: Rules = Rules()
+    """What in its results ends it early."""
+
+
+def play_out(
+    store: Store,
+    tournament: TournamentRecord,
+    parts: RunParts,
+    *,
+    tell: Callable[[Event], None],
+    goal: Callable[[], str] | None = None,
+) -> Ended:
+    """Play the matches of a source to the end or to a stop, store them and let viewers see them.
+
+    Args:
+        store: as the holder of the lease writes it.
+        tournament: as it stands in the store.
+        parts: the parts of the run; its pool stays open.
+        tell: hears every event.
+        goal: as for `hold`.
+
+    Raises:
+        LeaseLostError: another process has taken it over; what was told of is stored.
+        MovedError: the store was removed, moved or replaced.
+        ArenaError: worker processes do not start, or the source plans what cannot be played.
+        DatabaseError: the store cannot be written; what was told of is stored.
+    """
+
+    def warn(text: str) -> None:
+        tell(Notice(text))
+
+    source, pool, orders, rules = parts
+    herald = Herald(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
+
+    def tell_all(event: Event) -> None:
+        herald.tell(event)
+        tell(event)
+
+    ledger = Ledger(store, tournament, tell_all)
+    with _telling_how_it_ends(pool, herald):
+        return Run(source, pool, ledger, orders, rules, herald=herald).run()
 
 
 @contextmanager

@@ -69,6 +69,8 @@ class Ledger:
         self._num_kept = 0
         self._has_warned = False
         self._summed_at = time.monotonic()
+        # Nobody is quarantined at the board of a person, and a fit would keep the person waiting.
+        self._is_play = tournament.type == "play"
         self._points = PointKeeper(store, tournament, tell)
         self._quarantine = Quarantine()
         for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
@@ -91,6 +93,8 @@ class Ledger:
 
     def walkover(self, job: Job) -> MatchRecord | None:
         """Give the record of a match if a bot in it is quarantined, so that it is not played."""
+        if self._is_play:
+            return None
         first, second = (self._quarantine.holds(bot.record.identity) for bot in (job.first, job.second))
         return walkover_record(job, first_is_out=first, second_is_out=second) if first or second else None
 
@@ -130,7 +134,8 @@ class Ledger:
         if time.monotonic() - self._summed_at >= SUM_EVERY_S:
             self._store.sum_up(batches=1)
             self._summed_at = time.monotonic()
-        self._points.note(self.num_done)
+        if not self._is_play:
+            self._points.note(self.num_done)
         return again
 
     def close(self, reason: str) -> Ended:
@@ -140,7 +145,8 @@ class Ledger:
         # Of who was disqualified meanwhile, a match may have ended since.
         self._store.void_out(self._tournament.id)
         self._keep_replays()
-        self._points.keep()
+        if not self._is_play:
+            self._points.keep()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(

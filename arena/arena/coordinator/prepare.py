@@ -180,9 +180,7 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
     Raises:
         ArenaError: it cannot be held as it was; then it stays as it is.
     """
-    refuse_copy(store, record)
-    check_free(store, record, take_over=again.take_over)
-    store.check_run(record.id)
+    check_again(store, record, take_over=again.take_over)
     plan = restore_plan(store, record)
     workers = concurrency(again.of(plan.config))
     if again.rounds is not None or not record.is_complete:
@@ -194,6 +192,18 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
         plan = enlarge(store, record, plan, again.rounds)
         record = find_event(store, record.name, unfinished=False)
     return Prepared(record, plan._replace(config=again.of(plan.config)), workers)
+
+
+def check_again(store: Store, record: TournamentRecord, *, take_over: bool = False) -> None:
+    """Return if this process could go on with a stored event, as far as its stored data say.
+
+    Raises:
+        ConfigError: it is a copy, or another process has it.
+        DatabaseError: its data are damaged.
+    """
+    refuse_copy(store, record)
+    check_free(store, record, take_over=take_over)
+    store.check_run(record.id)
 
 
 def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> TournamentConfig:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.coordinator.herald import Herald
     from arena.coordinator.ledger import Ledger
     from arena.coordinator.orders import Orders
-    from arena.coordinator.planner import Planner
+    from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena_db.records import MatchRecord
@@ -52,7 +52,7 @@ class Run:
 
     def __init__(  # noqa: PLR0913 - what is played, where, and everybody who has a say in it
         self,
-        planner: Planner,
+        source: JobSource,
         pool: Pool,
         ledger: Ledger,
         orders: Orders,
@@ -60,7 +60,7 @@ class Run:
         *,
         herald: Herald,
     ) -> None:
-        self._planner = planner
+        self._source = source
         self._queue: deque[Job] = deque()
         self._pool = pool
         self._ledger = ledger
@@ -129,26 +129,26 @@ class Run:
         self._herald.change("paused" if now else "running")
 
     def _has_more(self) -> bool:
-        return bool(self._queue) or not self._planner.is_exhausted
+        return bool(self._queue) or not self._source.is_exhausted
 
     def _plan(self) -> None:
         """Get further matches where few are left; forget those that a decision made needless."""
-        before = self._planner.decision
+        before = self._source.decision
         running = [job.number for jobs in self._flying.values() for job in jobs]
-        jobs = self._planner.more(len(self._queue), running)
-        self._forget(self._planner.take_gone())
+        jobs = self._source.more(len(self._queue), running)
+        self._forget(self._source.take_gone())
         if jobs:
-            self._ledger.expect(jobs, self._planner.total)
-            self._herald.expect(jobs, self._planner.total)
-            if self._planner.is_urgent:
+            self._ledger.expect(jobs, self._source.total)
+            self._herald.expect(jobs, self._source.total)
+            if self._source.is_urgent:
                 self._queue.extendleft(reversed(jobs))
             else:
                 self._queue += jobs
-        elif self._planner.decision != before:
+        elif self._source.decision != before:
             for books in (self._ledger, self._herald):
-                books.forget([job.number for job in self._queue], self._planner.total)
+                books.forget([job.number for job in self._queue], self._source.total)
             self._queue.clear()
-            self._ledger.tell(DecisionFell(self._planner.decision))
+            self._ledger.tell(DecisionFell(self._source.decision))
 
     def _forget(self, gone: Collection[int]) -> None:
         """Play no more matches of bots that have left."""
@@ -157,7 +157,7 @@ class Run:
         numbers = [job.number for job in self._queue if job.number in set(gone)]
         self._queue = deque(job for job in self._queue if job.number not in set(numbers))
         for books in (self._ledger, self._herald):
-            books.forget(numbers, self._planner.total)
+            books.forget(numbers, self._source.total)
 
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):
@@ -183,7 +183,7 @@ class Run:
             return False
         # One batch waits for each that is played, so that no worker waits for the store; but where bots join
         # while it is played, none waits before theirs.
-        depth = 1 if self._planner.is_open else 2
+        depth = 1 if self._source.is_open else 2
         return len(self._flying) < depth * self._pool.num_workers and not any(
             future.done() for future in self._flying
         )
@@ -195,7 +195,7 @@ class Run:
             num_workers = self._pool.num_workers
             size = min(batch_size(len(self._queue), num_workers), first_size(self._num_batches, num_workers))
             # Who joins meets nobody before the batches in flight are played.
-            size = min(size, _PAIR) if self._planner.is_open else size
+            size = min(size, _PAIR) if self._source.is_open else size
         self._num_batches += 1
         jobs: list[Job] = []
         walkovers: list[MatchRecord] = []

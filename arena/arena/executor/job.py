@@ -56,6 +56,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Of which matches it is kept what the bots print."""
     rated: bool = True
     """Whether the match counts for ratings; those of a sequential test do not."""
+    shows_clock: bool = True
+    """Whether viewers see clocks; a person without one has an hour a move, which nobody counts down."""
     adjudicate: int = 0
     """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from arena.executor.channel import Channel, looker
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from arena.executor.job import Job
     from arena.executor.parcel import Parcel
+    from arena.executor.seats import WarmSeats
     from arena_db.records import LiveEvent, MatchRecord
 
 
@@ -88,13 +90,21 @@ class InlinePool:
 
     num_workers = 1
 
-    def __init__(self) -> None:
-        self._told: list[Began] = []
-        self._messages: list[bytes] = []
+    def __init__(self, seats: WarmSeats | None = None, quiet_s: float | None = None) -> None:
+        """Prepare to play.
+
+        Args:
+            seats: of those who play; None for bots that are started when they are needed.
+            quiet_s: seconds of a match that are not told; None for those of a worker.
+        """
+        self._told: SimpleQueue[Began] = SimpleQueue()
+        self._messages: SimpleQueue[bytes] = SimpleQueue()
         self._tick: Callable[[], None] = lambda: None
         self._is_stopping = self._is_aborting = False
-        self._teller = Teller(self._take)
-        self._control = Control(self._told.append, self._must_stop, self._must_abort, teller=self._teller)
+        self._teller = Teller(self._take, quiet_s)
+        self._control = Control(
+            self._told.put, self._must_stop, self._must_abort, teller=self._teller, seats=seats
+        )
 
     def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Play the batch before returning."""
@@ -105,14 +115,12 @@ class InlinePool:
 
     def news(self) -> list[Began]:
         """Take what was told since the last call."""
-        told, self._told[:] = list(self._told), []
-        return told
+        return _taken(self._told)
 
     def events(self) -> list[LiveEvent]:
         """Take what was told, and what there is to tell now."""
         self._teller.tell()
-        messages, self._messages = self._messages, []
-        return [event for message in messages for event in decode_events(message)]
+        return [event for message in _taken(self._messages) for event in decode_events(message)]
 
     def stop(self) -> None:
         """Let no further match begin."""
@@ -134,7 +142,7 @@ class InlinePool:
         self._control.close()
 
     def _take(self, message: bytes) -> bool:
-        self._messages.append(message)
+        self._messages.put(message)
         return True
 
     def _must_stop(self) -> bool:
@@ -144,6 +152,15 @@ class InlinePool:
     def _must_abort(self) -> bool:
         self._tick()
         return self._is_aborting
+
+
+def _taken(queue: SimpleQueue[_Given]) -> list[_Given]:
+    """Return what a queue holds, and empty it; never wait."""
+    found: list[_Given] = []
+    with contextlib.suppress(Empty):
+        while True:
+            found.append(queue.get_nowait())
+    return found
 
 
 class LocalPool:

@@ -50,7 +50,7 @@ class WarmSeats:
     def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
         """Give a seat; two labels of one bot are two seats, since a bot may meet itself."""
         key = (competitor.record.identity, competitor.label, game_name, tier)
-        seat = self._seats.pop(key, None) or self._make(competitor, game_name, Tier(tier))
+        seat = self._seats.pop(key, None) or self.make(competitor, game_name, Tier(tier))
         self._seats[key] = seat
         while len(self._seats) > MAX_WARM:
             _, oldest = self._seats.popitem(last=False)
@@ -67,7 +67,13 @@ class WarmSeats:
             _, seat = self._seats.popitem()
             seat.close()
 
-    def _make(self, competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+    def make(self, competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+        """Make a seat for a competitor that has none; its bot is not started yet.
+
+        Raises:
+            OptionError: `exec` has no program.
+            PluginError: the bot cannot be loaded here, or must not; its content or its runtime is not there.
+        """
         if self._core is None or tier is Tier.T0:
             return make_seat(competitor, game_name, tier)
         self._core.settle()

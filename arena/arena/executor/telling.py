@@ -50,12 +50,14 @@ class Teller:
     a match that is over within `QUIET_S` is not told of at all.
     """
 
-    def __init__(self, send: Callable[[bytes], bool]) -> None:
+    def __init__(self, send: Callable[[bytes], bool], quiet_s: float | None = None) -> None:
         """Tell nothing yet.
 
         Args:
             send: takes a message for `decode_events`, without waiting; False if it cannot just now.
+            quiet_s: in place of `QUIET_S`; with 0 every match is told, from the moment its bots are ready.
         """
+        self._quiet_s = QUIET_S if quiet_s is None else quiet_s
         self.has_told = False
         """Whether the last match that ended was told of."""
         self._send = send
@@ -84,15 +86,15 @@ class Teller:
         """End with the match: of one that was told of, the rest is told."""
         with self._lock:
             match, self._match = self._match, None
-            self.has_told = match is not None and match.is_told
-            if match is not None and match.is_told:
+            self.has_told = match is not None and self._is_due(match)
+            if match is not None and self.has_told:
                 match.tell(self._send)
 
     def tell(self) -> None:
         """Tell what is new of the match, if it has gone on long enough."""
         with self._lock:
             match = self._match
-            if match is not None and (match.is_told or time.monotonic() - match.began >= QUIET_S):
+            if match is not None and self._is_due(match):
                 match.tell(self._send)
 
     def close(self) -> None:
@@ -100,6 +102,9 @@ class Teller:
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
+
+    def _is_due(self, match: _Told) -> bool:
+        return match.is_told or time.monotonic() - match.began >= self._quiet_s
 
     def _look(self) -> None:
         while not self._ended.wait(PERIOD_S):
@@ -175,7 +180,7 @@ class _Script:
             elapsed_s = answer.elapsed_s
             said = msgspec.structs.asdict(_said(answer.thoughts))
             answer.charge(self._clock, player)
-        clock_ms = (self._clock.remaining_ms(0), self._clock.remaining_ms(1))
+        clock_ms = _shown(self._job, self._clock)
         move = Move(action=action, elapsed_ms=round(elapsed_s * 1000), clock_ms=clock_ms, **said)
         return live_event(self._job, move, index + 1, t)
 
@@ -190,9 +195,13 @@ def started_of(job: Job) -> Started:
         game=job.game,
         opening=job.opening,
         tc=str(job.limit),
-        clock_ms=(clock.remaining_ms(0), clock.remaining_ms(1)),
+        clock_ms=_shown(job, clock),
         free_ms=min(free_ms),
     )
+
+
+def _shown(job: Job, clock: GameClock) -> tuple[int, int] | None:
+    return (clock.remaining_ms(0), clock.remaining_ms(1)) if job.shows_clock else None
 
 
 def controls_of(job: Job) -> tuple[TimeControl, TimeControl]:

@@ -71,13 +71,15 @@ class Began(NamedTuple):
 class Control:
     """What ties a worker to the coordinator, news up and orders down, and the bots it keeps warm."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the ways up and down, and who plays
         self,
         tell: Callable[[Began], None],
         must_stop: Callable[[], bool] = lambda: False,
         must_abort: Callable[[], bool] = lambda: False,
         core: Core | None = None,
         teller: Teller | None = None,
+        *,
+        seats: WarmSeats | None = None,
     ) -> None:
         """Take the two ways.
 
@@ -87,12 +89,13 @@ class Control:
             must_abort: asked before each move; then the match ends.
             core: what this process and its bots may settle on; None lets the system choose.
             teller: tells of matches while they are played; None leaves it at their results.
+            seats: of those who play; None for bots that are started when they are needed.
         """
         self.tell = tell
         self.must_stop = must_stop
         self.must_abort = must_abort
         self.teller = teller
-        self.seats = WarmSeats(core)
+        self.seats = WarmSeats(core) if seats is None else seats
 
     def close(self) -> None:
         """End all bots."""

@@ -12,8 +12,7 @@ from arena.coordinator.commands import AskHint, MakeMove
 from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
-from arena.play.config import is_rated
-from arena.play.person import PERSON
+from arena.person.config import PERSON, is_rated
 from arena.tui.shell.lines import Part
 from arena.tui.text import clip, safe
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.play.config import make_play, play_from, words_of
+from arena.person.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from arena.live.replay import Replay
-    from arena.play.config import PlayConfig
+    from arena.person.config import PlayConfig
     from arena.tui.shell.lines import Part
     from arena.watching.query import Query
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+import logging
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from arena.coordinator.changes import changes
-from arena.coordinator.holder import check_free
+from arena.coordinator.hold import RunParts, play_out
 from arena.coordinator.lease import Lease
+from arena.coordinator.orders import Orders
 from arena.coordinator.plan import choose_tier, entrant_of, restore_competitor
-from arena.coordinator.prepare import reserving
+from arena.coordinator.prepare import check_again, reserving
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.stop import StopSignals
 from arena.errors import BotFailedError, ConfigError, OptionError
@@ -27,11 +29,16 @@ from arena.executor.preflight import (
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
-from arena.play.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
-from arena.play.sitting import PlayTable, Sitting, close_quietly, planned_match
+from arena.person.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
+from arena.person.desk import Desk
+from arena.person.hints import Hinter, Hints, default_hinter
+from arena.person.pool import SittingPool
+from arena.person.seat import PersonSeat
+from arena.person.sitting import Play, Sitting, end_match, go_on_from, planned_match
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
+from arena_db.errors import DatabaseError
 from arena_db.owner import current_owner
 from arena_db.records import NewTournament
 from arena_plugins import game_spec
@@ -40,12 +47,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from arena.coordinator.changes import BotChange
-    from arena.play.config import PlayConfig, PlayPlan
+    from arena.person.config import PlayConfig, PlayPlan
     from arena.referee.seats import Seat
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
 
+_log = logging.getLogger(__name__)
 _TRIAL_MS = 500
 _TRIAL_MARGIN_MS = 60_000
 
@@ -83,7 +91,7 @@ def open_play(
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
-        _sit(PlayTable(lease.store, tournament, plan, tier, bot), lease, signals, (match, None))
+        sit(Play(lease.store, tournament, plan, tier), bot, lease, signals, match)
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -97,10 +105,9 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     """
     if tournament.type != "play":
         raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
-    store.check_run(tournament.id)
+    check_again(store, tournament)
     config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
     if not tournament.has_begun:
-        check_free(store, tournament, take_over=False)
         config = msgspec.structs.replace(config, name=tournament.name)
         open_play(store, config, lambda record, _: tell(record))
         return
@@ -117,31 +124,57 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         Lease(store, tournament, current_owner()) as lease,
         StopSignals() as signals,
     ):
-        held = lease.store
-        held.set_state(tournament.id, "running")
-        if unplayed:
-            match = unplayed[-1]
+        play = Play(lease.store, tournament, plan, tier)
+        lease.store.set_state(tournament.id, "running")
+        if told is not None:
+            match = go_on_from(play, unplayed[-1], told)
         else:
-            planned = held.planned(tournament.id)
+            planned = lease.store.planned(tournament.id)
             first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
             match = planned_match(len(planned) + 1, first, plan.config.opening)
-            held.extend_plan(tournament.id, [match], tournament.config)
+            lease.store.extend_plan(tournament.id, [match], tournament.config)
         tell(tournament)
-        _sit(PlayTable(held, tournament, plan, tier, bot), lease, signals, (match, told))
+        sit(play, bot, lease, signals, match)
 
 
-def _sit(
-    table: PlayTable, lease: Lease, signals: StopSignals, begin: tuple[PlannedMatch, tuple[int, ...] | None]
-) -> None:
-    """Play from a match on; one of which actions are known was being played when its coordinator ended."""
-    match, told = begin
-    with (
-        rescuing(table.store, table.tournament),
-        Sitting(table, lambda: bool(signals.wish) or lease.is_lost) as sitting,
-    ):
-        sitting.run(match if told is None else sitting.abandon(match, told))
-        # A match that was ended since the lease was lost is no result.
-        lease.check()
+def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: PlannedMatch) -> None:
+    """Play from a planned match on, until the person has had enough.
+
+    Args:
+        play: what is played.
+        bot: the seat of its bot, started.
+        lease: of the play.
+        signals: what this process was sent.
+        match: the first match.
+
+    Raises:
+        LeaseLostError: another process has taken it over.
+        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
+        DatabaseError: the store cannot be written.
+    """
+    store, plan = play.store, play.plan
+
+    def answer(command: int, text: str) -> None:
+        # A store that cannot be written costs the answer only.
+        with suppress(DatabaseError):
+            store.answer(command, text)
+
+    def make_hinter() -> Hinter:
+        hinter = plan.hinter or default_hinter(plan.game)
+        return Hinter(plan.game, hinter, play.tier, plan.config.init_time)
+
+    desk = Desk(may_take_back=not plan.config.rated)
+    sitting = Sitting(play, desk, match)
+    with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
+        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=desk)
+        with closing(SittingPool(desk, PersonSeat(desk, hints.ask), bot)) as pool:
+            # Matches may have been added since it was read.
+            tournament = store.tournament(play.tournament.id) or play.tournament
+            play_out(store, tournament, RunParts(sitting, pool, orders), tell=sitting.hear)
+        # It was stopped before its next match began, and nobody comes back for that one.
+        for waiting in store.unplayed(tournament.id):
+            end_match(play, waiting)
+        store.set_state(tournament.id, "finished")
 
 
 def store_play(
@@ -202,7 +235,7 @@ def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
     control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
         seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
-        stack.callback(close_quietly, seat)
+        stack.callback(_close_quietly, seat)
         # A bot that failed is started anew by the next attempt, in the same seat.
         attempt = partial(ask_once, seat, plan.game, position(plan.game, config.opening))
         fault = try_patiently(attempt, control, config.init_time)
@@ -212,6 +245,12 @@ def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
             why = describe_fault(with_advice(fault, plan.bot, tier))
             raise BotFailedError(f"{plan.bot.label} does not start: {why}")
         yield seat
+
+
+def _close_quietly(seat: Seat) -> None:
+    """End a bot, whatever state it is in."""
+    with suppress(Exception):
+        seat.close()
 
 
 def _trial(control: TimeControl) -> TimeControl:

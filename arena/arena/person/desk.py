@@ -20,26 +20,17 @@ from arena.coordinator.commands import (
     TakeBack,
     read_command,
 )
-from arena_db.errors import DatabaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
     from arena.coordinator.commands import BoardCommand
     from arena_db.records import CommandRecord
-    from arena_db.store import Store
     from arena_plugins import State
 
-_LOOK_S = 0.03
-"""Seconds between two looks for commands: a click is seen at once."""
-_BEAT_S = 10.0
-"""Seconds between two signs of life."""
 NOBODY_S = 900.0
 """Seconds without a first command after which nobody is expected: screens can be killed."""
 
-Next = Literal["undo", "new", "stop"]
-"""What comes after a match."""
+Step = Literal["undo", "new"]
+"""What comes after a match, other than the end."""
 
 
 class Order(NamedTuple):
@@ -54,34 +45,18 @@ class Order(NamedTuple):
 
 
 class Desk:
-    """One for all matches of a play; commands are heard in a thread, whatever the bot is busy with."""
+    """One for all matches of a sitting; commands are obeyed in another thread than that of the match."""
 
-    def __init__(
-        self,
-        store: Store,
-        tournament: int,
-        *,
-        may_take_back: bool,
-        must_stop: Callable[[], bool],
-        beat: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Prepare it; `with` starts to listen.
+    def __init__(self, *, may_take_back: bool) -> None:
+        """Wait for the first match.
 
         Args:
-            store: where commands are left.
-            tournament: id of the play.
             may_take_back: whether undo and hints are given.
-            must_stop: whether this process is to end.
-            beat: called every ten seconds.
         """
-        self._store = store
-        self._tournament = tournament
         self._may_take_back = may_take_back
-        self._must_stop = must_stop
-        self._beat = beat
         self._lock = threading.Lock()
         self._orders: SimpleQueue[Order] = SimpleQueue()
-        self._next: SimpleQueue[Next] = SimpleQueue()
+        self._step: Step | None = None
         self._number = 0
         self._state: State | None = None
         self._person = 0
@@ -89,25 +64,10 @@ class Desk:
         self._is_asked = False
         self._is_over = True
         self._must_end = False
-        self._is_stopped = self._ends_at_once = False
+        self._ends_at_once = False
         self._has_heard = False
         """Whether the person ever asked for anything."""
         self._began = time.monotonic()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="desk", daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin to listen; what was asked before is out of date."""
-        for command in self._store.take_commands(self._tournament):
-            self._store.answer(command.id, "asked before this run began")
-        self._began = time.monotonic()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Listen no more."""
-        self._ended.set()
-        self._thread.join()
 
     def begin(self, number: int, state: State, person: int, *, can_undo: bool) -> None:
         """Begin a match.
@@ -119,17 +79,17 @@ class Desk:
             can_undo: whether the person has made a move that can be taken back.
         """
         with self._lock:
-            self._orders, self._next = SimpleQueue(), SimpleQueue()
+            self._orders, self._step = SimpleQueue(), None
             self._number, self._state, self._person = number, state, person
             self._can_undo = can_undo
             self._is_asked = self._is_over = self._must_end = False
 
-    def moved(self, state: State) -> None:
-        """Note that a move was played."""
+    def moved(self, action: int) -> None:
+        """Note that the person has played an action, which is legal."""
         with self._lock:
-            if self._state is not None and self._state.current_player == self._person:
-                self._can_undo = True
-            self._state, self._is_asked = state, False
+            if self._state is not None:
+                self._state = self._state.child(action)
+            self._can_undo, self._is_asked = True, False
 
     def turn(self, state: State) -> None:
         """Note that the person is asked for a move."""
@@ -141,52 +101,30 @@ class Desk:
         with self._lock:
             self._is_over, self._is_asked = True, False
 
+    def abort(self) -> None:
+        """End the match at once, and those that may begin meanwhile."""
+        self._ends_at_once = True
+
     @property
     def must_end(self) -> bool:
         """Whether the match is to end at once, without a result."""
-        return self._must_end or self._ends_at_once or self.is_deserted or self._must_stop()
+        return self._must_end or self._ends_at_once or self.is_deserted
 
     @property
     def is_deserted(self) -> bool:
         """Whether the person never came, so that nobody waits for this match."""
         return not self._has_heard and time.monotonic() - self._began >= NOBODY_S
 
+    @property
+    def step(self) -> Step | None:
+        """What the person wants after this match; None where nothing was asked yet."""
+        return self._step
+
     def next_order(self, seconds: float) -> Order | None:
         """Wait so long for what the person's seat is to do."""
         with suppress(Empty):
             return self._orders.get(timeout=max(0.0, seconds))
         return None
-
-    def next_step(self, seconds: float) -> Next:
-        """Wait so long for what comes after the match; nothing at all is a stop."""
-        end = time.monotonic() + seconds
-        while not (self._is_stopped or self.is_deserted or self._must_stop()) and time.monotonic() < end:
-            with suppress(Empty):
-                return self._next.get(timeout=0.1)
-        return "stop"
-
-    def answer(self, command: int, text: str) -> None:
-        """Answer a command that was handed on; a store that cannot be written costs the answer only."""
-        with suppress(DatabaseError):
-            self._store.answer(command, text)
-
-    def _listen(self) -> None:
-        next_beat, version = 0.0, -1
-        while not self._ended.wait(_LOOK_S):
-            if time.monotonic() >= next_beat:
-                next_beat = time.monotonic() + _BEAT_S
-                self._beat()
-            with suppress(DatabaseError):
-                # Far cheaper than to look for commands each time.
-                if (now := self._store.data_version()) != version:
-                    self._take()
-                    version = now
-
-    def _take(self) -> None:
-        for command in self._store.take_commands(self._tournament):
-            text = self.hear(command)
-            if text is not None:
-                self._store.answer(command.id, text)
 
     def hear(self, row: CommandRecord) -> str | None:
         """Obey a command; return the answer, or None where it comes later."""
@@ -256,13 +194,13 @@ class Desk:
         return "a new match, sides swapped"
 
     def _stop(self, *, at_once: bool) -> str:
-        # It holds, whatever match begins meanwhile. Nobody would end a match that nobody has come to.
+        # Nobody would end a match that nobody has come to.
         at_once = at_once or not self._has_heard
-        self._is_stopped = True
         self._ends_at_once = self._ends_at_once or at_once
         return "this match ends now" if at_once else "no further match begins"
 
-    def _go_on_with(self, step: Next) -> None:
-        self._next.put(step)
+    def _go_on_with(self, step: Step) -> None:
+        # The first wish counts, however often it is asked for.
+        self._step = self._step or step
         self._must_end = True
         self._can_undo = False

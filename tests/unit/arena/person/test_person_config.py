@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from arena.cli.main import main
 from arena.coordinator.client import Link
 from arena.errors import ConfigError, PluginError
-from arena.play.config import (
+from arena.person.config import (
     PERSON,
     PlayConfig,
     make_play,

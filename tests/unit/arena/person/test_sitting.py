@@ -11,8 +11,8 @@ import pytest
 
 from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
-from arena.play.hold import reopen_play
-from arena.play.person import PERSON
+from arena.person.config import PERSON
+from arena.person.hold import reopen_play
 from arena_db.store import Store
 from arena_plugins import load_game
 from plays import Played, config, moves_to, wait_for
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from arena.play.config import PlayConfig
+    from arena.person.config import PlayConfig
     from arena_plugins import State
 
 
@@ -64,6 +64,7 @@ def test_a_match_is_played_to_its_end_and_stored(
     assert (match.first_label, match.second_label)[person] == PERSON
     finished = wait_for(lambda: played.events("finished"))
     assert json.loads(finished[0].payload)["stored"] == match.id
+    assert "clock_ms" not in json.loads(played.events("started")[0].payload), "an hour a move is no clock"
     moves = played.events("move")
     assert [event.ply for event in moves] == list(range(1, len(match.actions) + 1))
     with Store.open(played.path, read_only=True) as store:
@@ -188,7 +189,7 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
         gate.wait()
         return f"a hint after {len(state.history)} plies"
 
-    monkeypatch.setattr("arena.play.hints.Hinter.ask", slow)
+    monkeypatch.setattr("arena.person.hints.Hinter.ask", slow)
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
@@ -216,12 +217,12 @@ def test_a_play_ends_in_the_midst_of_a_hint(
         ended.wait()
         raise OSError("the pipe is closed")
 
-    monkeypatch.setattr("arena.play.hints.Hinter.ask", slow)
+    monkeypatch.setattr("arena.person.hints.Hinter.ask", slow)
 
     def close(_: object) -> None:
         ended.set()
 
-    monkeypatch.setattr("arena.play.hints.Hinter.close", close)
+    monkeypatch.setattr("arena.person.hints.Hinter.close", close)
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
@@ -294,7 +295,7 @@ def test_a_play_ends_by_itself_where_nobody_comes(
 ) -> None:
     played, other = begin(), begin()
     other.move(4)
-    monkeypatch.setattr("arena.play.desk.NOBODY_S", 0.0)
+    monkeypatch.setattr("arena.person.desk.NOBODY_S", 0.0)
     wait_for(lambda: not played.is_alive)
     assert [match.termination for match in played.matches()] == ["aborted"]
     with Store.open(played.path, read_only=True) as store:
@@ -307,6 +308,17 @@ def test_a_play_ends_by_itself_where_nobody_comes(
     assert other.is_alive
 
 
+def test_nobody_is_quarantined_at_the_board(
+    begin: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hold(_: object, identity: str) -> bool:
+        return bool(identity)
+
+    monkeypatch.setattr("arena.coordinator.quarantine.Quarantine.holds", hold)
+    played = begin()
+    assert played.move(4) == "played"
+
+
 def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:
     played = begin(config(clock="0.05", st=None))
     (match,) = played.await_matches(1)
@@ -317,7 +329,8 @@ def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:
 
 def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
     played = begin()
-    played.stop.set()
+    # An interrupt, which in a tournament lets running matches end: nobody would end this one.
+    played.signals.wish = "stop"
     wait_for(lambda: not played.is_alive)
     with Store.open(played.path) as store:
         record = store.tournament(played.record.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import tomllib
@@ -9,18 +10,19 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from arena.entrants import Competitor, resolve
 from arena.errors import ArenaError, ConfigError
-from arena.play.person import PERSON, person
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.entrants import Competitor
     from arena_db.records import TournamentRecord
     from arena_plugins import Game
 
+PERSON = "human"
+"""Label and spec of a person; who it was, nobody knows."""
 PERSON_SEAT, BOT_SEAT = 0, 1
 """Seats of the entrants of a play."""
 MOVE_S = 3600.0
@@ -127,6 +129,9 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
         PluginError: its game or a bot cannot be found.
         OptionError: a limit in the spec of a bot is no number.
     """
+    # A screen that only offers to play holds neither the shelf of bots nor what reads packages.
+    from arena.entrants import resolve
+
     game = load_game(config.game)
     _check_opening(game, config.opening)
     if not 0 < config.init_time < float("inf"):
@@ -143,6 +148,16 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     # Files are named by absolute paths, so that it can be played on from any folder.
     config = msgspec.structs.replace(config, bot=bot.spec, hint=hinter.spec if hinter else "")
     return PlayPlan(config, game, person(), bot, hinter, person_control, bot.limit or bot_control)
+
+
+def person() -> Competitor:
+    """Return the person as an entrant."""
+    from arena.entrants import Competitor
+    from arena_db.records import BotRecord
+
+    identity = hashlib.sha256(json.dumps([PERSON, "", "", {}]).encode()).hexdigest()
+    record = BotRecord(identity=identity, name=PERSON, spec=PERSON, distribution="", version="", files="{}")
+    return Competitor(label=PERSON, record=record, spec=PERSON, entry="", options={}, limit=None)
 
 
 def play_from(game: str, actions: tuple[int, ...], specs: tuple[str, str], to_move: int) -> PlayConfig:

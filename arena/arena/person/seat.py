@@ -1,38 +1,26 @@
-"""The person as a competitor, and their seat: it answers with what was ordered at the board."""
+"""The seat of a person: it answers with what was ordered at the board."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from typing import TYPE_CHECKING
 
-from arena.entrants import Competitor
+from arena.person.config import PERSON
 from arena.referee.seats import Answer, Fault, Resignation, Thoughts
 from arena.referee.verdict import FaultError, evidence
 from arena.sandbox.tier import Tier
-from arena_db.records import BotRecord
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.play.desk import Desk
+    from arena.person.desk import Desk
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
     from arena_plugins import Outcome, State
 
-PERSON = "human"
-"""Label and spec of a person; who it was, nobody knows."""
 _TICK_S = 0.1
 """Seconds between two looks whether the match is to end."""
-
-
-def person() -> Competitor:
-    """Give the person as an entrant."""
-    identity = hashlib.sha256(json.dumps([PERSON, "", "", {}]).encode()).hexdigest()
-    record = BotRecord(identity=identity, name=PERSON, spec=PERSON, distribution="", version="", files="{}")
-    return Competitor(label=PERSON, record=record, spec=PERSON, entry="", options={}, limit=None)
 
 
 class PersonSeat:
@@ -79,6 +67,7 @@ class PersonSeat:
             elif order.kind == "resign":
                 return Resignation(order.t - began)
             else:
+                self._desk.moved(order.action)
                 return Answer(order.action, max(0.0, order.t - began), Thoughts())
         late = FaultError(lateness, "no move came in time")
         return Fault(lateness, evidence(late, self, elapsed_s, limit_ms))
@@ -90,7 +79,10 @@ class PersonSeat:
         """A person may think while the opponent does."""
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
-        """The screen tells people of the end."""
+        """Accept no further move; the screen tells people of the end."""
+        del outcome, termination
+        self._desk.over()
 
     def close(self) -> None:
-        """There is no process to end."""
+        """Accept no further move; there is no process to end."""
+        self._desk.over()

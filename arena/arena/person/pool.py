@@ -1,0 +1,85 @@
+"""The pool of a sitting: plays in a thread of this process, with a bot that is started already."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.executor.pools import InlinePool
+from arena.executor.seats import WarmSeats, make_seat
+from arena.executor.worker import play_batch
+from arena.person.config import PERSON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from arena.entrants import Competitor
+    from arena.executor.job import Job
+    from arena.person.desk import Desk
+    from arena.referee.seats import Seat
+    from arena.sandbox.tier import Tier
+    from arena_db.records import MatchRecord
+
+
+class SittingSeats(WarmSeats):
+    """The seats of a person and of their bot, which is started already."""
+
+    def __init__(self, person: Seat, bot: Seat) -> None:
+        """Keep both until the first match."""
+        super().__init__()
+        self._person = person
+        self._started = [bot]
+
+    @override
+    def make(self, competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+        if competitor.label == PERSON:
+            return self._person
+        if self._started:
+            return self._started.pop()
+        # Its temporary files were cleared away, and with them its process.
+        return make_seat(competitor, game_name, tier, keeps_compiled=True)
+
+
+class SittingPool(InlinePool):
+    """Plays in a thread, so that the coordinator hears commands however long the bot thinks."""
+
+    def __init__(self, desk: Desk, person: Seat, bot: Seat) -> None:
+        """Seat a person and a bot.
+
+        Args:
+            desk: says when a match is to end at once.
+            person: the seat of the person.
+            bot: that of the bot, started; the pool closes it.
+        """
+        # A person waits for each event, from the first one on.
+        super().__init__(SittingSeats(person, bot), quiet_s=0.0)
+        self._desk = desk
+        # One thread for all matches: a process it starts would end with the thread that started it.
+        self._thread = ThreadPoolExecutor(1, "sitting")
+
+    @override
+    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        del tick
+        return self._thread.submit(self._play, list(jobs))
+
+    @override
+    def abort(self) -> None:
+        super().abort()
+        self._desk.abort()
+
+    @override
+    def close(self) -> None:
+        self._thread.submit(super().close).result()
+        self._thread.shutdown()
+
+    @override
+    def _must_abort(self) -> bool:
+        return super()._must_abort() or self._desk.must_end
+
+    def _play(self, jobs: Sequence[Job]) -> list[MatchRecord]:
+        # Whatever becomes of a match, it is not played again.
+        return [dataclasses.replace(record, is_final=True) for record in play_batch(jobs, self._control)]

@@ -1,0 +1,191 @@
+"""The source of a person's matches: one after the other, as the person asks for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from arena.coordinator.events import MatchFinished
+from arena.executor.job import Job
+from arena.executor.preflight import position
+from arena.executor.record import void_record
+from arena.match import match_seed
+from arena.naming import match_address
+from arena.person.config import BOT_SEAT, PERSON_SEAT
+from arena_db.errors import LockedError
+from arena_db.records import PlannedMatch
+from arena_plugins import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from arena.coordinator.events import Event
+    from arena.person.config import PlayPlan
+    from arena.person.desk import Desk
+    from arena.sandbox.tier import Tier
+    from arena_db.records import MatchRecord, TournamentRecord
+    from arena_db.store import Store
+
+IDLE_S = 3600.0
+"""Seconds after a match in which a person may ask for another one."""
+
+
+class Play(NamedTuple):
+    """A stored play that this process holds."""
+
+    store: Store
+    """As the holder of its lease writes it."""
+    tournament: TournamentRecord
+    plan: PlayPlan
+    tier: Tier
+    """Of the bot."""
+
+
+class Sitting:
+    """Hands out a planned match, then what the person asks for; the plan in the store grows with it."""
+
+    decision = ""
+    is_open = is_urgent = False
+
+    def __init__(self, play: Play, desk: Desk, match: PlannedMatch) -> None:
+        """Begin with a match that is planned already.
+
+        Args:
+            play: what is played.
+            desk: knows what the person wants.
+            match: the first one.
+        """
+        self.total: int | None = match.number
+        """Matches so far."""
+        self._play = play
+        self._desk = desk
+        self._next: PlannedMatch | None = match
+        self._match = match
+        self._record: MatchRecord | None = None
+        self._ended = time.monotonic()
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no further match is expected."""
+        if self._next is not None or self._desk.step is not None:
+            return False
+        return self._desk.is_deserted or time.monotonic() - self._ended >= IDLE_S
+
+    def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
+        """Return the next match, once it is asked for and the one before is stored.
+
+        Raises:
+            DatabaseError: it cannot be stored.
+        """
+        if num_queued or running:
+            return []
+        if self._next is None and self._record is not None and self._desk.step is not None:
+            self._plan(self._following(self._record, is_undo=self._desk.step == "undo"))
+        if self._next is None:
+            return []
+        match, self._next = self._next, None
+        self._match, self._record = match, None
+        state = position(self._play.plan.game, match.opening)
+        person = _side(match)
+        can_undo = bool(self._own_plies(match.opening, person))
+        self._desk.begin(match.number, state, person, can_undo=can_undo)
+        return [make_job(self._play, match)]
+
+    def take_gone(self) -> list[int]:
+        """Return nothing: what was handed out is played."""
+        return []
+
+    def hear(self, event: Event) -> None:
+        """Note that a match is stored."""
+        if isinstance(event, MatchFinished):
+            self._desk.over()
+            self._record, self._ended = event.record, time.monotonic()
+
+    def _plan(self, match: PlannedMatch) -> None:
+        """Store a match; while the store is locked it is tried again."""
+        store, tournament = self._play.store, self._play.tournament
+        try:
+            store.extend_plan(tournament.id, [match], tournament.config)
+        except LockedError:
+            return
+        self._next, self.total = match, match.number
+
+    def _following(self, record: MatchRecord, *, is_undo: bool) -> PlannedMatch:
+        match = self._match
+        if not is_undo:
+            return planned_match(match.number + 1, match.second, self._play.plan.config.opening)
+        own = self._own_plies(record.actions, _side(match))
+        actions = record.actions[: own[-1]] if own else match.opening
+        return planned_match(match.number + 1, match.first, actions)
+
+    def _own_plies(self, actions: tuple[int, ...], person: int) -> list[int]:
+        """Return where in `actions`, from 0, the person moved; what was given at the outset is nobody's."""
+        plan = self._play.plan
+        state, found = plan.game.initial_state(), list[int]()
+        for ply, action in enumerate(actions):
+            if ply >= len(plan.config.opening) and state.current_player == person:
+                found.append(ply)
+            state = state.child(action)
+        return found
+
+
+def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> PlannedMatch:
+    """End a match whose coordinator was killed; return one that goes on from where it stood, planned.
+
+    Args:
+        play: that it belongs to.
+        match: as it was planned.
+        actions: how far it had come, as far as was told.
+    """
+    end_match(play, match)
+    while position(play.plan.game, actions).is_terminal:
+        actions = actions[:-1]
+    again = planned_match(match.number + 1, match.first, actions)
+    play.store.extend_plan(play.tournament.id, [again], play.tournament.config)
+    return again
+
+
+def end_match(play: Play, match: PlannedMatch) -> None:
+    """Store a planned match as aborted; it is not played again."""
+    void = void_record(make_job(play, match), Termination.ABORTED)
+    play.store.save([dataclasses.replace(void, is_final=True)])
+
+
+def make_job(play: Play, match: PlannedMatch) -> Job:
+    """Turn a planned match into what the table plays."""
+    plan, tournament = play.plan, play.tournament
+    entrants = (msgspec.structs.replace(plan.person, limit=plan.person_control), plan.bot)
+    return Job(
+        tournament=tournament.id,
+        number=match.number,
+        attempt=match.attempt,
+        match=match_address(tournament.name, match.number),
+        game=tournament.game,
+        first=entrants[match.first],
+        second=entrants[match.second],
+        opening=match.opening,
+        seed_first=match_seed(tournament.seed, match.encounter, match.match_no, 0),
+        seed_second=match_seed(tournament.seed, match.encounter, match.match_no, 1),
+        limit=plan.bot_control,
+        init_s=plan.config.init_time,
+        tier=play.tier,
+        require_limits=plan.config.require_limits,
+        rated=plan.config.rated,
+        shows_clock=plan.config.clock is not None,
+    )
+
+
+def planned_match(number: int, first: int, opening: tuple[int, ...]) -> PlannedMatch:
+    """Return a match to be played, the `number`-th, in which the entrant of seat `first` begins."""
+    second = BOT_SEAT if first == PERSON_SEAT else PERSON_SEAT
+    return PlannedMatch(
+        number=number, encounter=0, match_no=number - 1, first=first, second=second, opening=opening
+    )
+
+
+def _side(match: PlannedMatch) -> int:
+    """Return the player, 0 or 1, that the person is."""
+    return 0 if match.first == PERSON_SEAT else 1
