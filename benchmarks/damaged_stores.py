@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -287,12 +288,22 @@ def _judge(path: Path, right: dict[str, str], answer: Any) -> None:  # noqa: ANN
     if mended.status == 0:
         for name, read in readings(path).items():
             ended = read()
-            if ended.status or ended.output != right[name]:
+            if ended.status or not is_mended(ended.output, right[name], mended.output):
                 texts.append(f"{name}: not as before, though repaired: {ended.error[:200]}")
     verdict = "named" if checked.status else "unharmed"
     answer.send(("violations" if texts else verdict, texts))
     # What the arena does at the end of a process is not what is tried here.
     os._exit(0)
+
+
+_CURVES = re.compile(r"trend=\([^()]*\)|Point\([^()]*\),? ?")
+
+
+def is_mended(output: str, right: str, said: str) -> bool:
+    """Return whether an answer is as before the damage, but for ratings over time that a repair removed."""
+    if "ratings over time are removed" in said:
+        output, right = _CURVES.sub("", output), _CURVES.sub("", right)
+    return output == right
 
 
 def unclear(ended: Ended) -> list[str]:

@@ -6,6 +6,7 @@ import errno
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from threading import local
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from arena_db.batch import Facts
@@ -18,7 +19,7 @@ from arena_db.place import StorePlace
 from arena_db.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -35,6 +36,17 @@ _SHORT_MS: Final = 1000
 """How long a save waits for the lock where results wait for it already."""
 
 
+class _Asking(local):
+    """Whether the present thread still wants the answer of its query."""
+
+    def __init__(self) -> None:
+        self.is_wanted: Callable[[], bool] = _always
+
+
+def _always() -> bool:
+    return True
+
+
 class Access:
     """The connections of a store; a context manager that closes them."""
 
@@ -44,6 +56,7 @@ class Access:
         self._place = StorePlace(settings.path)
         self._fence: Fence | None = None
         self._is_stopped = False
+        self._asking = _Asking()
         self._raws: dict[int, Any] = {}
         self._engine = make_engine(settings, self._place.check, self._raws)
         self._watcher: PoolProxiedConnection | None = None
@@ -85,6 +98,22 @@ class Access:
             # A connection that is being closed has no query to end.
             with suppress(self._settings.driver.module.ProgrammingError):
                 raw.interrupt()
+
+    @contextmanager
+    def while_wanted(self, is_wanted: Callable[[], bool]) -> Generator[None]:
+        """End queries of the present thread once nobody wants their answer, for a `with` block.
+
+        Such a query raises a StoppedError; other threads, and later blocks, go on reading. The store has to
+        be open to read only.
+
+        Args:
+            is_wanted: called in this thread, about a thousand times a second while a query runs.
+        """
+        before, self._asking.is_wanted = self._asking.is_wanted, is_wanted
+        try:
+            yield
+        finally:
+            self._asking.is_wanted = before
 
     def check_readable(self) -> None:
         """Return if the file of this store still has its name and may be read; takes some microseconds.
@@ -131,7 +160,7 @@ class Access:
         thread, would run to its end.
         """
         if self._settings.read_only:
-            raw.set_progress_handler(lambda: self._is_stopped, _ASKED_EVERY)
+            raw.set_progress_handler(lambda: self._is_stopped or not self._asking.is_wanted(), _ASKED_EVERY)
 
     def _reading(self) -> AbstractContextManager[None]:
         if self._is_stopped:

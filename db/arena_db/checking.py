@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +18,9 @@ from arena_db import (
     points,
     remarks,
     replays,
-    resumming,
     run_faults,
     seals,
+    sum_faults,
     tokens,
 )
 from arena_db.engine import find_driver
@@ -30,7 +32,7 @@ from arena_db.schema import find_differing
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from sqlalchemy import Connection
 
@@ -60,13 +62,29 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             remarks.find_faults(connection),
             analyses.find_faults(connection),
             _tallies(connection),
-            resumming.find_faults(connection),
+            sum_faults.find_faults(connection),
             points.find_faults(connection),
             replays.find_faults(connection),
             run_faults.find_faults(connection),
             tokens.find_faults(connection),
         ]
-    return [fault for look in looks for fault in _cut(_survived(look))]
+    with _uncollected():
+        return [fault for look in looks for fault in _cut(_survived(look))]
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Keep Python from looking for cycles of garbage.
+
+    A check makes millions of rows, none of them in a cycle; looking for cycles takes a sixth of its time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def find_run_faults(connection: Connection, tournament: int) -> list[str]:

@@ -66,16 +66,7 @@ def read_counted(
     Returns:
         Each match with the other one of its pair, or None where that is not counted or has a higher id.
     """
-    own, values = "", [first, last]
-    if tournament is not None:
-        own += " AND matches.tournament_id = :tournament"
-        values.append(tournament)
-    if bots is not None:
-        own += _BETWEEN
-        values += [*bots, first, last, *reversed(bots), first, last]
-    query = _range_text(connection.dialect.name, own)
-    # All at once: one row after another costs SQLAlchemy three times as much.
-    rows = [Counted(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
+    rows = read_range(connection, first, last, tournament, bots)
     here = {(row[0], row[8], row[9]): row for row in rows}
     wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
     earlier = _read_earlier(connection, wanted, first)
@@ -87,6 +78,26 @@ def read_counted(
         pairs.append((row, seen.get(other) or earlier.get(other)))
         seen[number, encounter, no] = row
     return pairs
+
+
+def read_range(
+    connection: Connection,
+    first: int,
+    last: int,
+    tournament: int | None = None,
+    bots: tuple[int, int] | None = None,
+) -> list[Counted]:
+    """Return the matches of `read_counted` alone, without the others of their pairs."""
+    own, values = "", [first, last]
+    if tournament is not None:
+        own += " AND matches.tournament_id = :tournament"
+        values.append(tournament)
+    if bots is not None:
+        own += _BETWEEN
+        values += [*bots, first, last, *reversed(bots), first, last]
+    query = _range_text(connection.dialect.name, own)
+    # All at once: one row after another costs SQLAlchemy three times as much.
+    return [Counted(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
 
 
 def parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:

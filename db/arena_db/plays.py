@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import and_, func, or_, select, text, true
@@ -10,14 +11,14 @@ from sqlalchemy import and_, func, or_, select, text, true
 from arena_db.access import Access
 from arena_db.analyses import losses_of
 from arena_db.codec import unpack_actions
-from arena_db.counted import CHUNK, COUNTS, IS_VOID
+from arena_db.counted import CHUNK, COUNTS, IS_VOID, parts
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions
 from arena_db.models import analyses, bots, matches, tournaments
 from arena_db.queries import find_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
@@ -146,28 +147,44 @@ class PlaysReading(Access):
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> list[LostMatch]:
         """Return the matches that bots lost, newest first; see `opening_tallies`."""
-        columns = (
-            *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
-            *(matches.c.outcome, matches.c.termination, matches.c.rated),
-        )
         with self._read() as connection:
             known = _identities(connection)
-            first, second, outcome = matches.c.first_bot, matches.c.second_bot, matches.c.outcome
-            mine = _ids(known, own)
-            theirs = _ids(known, known.values() if others is None else others)
-            lost = or_(
-                *(
-                    and_(_is_one(loser, mine, known), _is_one(winner, theirs, known), outcome == won)
-                    for loser, winner, won in ((first, second, "second"), (second, first, "first"))
-                )
-            )
-            query = select(*columns).where(*_played(where), lost, first != second)
-            return [
-                LostMatch(number, tournament, known[first], known[second], outcome, termination, rated == 1)
-                for number, tournament, first, second, outcome, termination, rated in _rows(
-                    connection, query.order_by(matches.c.id.desc())
-                )
-            ]
+            query = select(*_LOST).where(*_played(where), _lost(known, own, others))
+            return _lost_of(_rows(connection, query.order_by(matches.c.id.desc())), known)
+
+    def newest_lost(
+        self,
+        where: MatchFilter,
+        own: Collection[str],
+        others: Collection[str],
+        *,
+        limit: int,
+        among: Collection[int],
+    ) -> list[LostMatch]:
+        """Return some of the matches that bots lost to others, newest first.
+
+        Args:
+            where: which matches.
+            own: identities; matches that these bots lost.
+            others: identities of their opponents.
+            limit: how many newest ones of each two bots and each side of the loser.
+            among: ids of more that are wanted, if they were lost.
+        """
+        with self._read() as connection:
+            known = _identities(connection)
+            ids = set(among)
+            for loser, winner in product(_ids(known, own), _ids(known, others)):
+                # By one bot on each side the index has them in order, so the newest are found at once.
+                for first, second, won in ((loser, winner, "second"), (winner, loser, "first")):
+                    ids.update(
+                        _newest(connection, where, ([first], [second]), limit, matches.c.outcome == won)
+                    )
+            lost = *_played(where), _lost(known, own, others)
+            found: list[LostMatch] = []
+            for chunk in parts(sorted(ids, reverse=True)):
+                query = select(*_LOST).where(*lost, matches.c.id.in_(chunk)).order_by(matches.c.id.desc())
+                found += _lost_of(_rows(connection, query), known)
+            return found
 
     def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
         """Return the matches with these ids, of those that there are; one query in place of one for each."""
@@ -179,9 +196,11 @@ class PlaysReading(Access):
     ) -> list[StoredMatch]:
         """Return the matches that count of bots against others, newest first; see `opening_tallies`."""
         with self._read() as connection:
-            met = _meet(_identities(connection), own, others)
-            query = select(matches.c.id).where(*_played(where), met).order_by(matches.c.id.desc())
-            ids = [number for (number,) in _rows(connection, query.limit(limit))]
+            known = _identities(connection)
+            mine, theirs = _ids(known, own), _ids(known, others)
+            # Each order by itself: of both at once SQLite would sort all.
+            both = (_newest(connection, where, sides, limit) for sides in ((mine, theirs), (theirs, mine)))
+            ids = sorted(set(chain.from_iterable(both)), reverse=True)[:limit]
             return sorted(find_matches(connection, ids), key=lambda match: -match.id)
 
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -259,6 +278,48 @@ def _played(where: MatchFilter) -> list[ColumnElement[bool]]:
     """Return the conditions for matches that count; of unrated ones those with a result."""
     counted = COUNTS if where.rated_only else f"matches.outcome <> 'void' AND NOT {IS_VOID}"
     return [text(counted), *match_conditions(where)]  # pyright: ignore[reportReturnType] # a text is a condition, too
+
+
+_LOST: Final = (
+    *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
+    *(matches.c.outcome, matches.c.termination, matches.c.rated),
+)
+"""Columns of a lost match."""
+
+
+def _lost(known: dict[int, str], own: Collection[str], others: Collection[str] | None) -> ColumnElement[bool]:
+    """Return whether one of some bots lost to one of others; a bot that meets itself loses nothing."""
+    first, second, outcome = matches.c.first_bot, matches.c.second_bot, matches.c.outcome
+    mine = _ids(known, own)
+    theirs = _ids(known, known.values() if others is None else others)
+    lost = or_(
+        *(
+            and_(_is_one(loser, mine, known), _is_one(winner, theirs, known), outcome == won)
+            for loser, winner, won in ((first, second, "second"), (second, first, "first"))
+        )
+    )
+    return and_(lost, first != second)
+
+
+def _newest(
+    connection: Connection,
+    where: MatchFilter,
+    sides: tuple[list[int], list[int]],
+    limit: int,
+    *conditions: ColumnElement[bool],
+) -> list[int]:
+    """Return the ids of the newest matches of some bots that moved first, with others that moved second."""
+    first, second = matches.c.first_bot, matches.c.second_bot
+    met = first.in_(sides[0]), second.in_(sides[1]), first != second
+    query = select(matches.c.id).where(*_played(where), *met, *conditions)
+    return [number for (number,) in _rows(connection, query.order_by(matches.c.id.desc()).limit(limit))]
+
+
+def _lost_of(rows: Iterable[Sequence[Any]], known: dict[int, str]) -> list[LostMatch]:
+    return [
+        LostMatch(number, tournament, known[first], known[second], outcome, termination, rated == 1)
+        for number, tournament, first, second, outcome, termination, rated in rows
+    ]
 
 
 def _identities(connection: Connection) -> dict[int, str]:

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import seals
 from arena_db.access import Access
-from arena_db.counted import COUNTS, read_counted
+from arena_db.counted import COUNTS, read_range
 from arena_db.errors import RefusedError
 from arena_db.kept import rating_points
 from arena_db.models import matches, tournaments
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS: Final = 40
 """Points of a tournament that are kept."""
-_PAGE: Final = 10_000
-"""Matches that are read at once."""
+_PAGE: Final = 2_000
+"""Matches that are read at once: about 2 MB of a viewer that scans an old store."""
 
 
 class SeatRating(NamedTuple):
@@ -96,8 +96,8 @@ class PointsKeeping(Access):
                 )
                 if not last:
                     return
-                found = read_counted(connection, first, last, tournament)
-            yield [match for match, _ in found]
+                found = read_range(connection, first, last, tournament)
+            yield found
 
 
 def step_of(num_matches: int, num_bots: int, num_points: int = MOST_POINTS) -> int:

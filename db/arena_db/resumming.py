@@ -1,4 +1,4 @@
-"""Brings the kept sums up to date with the matches: in batches, after an upgrade, for a repair; checks them.
+"""Brings the kept sums up to date with the matches: in batches, after an upgrade, for a repair.
 
 The sums hold the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
 adds them. Ids only grow, so each match is added exactly once; `partial_sums` adds some of them again.
@@ -6,28 +6,24 @@ adds them. Ids only grow, so each match is added exactly once; `partial_sums` ad
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, case, delete, func, insert, select, text, update
-from sqlalchemy.schema import CreateTable
+from sqlalchemy import case, delete, func, insert, select, text, update
 
-from arena_db import numbering
 from arena_db.counted import COUNTS, read_counted
 from arena_db.dialects import driver_text
 from arena_db.engine import make_engine, writing
 from arena_db.errors import DamagedError
 from arena_db.filters import BYTE
-from arena_db.kept import clusters, encounters, pools, strays, summing
-from arena_db.models import bots, entrants, matches, tallies, tournaments
-from arena_db.planning import pool_record
+from arena_db.kept import clusters, encounters, strays, summing
+from arena_db.models import matches, tallies, tournaments
 from arena_db.summing import Key, Summing, hash_opening
 from arena_db.sums import FIRST_PAIR, SUMS
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
     from sqlalchemy import Connection, Select
 
@@ -35,8 +31,10 @@ if TYPE_CHECKING:
 
 BATCH: Final = 10_000
 """Matches of one transaction."""
-_REPAIR: Final = "`arena db repair` rebuilds them"
-_KEPT: Final = (strays, clusters, encounters)
+REPAIR: Final = "`arena db repair` rebuilds them"
+"""The way out where kept sums are wrong."""
+KEPT: Final = (strays, clusters, encounters)
+"""Tables of sums, those first that point to others."""
 
 
 def is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
@@ -70,7 +68,7 @@ def first_unsummed(connection: Connection) -> int:
     """
     found = connection.scalar(select(summing.c.next_match))
     if found is None:
-        raise DamagedError(f"the mark of the kept sums is missing; {_REPAIR}")
+        raise DamagedError(f"the mark of the kept sums is missing; {REPAIR}")
     return found
 
 
@@ -99,7 +97,7 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
         return True
     if is_upgrade:
         _derive(connection, start, last)
-    _count(connection, start, last, {} if known_ids is None else known_ids)
+    count(connection, start, last, {} if known_ids is None else known_ids)
     connection.execute(update(summing).values(next_match=last + 1))
     return False
 
@@ -113,10 +111,10 @@ def rebuild(connection: Connection) -> list[str]:
     Raises:
         DamagedError: see `go_on`.
     """
-    num_columns = sum(1 for _ in _wrong_columns(connection))
+    num_columns = sum(1 for _ in wrong_columns(connection))
     start = connection.scalar(select(summing.c.next_match)) or 1
-    sums, counts = _all_sums(connection), _all_tallies(connection)
-    for table in (*_KEPT, summing, tallies):
+    sums, counts = all_sums(connection), _all_tallies(connection)
+    for table in (*KEPT, summing, tallies):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
     connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
@@ -127,7 +125,7 @@ def rebuild(connection: Connection) -> list[str]:
     )
     if num := len(counts ^ _all_tallies(connection)):
         done.append(f"{num} kept counts were wrong or missing")
-    after = _all_sums(connection)
+    after = all_sums(connection)
     # Sums that lag behind the matches are not wrong.
     if start > last_match(connection):
         num = sum(sums.get(key) != after.get(key) for key in sums.keys() | after.keys())
@@ -135,93 +133,26 @@ def rebuild(connection: Connection) -> list[str]:
     return done
 
 
-def find_faults(connection: Connection) -> Iterator[str]:
-    """Compare what is kept with what the matches say; one sentence for each contradiction."""
-    yield from _wrong_columns(connection)
-    yield from _wrong_pools(connection)
-    names = _Names(connection)
-    before = _all_sums(connection)
-    mark = connection.scalar(select(summing.c.next_match))
-    newest = numbering.last_match(connection)
-    if mark is None or not 1 <= mark <= newest + 1:
-        yield f"the mark of the kept sums is {mark}, and the last match is #{newest}; {_REPAIR}"
-        return
-    ids: dict[Key, int] = {}
-    with _scratch(connection):
-        for first, last in _batches(connection, 1, mark - 1):
-            _count(connection, first, last, ids)
-        counted = _all_sums(connection)
-        torn = {tuple(row) for row in connection.exec_driver_sql(_OTHERS)}
-    for key in sorted(torn):
-        yield f"the clusters of {names.say(key)} are not those of their matches; {_REPAIR}"
-    for key in sorted(before.keys() | counted.keys()):
-        if before.get(key, _NOTHING) != counted.get(key, _NOTHING):
-            wrong = [
-                name
-                for name, kept, right in zip(
-                    SUMS, before.get(key, _NOTHING), counted.get(key, _NOTHING), strict=True
-                )
-                if kept != right
-            ]
-            yield (
-                f"the kept sums of {names.say(key)} are not those of their matches "
-                f"({', '.join(wrong[:3])}); {_REPAIR}"
-            )
-
-
-_NOTHING: Final = (0,) * len(SUMS)
-
-
-_ENCOUNTER: Final = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
-
-
-def _clusters_of(schema: str) -> str:
-    """Return the query for clusters with the keys of their encounters, without courses of play."""
-    # Which course came first, and stands in the row, follows from the batches in which matches were added.
-    told = [column.name for column in clusters.c if not column.name.endswith(("_moves_hash", "_same"))]
-    names = ", ".join(f"own.{name}" for name in told if name != "encounter_id")
-    return (
-        f"SELECT {_ENCOUNTER}, {names} FROM {schema}.clusters AS own "  # noqa: S608 - our own names
-        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id"
+def _last_of_batch(connection: Connection, start: int, size: int | None = None) -> int | None:
+    ids = (
+        select(matches.c.id)
+        .where(matches.c.id >= start)
+        .order_by(matches.c.id)
+        .limit(size or BATCH)
+        .subquery()
     )
-
-
-def _courses_of(schema: str) -> str:
-    """Return the query for how often each course of play came, wherever it stands."""
-    parts = [
-        f"SELECT encounter_id, opening_hash, {number} AS side, "  # noqa: S608 - our own names
-        f"{side}_moves_hash AS moves, {side}_same AS times FROM {schema}.clusters"
-        for number, side in enumerate(("first", "second"))
-    ]
-    parts.append(f"SELECT encounter_id, opening_hash, side, moves_hash, times FROM {schema}.strays")  # noqa: S608
-    return (
-        f"SELECT {_ENCOUNTER}, own.opening_hash, own.side, own.moves, sum(own.times) "  # noqa: S608
-        f"FROM ({' UNION ALL '.join(parts)}) AS own "
-        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id "
-        f"GROUP BY {_ENCOUNTER}, own.opening_hash, own.side, own.moves"
-    )
-
-
-_OTHERS: Final = " UNION ".join(
-    f"SELECT pool_id, tournament_id, low, high FROM ({rows_of(one)} EXCEPT {rows_of(other)})"  # noqa: S608
-    for rows_of in (_clusters_of, _courses_of)
-    for one, other in (("main", "temp"), ("temp", "main"))
-)
-"""Encounters of which the kept clusters or courses of play differ from those that were counted."""
-
-
-def _last_of_batch(connection: Connection, start: int) -> int | None:
-    ids = select(matches.c.id).where(matches.c.id >= start).order_by(matches.c.id).limit(BATCH).subquery()
     return connection.scalar(select(func.max(ids.c.id)))
 
 
-def _batches(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int]]:
+def batches(
+    connection: Connection, first: int, last: int, size: int | None = None
+) -> Iterator[tuple[int, int]]:
     """Yield the first and the last id of batches of matches within `[first, last]`.
 
     By the matches and not by numbers: a damaged page may name a last match that billions are missing before.
     """
     while first <= last:
-        end = _last_of_batch(connection, first)
+        end = _last_of_batch(connection, first, size)
         if end is None:
             return
         yield first, min(end, last)
@@ -260,7 +191,7 @@ def _derive_text(dialect: str) -> str:
     return driver_text(own.values(num_plies=0, opening_hash=0), dialect)
 
 
-def _count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
+def count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
     """Add the matches with ids in `[first, last]` to the kept sums."""
     sums = Summing()
     fill(connection, sums, first, last)
@@ -271,7 +202,7 @@ def fill(connection: Connection, sums: Summing, first: int, last: int, tournamen
     """Add the matches with ids in `[first, last]`, of one tournament or of all."""
     pool_ids: dict[int, int] = {}
     # In pieces: after a large import was killed, a reader may meet a million matches.
-    for start, end in _batches(connection, first, last):
+    for start, end in batches(connection, first, last):
         for match, partner in read_counted(connection, start, end, tournament):
             pool = pool_ids.get(match.tournament)
             if pool is None:
@@ -306,21 +237,7 @@ def _compare_counts(connection: Connection) -> None:
         )
 
 
-@contextmanager
-def _scratch(connection: Connection) -> Generator[None]:
-    """Replace the tables of sums by empty temporary ones, in which a reader may write."""
-    for table in reversed(_KEPT):
-        made = CreateTable(table, include_foreign_key_constraints=[])
-        text_of = str(made.compile(connection)).replace("CREATE TABLE", "CREATE TEMP TABLE", 1)
-        connection.exec_driver_sql(text_of)
-    try:
-        yield
-    finally:
-        for table in _KEPT:
-            connection.exec_driver_sql(f"DROP TABLE temp.{table.name}")
-
-
-def _all_sums(connection: Connection) -> dict[tuple[int, ...], tuple[int, ...]]:
+def all_sums(connection: Connection) -> dict[tuple[int, ...], tuple[int, ...]]:
     """Return the sums by pool, tournament or 0, and both seats or bots."""
     names = ("pool_id", "tournament_id", "low", "high", *SUMS)
     rows = connection.execute(select(*(encounters.c[name] for name in names)))
@@ -331,41 +248,12 @@ def _all_tallies(connection: Connection) -> set[tuple[Any, ...]]:
     return {tuple(row) for row in connection.execute(select(tallies))}
 
 
-def _wrong_columns(connection: Connection) -> Iterator[str]:
-    for first, last in _batches(connection, 1, last_match(connection)):
+def wrong_columns(connection: Connection) -> Iterator[str]:
+    """Yield a sentence for each match whose derived columns do not follow from its actions."""
+    for first, last in batches(connection, 1, last_match(connection)):
         for plies, opening, *stored, number in _derived(connection, first, last):
             if [plies, opening] != stored:
                 yield (
                     f"match #{number} is noted with other plies or another opening than it has; "
                     "`arena db repair` corrects it"
                 )
-
-
-def _wrong_pools(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(pools)):
-        if row.name != (name := pool_record(row).name):
-            yield f"the pool {row.name} of {row.game} has the limit of {name}"
-    other = and_(pools.c.id == tournaments.c.pool_id, pools.c.game != tournaments.c.game)
-    for name in connection.scalars(select(tournaments.c.name).join_from(tournaments, pools, other)):
-        yield f"tournament {name} is in a pool of another game"
-
-
-class _Names:
-    """Says which encounter a key of the sums is."""
-
-    def __init__(self, connection: Connection) -> None:
-        seats = select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label)
-        self._labels = {(row[0], row[1]): row[2] for row in connection.execute(seats)}
-        self._specs = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.spec))}
-        named = select(tournaments.c.id, tournaments.c.name)
-        self._tournaments = {row[0]: row[1] for row in connection.execute(named)}
-        known = select(pools.c.id, pools.c.game, pools.c.name)
-        self._pools = {row[0]: f"{row[1]}, {row[2]}" for row in connection.execute(known)}
-
-    def say(self, key: tuple[int, ...]) -> str:
-        pool, tournament, *both = key
-        if not tournament:
-            low, high = (self._specs.get(bot, f"bot {bot}") for bot in both)
-            return f"{low} and {high} in pool {self._pools.get(pool, str(pool))}"
-        low, high = (self._labels.get((tournament, seat), f"seat {seat}") for seat in both)
-        return f"{low} and {high} in tournament {self._tournaments.get(tournament, str(tournament))}"

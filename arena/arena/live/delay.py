@@ -37,8 +37,8 @@ class Delay:
 def delayed_match(match: MatchView, plies: int) -> MatchView:
     """Return a running match as it was `plies` plies ago, its opening at least.
 
-    It has no clocks: those of an earlier position are not known, and the present ones tell how long a bot
-    thinks about a position that nobody may see.
+    It has no clocks and no times of moves: those of an earlier position are not known, and the present ones
+    tell how long a bot thinks about a position that nobody may see.
     """
     if match.is_over or not plies:
         return match
@@ -59,6 +59,10 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
         actions=actions,
         moves=moves,
         to_move=to_move,
+        clock_t=0.0,
+        free_ms=0,
+        last_t=match.started_t,
+        trouble="",
         seats=(_silent(match, 0, num), _silent(match, 1, num)),
     )
 

@@ -117,6 +117,9 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
     if match.is_over:
         return view
     match = playing.end(match, event, body)
+    if any((known.number, known.attempt) == (match.number, match.attempt) for known in view.finished):
+        # The past was read after the match was stored, and its events after that.
+        return _show(view, match)
     view = _count(_show(view, match), event, body)
     row = FinishedMatch(
         number=match.number,

@@ -48,7 +48,7 @@ class RatedMatch(NamedTuple):
 
 
 class MatchArrays:
-    """Rated matches as arrays; 29 bytes each, so that a viewer can keep those of a large store."""
+    """Rated matches as arrays, 48 bytes each."""
 
     def __init__(self, played: Iterable[RatedMatch] = ()) -> None:
         """Begin with the first matches."""

@@ -174,9 +174,7 @@ def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
     """
     address = find_address(store, text)
     if address.number is None:
-        raise NotFoundError(
-            f"{address} is a tournament and no match; its matches are {_span(address.tournament)}"
-        )
+        raise NotFoundError(f"{address} is a tournament and no match; {_planned(address.tournament)}")
     if address.match is None:
         raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
     return address.match, address
@@ -195,7 +193,7 @@ def find_in(store: Store, record: TournamentRecord, text: str) -> Address:
     """
     within = _WITHIN.fullmatch(text)
     if within is None:
-        raise NotFoundError(f'there is no match "{text}" in {record.name}; its matches are {_span(record)}')
+        raise NotFoundError(f'there is no match "{text}" in {record.name}; {_planned(record)}')
     number, attempt, ply = (_number(within[key]) for key in ("number", "attempt", "ply"))
     return _within(store, record, number or 0, attempt, ply)
 
@@ -327,9 +325,12 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
     return found[0]
 
 
-def _span(record: TournamentRecord) -> str:
-    """Return the addresses of the matches that are planned so far."""
-    return f"{record.name}/1 to {record.name}/{record.num_planned}"
+def _planned(record: TournamentRecord) -> str:
+    """Return a clause with the addresses of the matches that are planned so far."""
+    if not record.num_planned:
+        return "no match of it is planned yet"
+    known = "its matches are" if record.is_planned else "the matches planned so far are"
+    return f"{known} {record.name}/1 to {record.name}/{record.num_planned}"
 
 
 def _number(text: str | None) -> int | None:
@@ -351,8 +352,7 @@ def _within(
     store: Store, record: TournamentRecord, number: int, attempt: int | None, ply: int | None
 ) -> Address:
     if not 1 <= number <= record.num_planned:
-        known = "its matches are" if record.is_planned else "the matches that are planned so far are"
-        raise NotFoundError(f"no match {number} in {record.name}; {known} {_span(record)}")
+        raise NotFoundError(f"no match {number} in {record.name}; {_planned(record)}")
     attempts = _attempts(store, record, number)
     if attempt is None:
         return _checked(Address(record, number, attempts[-1] if attempts else None, None, ply))

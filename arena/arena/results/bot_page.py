@@ -13,6 +13,7 @@ from arena.results.crosstable import Cell, cell_of
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import Result, Sides
+from arena_db.called import MARK
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -168,6 +169,30 @@ def bot_page(
         losses=len(rated),
         worst=tuple(plays.worst(rated, records, names) if is_wanted() else ()),
         faults=tuple(_faults(store, own, losses)),
+    )
+
+
+def unrated_page(store: Store, identity: str, boards: Boards) -> BotPage:
+    """Return the page of a bot without a rated match: its forfeits, and no rating.
+
+    Args:
+        store: where its matches are.
+        identity: of the bot.
+        boards: leaderboards of the store.
+    """
+    own = {identity}
+    plays = Plays(store, Scope(MatchFilter(), own), boards)
+    return BotPage(
+        bot=f"{MARK}{identity}",
+        games=0,
+        opponents=(),
+        versions=(),
+        tournaments=(),
+        openings=(),
+        mistakes=Mistakes(),
+        losses=0,
+        worst=(),
+        faults=tuple(_faults(store, own, plays.losses())),
     )
 
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from arena.rating.fit import fit
-from arena.rating.sums import MatchArrays, RatedMatch, encounters
+from arena.rating.gathered import GatheredMatches
+from arena.rating.sums import RatedMatch
 from arena.results.kept import encounters_of
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import POINTS
@@ -118,7 +119,7 @@ class History:
         gaps = self._gaps(tournament)
         end = max((high for _, high in gaps), default=0)
         step = step_of(tournament.num_done, self._num_bots, NUM_SCANNED)
-        matches = MatchArrays()
+        matches = GatheredMatches()
         found: list[RatingPoint] = []
         last: Counted | None = None
         for page in store.counted_matches(self._tournament.id):
@@ -138,8 +139,8 @@ class History:
         missing = [point for point in found if point.ratings]
         self.points = sorted([*missing, *self.points], key=lambda point: point.num_matches)
 
-    def _point(self, store: Store, matches: MatchArrays, last: Counted) -> RatingPoint:
-        ratings = _seat_ratings(fit(encounters(matches), self._num_bots))
+    def _point(self, store: Store, matches: GatheredMatches, last: Counted) -> RatingPoint:
+        ratings = _seat_ratings(fit(matches.encounters(), self._num_bots))
         if self._seats is not None:
             ratings = tuple(rating for rating in ratings if rating.seat in self._seats)
         match = store.match(last.id)

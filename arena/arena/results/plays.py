@@ -213,6 +213,24 @@ class Plays:
         where = replace(self._scope.where, rated_only=False)
         return self._store.lost_matches(where, self._scope.own, self._scope.others)
 
+    def worst_of(
+        self,
+        tournaments: Mapping[int, TournamentRecord],
+        names: Mapping[str, str],
+        limit: int = NUM_WORST,
+    ) -> list[Loss]:
+        """Return the `worst` of all rated losses against opponents of one pool, of which few are read.
+
+        All matches of two bots with one result are expected alike, so those with a known mistake come first,
+        and then the newest.
+        """
+        where, own, others = self._scope
+        wrong = [match.id for match in self._graded if any(loss > 0 for _, loss in self._own_losses(match))]
+        losses = self._store.newest_lost(
+            replace(where, rated_only=True), own, others or (), limit=limit, among=wrong
+        )
+        return self.worst(losses, tournaments, names, limit)
+
     def worst(
         self,
         losses: Sequence[LostMatch],

@@ -57,9 +57,10 @@ def refuse_copy(store: Store, record: TournamentRecord) -> None:
     """
     origin = store.origin(record.id)
     if origin is not None:
+        again = "play --attach" if record.type == "play" else "resume"
         raise ConfigError(
             f"{record.name} is a copy, merged from {origin.source}: it can only be read here; "
-            f"arena resume {record.name} --db {shlex.quote(origin.source)} goes on with it there"
+            f"arena {again} {record.name} --db {shlex.quote(origin.source)} goes on with it there"
         )
 
 

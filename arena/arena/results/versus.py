@@ -239,10 +239,7 @@ def _detailed(
     records = _records(store, boards, row)
     own = Plays(store, Scope(where, {pair[0]}, {pair[1]}), boards)
     own.read_grades()
-    worst, opponent_worst = (
-        plays.worst([lost for lost in plays.losses() if lost.rated], records, names)
-        for plays in (own, own.turned())
-    )
+    worst, opponent_worst = (plays.worst_of(records, names) for plays in (own, own.turned()))
     return replace(
         row,
         openings=tuple(own.openings(records)),

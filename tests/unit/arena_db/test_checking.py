@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -195,3 +196,13 @@ def test_a_long_list_is_cut(store: Store) -> None:
     faults = store.check()
     assert len([fault for fault in faults if "as it was stored" in fault]) == 20
     assert faults.count("more of the same kind") == 1
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_check_leaves_the_collection_of_garbage_as_it_was(store: Store, *, is_on: bool) -> None:
+    (gc.enable if is_on else gc.disable)()
+    try:
+        assert store.check() == []
+        assert gc.isenabled() == is_on
+    finally:
+        gc.enable()

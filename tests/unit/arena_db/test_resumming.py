@@ -117,7 +117,7 @@ def test_an_interrupted_upgrade_goes_on(filled: Path, point: int, monkeypatch: p
     left = point
     with monkeypatch.context() as patched:
         patched.setattr(resumming, "BATCH", 4)
-        for name in ("_derive", "_count"):
+        for name in ("_derive", "count"):
             work = getattr(resumming, name)
 
             def after(*arguments: object, work: object = work) -> None:
@@ -171,7 +171,7 @@ def nothing(*_: object) -> None:
 def test_an_upgrade_that_would_lose_a_match(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     downgrade(filled, "0005")
     with monkeypatch.context() as patched:
-        patched.setattr(resumming, "_count", nothing)
+        patched.setattr(resumming, "count", nothing)
         with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
             Store.open(filled)
     # The mark is still there, and nobody takes these sums for those of the matches.
@@ -215,3 +215,20 @@ def test_names_of_pools_become_columns(path: Path, name: str, columns: tuple[obj
     downgrade(path, "0005")
     with closing(open_raw(Settings(path=path))) as raw:
         assert raw.execute("SELECT pool FROM tournaments WHERE id = 1").fetchone() == (name,)
+
+
+def test_a_cluster_in_another_encounter_is_missed_in_one_and_too_much_in_the_other(filled: Path) -> None:
+    with closing(open_raw(Settings(path=filled))) as raw:
+        raw.execute("PRAGMA foreign_keys=0")
+        (opening, was, now) = raw.execute(
+            "SELECT own.opening_hash, own.encounter_id, other.id "
+            "FROM clusters AS own JOIN encounters AS other "
+            "WHERE other.id <> own.encounter_id AND NOT EXISTS (SELECT 1 FROM clusters AS twin "
+            "WHERE twin.opening_hash = own.opening_hash AND twin.encounter_id = other.id) LIMIT 1"
+        ).fetchone()
+        raw.execute(
+            "UPDATE clusters SET encounter_id = ? WHERE opening_hash = ? AND encounter_id = ?",
+            (now, opening, was),
+        )
+    with Store.open(filled, read_only=True) as store:
+        assert sum("the clusters of" in fault for fault in store.check()) == 2

@@ -140,6 +140,21 @@ def test_a_new_match_takes_the_place_of_the_one_over_longest() -> None:
     assert view.places == (5, 4, 3, 6)
 
 
+def test_a_match_that_the_past_knows_is_finished_once() -> None:
+    events = list(match_events("tic-tac-toe", ["b2"], over="first", number=7))
+    events[-1] = make_event(
+        events[-1].seq, Finished(outcome="first", termination="crash", plies=1), t=3.0, match=7, ply=1
+    )
+    view = reduce_all(LiveView(), events)
+    # Its board has left the wall, as in a past that was read from the store.
+    past = msgspec.structs.replace(view, matches={}, places=(), seq=0)
+    again = reduce_all(past, events)
+    assert again.finished == view.finished
+    assert again.faults == view.faults
+    assert again.progress.done == view.progress.done
+    assert again.matches[7].is_over
+
+
 def test_finished_matches_are_counted_and_listed() -> None:
     view = reduce(LiveView(), make_event(1, RunState(state="running", planned=10, done=4), t=0.0))
     for number in range(1, 4):

@@ -18,6 +18,7 @@ from arena.results.addresses import (
 )
 from arena.results.condition import Condition
 from arena.results.names import called, identity_of, naming_of
+from arena_db.owner import current_owner
 from arena_db.records import Entrant, MatchFilter
 from arena_db.store import Store
 from stores import add_cup, bot, new_tournament
@@ -138,6 +139,12 @@ def test_a_match_without_a_result_is_known_by_its_plan(store: Store) -> None:
         find_played(store, "spring/12")
     with pytest.raises(NotFoundError, match=r"spring is a tournament and no match; .* spring/1 to spring/12"):
         find_played(store, "spring")
+
+
+def test_of_a_tournament_that_is_being_prepared_no_match_is_planned(store: Store) -> None:
+    store.reserve(new_tournament(name="winter"), current_owner())
+    with pytest.raises(NotFoundError, match=r"^no match 1 in winter; no match of it is planned yet$"):
+        find_address(store, "winter/1")
 
 
 @pytest.mark.parametrize("name", ["5", "last", "a/b", "a b", "ü", "x" * 65, "-a", "spring"])

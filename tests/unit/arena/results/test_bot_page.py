@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,13 +11,16 @@ import pytest
 
 from arena.errors import ConfigError, NotFoundError
 from arena.rating.pairs import expected_score
+from arena.results.boards import Boards
 from arena.results.bot_page import bot_page
 from arena.results.condition import Condition, read_condition
 from arena.results.crosstable import crosstable
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.leaderboards import rate
+from arena.results.plays import Plays, Scope
 from arena.results.versus import versus
 from arena_db.judgements import JudgedMatch, JudgedPly
+from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, digest, pool
 
@@ -201,6 +205,26 @@ def test_the_worst_losses_are_those_that_surprise_most(world: _World) -> None:
         for loss, (expected, mistake, _) in zip(page.worst, ranked, strict=False):
             assert loss.expected == pytest.approx(-expected)
             assert loss.mistake == (None if mistake == 99 else mistake)
+
+
+def test_the_worst_losses_of_two_bots_are_those_of_all_that_were_read(world: _World) -> None:
+    boards = Boards(world.store)
+    records = {number: world.store.tournament(number) for number in world.pools}
+    known = {number: record for number, record in records.items() if record is not None}
+    num = 0
+    for one, other in permutations(boards.names, 2):
+        for name in set(world.pools.values()):
+            scope = Scope(MatchFilter(game=next(iter(known.values())).game, pool=name), {one}, {other})
+            plays = Plays(world.store, scope, boards)
+            for is_graded in (False, True):
+                if is_graded:
+                    plays.read_grades()
+                losses = [lost for lost in plays.losses() if lost.rated]
+                num += len(losses)
+                for limit in (1, 2, 3, 10):
+                    every = plays.worst(losses, known, boards.names, limit)
+                    assert plays.worst_of(known, boards.names, limit) == every
+    assert num > 50
 
 
 def test_a_head_to_head_has_the_numbers_of_the_crosstable(world: _World) -> None:

@@ -1,0 +1,196 @@
+"""Compares the kept sums of encounters with the matches they are made of."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import and_, select
+from sqlalchemy.schema import CreateTable
+
+from arena_db import numbering
+from arena_db.kept import clusters, pools, strays, summing
+from arena_db.models import bots, entrants, tournaments
+from arena_db.planning import pool_record
+from arena_db.resumming import KEPT, REPAIR, all_sums, batches, count, wrong_columns
+from arena_db.sums import SUMS
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from sqlalchemy import Connection, Table
+
+    from arena_db.summing import Key
+
+_CHECKED: Final = 50_000
+"""Matches that a check adds up at once: the more, the fewer clusters are read and written twice."""
+
+
+def find_faults(connection: Connection) -> Iterator[str]:
+    """Compare what is kept with what the matches say; one sentence for each contradiction."""
+    yield from wrong_columns(connection)
+    yield from _wrong_pools(connection)
+    names = _Names(connection)
+    before = all_sums(connection)
+    mark = connection.scalar(select(summing.c.next_match))
+    newest = numbering.last_match(connection)
+    if mark is None or not 1 <= mark <= newest + 1:
+        yield f"the mark of the kept sums is {mark}, and the last match is #{newest}; {REPAIR}"
+        return
+    ids: dict[Key, int] = {}
+    with _scratch(connection):
+        for first, last in batches(connection, 1, mark - 1, _CHECKED):
+            count(connection, first, last, ids)
+        counted = all_sums(connection)
+        torn = _torn(connection)
+    for key in sorted(torn):
+        yield f"the clusters of {names.say(key)} are not those of their matches; {REPAIR}"
+    for key in sorted(before.keys() | counted.keys()):
+        if before.get(key, _NOTHING) != counted.get(key, _NOTHING):
+            wrong = [
+                name
+                for name, kept, right in zip(
+                    SUMS, before.get(key, _NOTHING), counted.get(key, _NOTHING), strict=True
+                )
+                if kept != right
+            ]
+            yield (
+                f"the kept sums of {names.say(key)} are not those of their matches "
+                f"({', '.join(wrong[:3])}); {REPAIR}"
+            )
+
+
+_NOTHING: Final = (0,) * len(SUMS)
+
+
+_ENCOUNTER: Final = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
+_SUSPECT: Final = "WHERE encounter_id IN (SELECT encounter_id FROM temp.suspects)"
+
+
+def _torn(connection: Connection) -> set[tuple[int, ...]]:
+    """Return the keys of encounters of which kept clusters or courses of play differ from those counted.
+
+    Rows of one key are compared first, which needs no sorting. They may differ without a fault: which course
+    of play came first, and stands in the row of its cluster, follows from the batches in which matches came.
+    """
+    connection.exec_driver_sql(f"CREATE TEMP TABLE suspects AS {_DIFFERING}")
+    try:
+        for table in (clusters, strays):
+            kept, counted = (
+                connection.exec_driver_sql(f"SELECT count(*) FROM {schema}.{table.name}").scalar_one()  # noqa: S608
+                for schema in ("main", "temp")
+            )
+            # Of a damaged table a search may find one row where there are two.
+            if kept != counted:
+                connection.exec_driver_sql(
+                    f"INSERT INTO temp.suspects SELECT DISTINCT encounter_id FROM main.{table.name} "  # noqa: S608
+                    f"UNION SELECT encounter_id FROM temp.{table.name}"
+                )
+        if connection.exec_driver_sql("SELECT 1 FROM temp.suspects").first() is None:
+            return set()
+        return {tuple(row) for row in connection.exec_driver_sql(_OTHERS)}
+    finally:
+        connection.exec_driver_sql("DROP TABLE temp.suspects")
+
+
+def _without_twin(table: Table, one: str, other: str) -> str:
+    """Return the query for encounters with a row of a table in one schema that the other schema has not."""
+    same = " AND ".join(f"twin.{column.name} = own.{column.name}" for column in table.c)
+    return (
+        f"SELECT encounter_id FROM {one}.{table.name} AS own "  # noqa: S608 - our own names
+        f"WHERE NOT EXISTS (SELECT 1 FROM {other}.{table.name} AS twin WHERE {same})"
+    )
+
+
+_DIFFERING: Final = " UNION ".join(
+    _without_twin(table, one, other)
+    for table in (clusters, strays)
+    for one, other in (("main", "temp"), ("temp", "main"))
+)
+
+
+def _clusters_of(schema: str) -> str:
+    """Return the query for suspect clusters with the keys of their encounters, without courses of play."""
+    told = [column.name for column in clusters.c if not column.name.endswith(("_moves_hash", "_same"))]
+    names = ", ".join(f"own.{name}" for name in told if name != "encounter_id")
+    return (
+        f"SELECT {_ENCOUNTER}, {names} FROM {schema}.clusters AS own "  # noqa: S608 - our own names
+        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id {_SUSPECT}"
+    )
+
+
+def _courses_of(schema: str) -> str:
+    """Return the query for how often each suspect course of play came, wherever it stands."""
+    parts = [
+        f"SELECT encounter_id, opening_hash, {number} AS side, "  # noqa: S608 - our own names
+        f"{side}_moves_hash AS moves, {side}_same AS times FROM {schema}.clusters {_SUSPECT}"
+        for number, side in enumerate(("first", "second"))
+    ]
+    parts.append(
+        f"SELECT encounter_id, opening_hash, side, moves_hash, times FROM {schema}.strays {_SUSPECT}"  # noqa: S608
+    )
+    return (
+        f"SELECT {_ENCOUNTER}, own.opening_hash, own.side, own.moves, sum(own.times) "  # noqa: S608
+        f"FROM ({' UNION ALL '.join(parts)}) AS own "
+        f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id "
+        f"GROUP BY {_ENCOUNTER}, own.opening_hash, own.side, own.moves"
+    )
+
+
+_OTHERS: Final = " UNION ".join(
+    f"SELECT pool_id, tournament_id, low, high FROM ({rows_of(one)} EXCEPT {rows_of(other)})"  # noqa: S608
+    for rows_of in (_clusters_of, _courses_of)
+    for one, other in (("main", "temp"), ("temp", "main"))
+)
+
+
+@contextmanager
+def _scratch(connection: Connection) -> Generator[None]:
+    """Replace the tables of sums by temporary ones, in which a reader may write.
+
+    The kept encounters keep their ids there, with sums of 0, so that rows can be compared by their keys.
+    """
+    for table in reversed(KEPT):
+        made = CreateTable(table, include_foreign_key_constraints=[])
+        text_of = str(made.compile(connection)).replace("CREATE TABLE", "CREATE TEMP TABLE", 1)
+        connection.exec_driver_sql(text_of)
+    try:
+        told, nothing = "id, pool_id, tournament_id, low, high", ", 0" * len(SUMS)
+        connection.exec_driver_sql(
+            f"INSERT INTO temp.encounters ({told}, {', '.join(SUMS)}) "  # noqa: S608 - our own names
+            f"SELECT {told}{nothing} FROM main.encounters"
+        )
+        yield
+    finally:
+        for table in KEPT:
+            connection.exec_driver_sql(f"DROP TABLE temp.{table.name}")
+
+
+def _wrong_pools(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(pools)):
+        if row.name != (name := pool_record(row).name):
+            yield f"the pool {row.name} of {row.game} has the limit of {name}"
+    other = and_(pools.c.id == tournaments.c.pool_id, pools.c.game != tournaments.c.game)
+    for name in connection.scalars(select(tournaments.c.name).join_from(tournaments, pools, other)):
+        yield f"tournament {name} is in a pool of another game"
+
+
+class _Names:
+    """Says which encounter a key of the sums is."""
+
+    def __init__(self, connection: Connection) -> None:
+        seats = select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label)
+        self._labels = {(row[0], row[1]): row[2] for row in connection.execute(seats)}
+        self._specs = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.spec))}
+        named = select(tournaments.c.id, tournaments.c.name)
+        self._tournaments = {row[0]: row[1] for row in connection.execute(named)}
+        known = select(pools.c.id, pools.c.game, pools.c.name)
+        self._pools = {row[0]: f"{row[1]}, {row[2]}" for row in connection.execute(known)}
+
+    def say(self, key: tuple[int, ...]) -> str:
+        pool, tournament, *both = key
+        if not tournament:
+            low, high = (self._specs.get(bot, f"bot {bot}") for bot in both)
+            return f"{low} and {high} in pool {self._pools.get(pool, str(pool))}"
+        low, high = (self._labels.get((tournament, seat), f"seat {seat}") for seat in both)
+        return f"{low} and {high} in tournament {self._tournaments.get(tournament, str(tournament))}"
