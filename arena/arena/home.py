@@ -13,7 +13,7 @@ from msgspec import MsgspecError
 from arena.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from arena_db.store import Store
 
@@ -104,11 +104,15 @@ def open_store(
 
 
 @contextmanager
-def damage_told(store: Store) -> Generator[None]:
+def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None) -> Generator[None]:
     """Raise a StoreError in place of what Python raises where a value of a damaged store makes no sense.
 
     A damaged page may hold any text in the place of an outcome, a configuration or a game. The store is
     checked before it is blamed: an error of ours in a store that is in order stays what it is.
+
+    Args:
+        store: what is read.
+        find_faults: checks it, for callers that must not do so each time; None for a whole check.
 
     Raises:
         StoreError: the store is damaged.
@@ -117,7 +121,7 @@ def damage_told(store: Store) -> Generator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MsgspecError) as error:
         with store_errors():
-            faults = store.check()
+            faults = (find_faults or store.check)()
         if not faults:
             raise
         raise StoreError(

@@ -82,9 +82,8 @@ def test_a_page_needs_three_requests_and_is_small(browser: Browser, site: Site) 
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(address, wait_until="domcontentloaded")
         page.close()
-        # A replay has the style sheet of its plies, too; a stream comes after these. A browser asks for some
-        # icon in any case, and shows the page meanwhile.
-        assert len([url for url in asked if "stream" not in url and "icon" not in url]) <= 4, asked
+        # A stream comes after these. A browser asks for some icon in any case, and shows the page meanwhile.
+        assert len([url for url in asked if "stream" not in url and "icon" not in url]) <= 3, asked
     for address in site.pages:
         if not address.startswith("file:"):
             continue

@@ -11,6 +11,8 @@ import time
 from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
+import pytest
+
 from arena_db.store import Store
 from children import arena_environment
 
@@ -30,8 +32,11 @@ finally:
 FOREIGN = {"arena_bots", "textual", "numba", "onnxruntime", "torch", "tensorflow", "keras"}
 
 
-def test_a_server_from_its_link_to_its_end(tmp_path: Path) -> None:
-    Store.open(tmp_path / "arena.db").close()
+@pytest.mark.parametrize("has_store", [True, False])
+def test_a_server_from_its_link_to_its_end(tmp_path: Path, *, has_store: bool) -> None:
+    # A server may be started before the first event.
+    if has_store:
+        Store.open(tmp_path / "arena.db").close()
     with subprocess.Popen(  # noqa: S603 - this Python
         [sys.executable, "-c", _RUN],
         cwd=tmp_path,
@@ -65,3 +70,19 @@ def test_a_server_from_its_link_to_its_end(tmp_path: Path) -> None:
     assert "starlette" in loaded
     assert loaded & FOREIGN == set()
     assert not any(name.startswith(("arena.tui", "arena.executor.worker")) for name in loaded)
+
+
+def test_a_store_that_is_named_and_not_there_is_refused(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "arena", "serve", "--bind", "127.0.0.1:0", "--db", "leage.db"]
+    process = subprocess.run(  # noqa: S603 - this Python
+        words,
+        cwd=tmp_path,
+        env=arena_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == 2
+    assert "leage.db" in process.stderr
+    assert not (tmp_path / "leage.db").exists()

@@ -27,6 +27,7 @@ class Running(NamedTuple):
     app: Starlette
     port: int
     host_token: str
+    config: uvicorn.Config
 
     def connect(self, timeout: float = 20.0) -> socket.socket:
         """Return a connection to it."""
@@ -54,13 +55,14 @@ class Running(NamedTuple):
 def running(settings: ServeSettings, routes: Sequence[Route]) -> Generator[Running]:
     """Serve a table for a `with` block; at its end the server must end by itself."""
     app = make_app(settings, routes)
-    server = uvicorn.Server(configured(app))
+    config = configured(app)
+    server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         port = listener.getsockname()[1]
         try:
-            yield Running(app, port, app.state.callers.host_token)
+            yield Running(app, port, app.state.callers.host_token, config)
         finally:
             server.should_exit = True
             thread.join(20)

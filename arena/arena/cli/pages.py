@@ -13,7 +13,7 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.live.openings import BestPlay, OpeningsView
+    from arena.live.openings import BestPlay
     from arena.results.condition import Condition
     from arena.results.crosstable import Cell
     from arena.watching.page_rows import PageRow
@@ -118,7 +118,9 @@ def openings(  # noqa: PLR0913 - one parameter an option
         for line in opening_lines(view):
             say(line)
     else:
-        emit("next-move", _move_objects(view), form, {}, _MOVE_KEYS)
+        from arena.watching.objects import next_move_objects
+
+        emit("next-move", next_move_objects(view), form, {}, _MOVE_KEYS)
 
 
 _MOVE_KEYS = (
@@ -149,20 +151,6 @@ def _solve(condition: Condition, moves: str, form: str) -> None:
 
 
 _BEST_PLAY = {"move": "Move", "action": "Action", "perfect": "Result", "plies": "Plies"}
-
-
-def _move_objects(view: OpeningsView) -> Iterable[dict[str, object]]:
-    import msgspec
-
-    for row in view.rows:
-        yield {
-            "game": view.game,
-            "line": list(view.line),
-            "matches": view.games,
-            "transposed": view.transposed,
-            "ended": view.ended,
-            **msgspec.to_builtins(row),
-        }
 
 
 def _say_rows(rows: Iterable[PageRow]) -> None:

@@ -69,7 +69,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
     import msgspec
 
     from arena.cli.output import say
-    from arena.home import open_store
+    from arena.home import has_store, open_store
     from arena.serve import server
     from arena.serve.settings import ServeSettings
 
@@ -85,8 +85,10 @@ def serve(  # noqa: PLR0913 - one parameter an option
         proxy_hops=proxy_hops,
         title=title,
     )
-    # What is wrong with the store is said before anybody is invited to look at it.
-    with open_store(db, read_only=True, create=False) as store:
+    # What is wrong with the store is said before anybody is invited to look at it. A server may be started
+    # before the first event, so the usual store is made here; a name given by mistake makes none.
+    is_first = db is None and not has_store()
+    with open_store(db, read_only=not is_first, create=is_first) as store:
         name = store.path.name
     with server.listen(settings) as listener:
         settings = msgspec.structs.replace(settings, port=listener.getsockname()[1])

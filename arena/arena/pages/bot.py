@@ -10,7 +10,7 @@ from arena.pages.numbers import gap_text, percent_text, triple_text
 from arena.pages.plays import linked, losses, mistakes, openings, time
 from arena.pages.rating_chart import rating_chart
 from arena.pages.strokes import RatingStroke, drawn, scale_of
-from arena.pages.tables import bot_link, table
+from arena.pages.tables import bot_link, matches, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ _LEAST_POINTS: Final = 2
 
 
 def bots_page(view: BotListPage, links: Links, twin: str = "") -> Html:
-    """Return the list of all bots with a rated match."""
+    """Return the list of all bots."""
     heads = [("Bot", "name"), ("Version", ""), ("Games", ""), ("Matches", "n"), ("Forfeits", "n")]
     rows = (
         [
@@ -40,9 +40,9 @@ def bots_page(view: BotListPage, links: Links, twin: str = "") -> Html:
         for bot in view.bots
     )
     content = (
-        table(heads, rows, "Bots with a rated match, by name")
+        table(heads, rows, "All bots by name, with their rated matches")
         if view.bots
-        else el("p", "No rated match has been played yet.", class_="note")
+        else el("p", "No bot has been entered yet.", class_="note")
     )
     return page(links, "Bots", [content], twin=twin)
 
@@ -60,6 +60,15 @@ def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
             el("span", lost),
             class_="summary",
         ),
+        *(_rated(view, links) if found.games else _unrated(view, links)),
+        section("Identity", _identity(view)),
+    ]
+    return page(links, view.name, content, way=[Crumb("Bots", links.page("bots"))], twin=twin)
+
+
+def _rated(view: BotProfile, links: Links) -> list[Html | None]:
+    found = view.page
+    return [
         section("Ratings", _ratings(view.versions, view.identity, links)),
         _charts(found, links),
         section("Opponents", _opponents(found, links)),
@@ -70,9 +79,18 @@ def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
         if found.openings
         else None,
         section("Tournaments", _tournaments(found, links)),
-        section("Identity", _identity(view)),
     ]
-    return page(links, view.name, content, way=[Crumb("Bots", links.page("bots"))], twin=twin)
+
+
+def _unrated(view: BotProfile, links: Links) -> list[Html | None]:
+    """Return what there is of a bot without a rated match."""
+    return [
+        el("p", "This bot has no rated match, so it has no rating.", class_="note"),
+        section("Forfeits", _forfeits(view, links)) if view.page.faults else None,
+        section("Newest matches", matches(view.unrated, links, "Its newest matches, none of them rated"))
+        if view.unrated
+        else None,
+    ]
 
 
 def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Html:

@@ -12,10 +12,19 @@ from arena.pages.numbers import day_text, iso_text
 from arena.results.condition import HINT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.live.tables import MatchRow, StandingsView
     from arena.live.tournaments import TournamentRow
     from arena.pages.links import Links
+    from arena.results.brackets import BracketRow
+    from arena.results.place_table import PlaceRow
     from arena.watching.page_views import MatchListPage, TournamentPage
 
+_NO_FILTER = (
+    "A folder of pages cannot filter this list. Pages of bots have their losses and forfeits, those of two "
+    "bots their matches by opening; arena serve and arena matches filter by bot, result, ending and length."
+)
 MAX_NEWEST = 12
 """Matches on the first page of a tournament."""
 
@@ -25,18 +34,51 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     name = view.row.name
     content = [
         summary(view.row, view.goal),
-        _tabs(name, links, here=""),
-        section("Bracket", tables.bracket(view.bracket)) if view.bracket else None,
-        section("Places", tables.places(view.places)) if view.places else None,
-        section("Standings", tables.standings(view.standings, links, view.identities)),
-        _refused(view.row),
-        section(
-            "Newest matches",
-            tables.matches(view.newest, links, "The newest matches") if view.newest else el("p", "None yet."),
-            el("p", el("a", "All matches", href=links.matches_page(name, 1))) if view.newest else None,
-        ),
+        event_tabs(name, links, here=""),
+        bracket_part(view.bracket),
+        places_part(view.places),
+        standings_part(view.standings, links, view.identities),
+        refused_part(view.row),
+        newest_part(view.newest, name, links),
     ]
     return page(links, name, content, way=[Crumb(name, links.event(name))], twin=twin)
+
+
+def bracket_part(rows: Sequence[BracketRow]) -> Html:
+    """Return the bracket with its heading; a hidden element where there is none."""
+    return _part("bracket", "Bracket", tables.bracket(rows) if rows else None)
+
+
+def places_part(rows: Sequence[PlaceRow]) -> Html:
+    """Return the table by place with its heading; a hidden element where there is none."""
+    return _part("places", "Places", tables.places(rows) if rows else None)
+
+
+def standings_part(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
+    """Return the ratings with their heading; see `tables.standings`."""
+    return _part("standings", "Standings", tables.standings(view, links, identities))
+
+
+def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = tables.BEGAN) -> Html:
+    """Return the newest matches of a tournament with their heading.
+
+    Args:
+        rows: newest first.
+        name: of the tournament.
+        links: where matches lie.
+        when: what the times of the rows are.
+    """
+    if not rows:
+        return _part("newest", "Newest matches", el("p", "None yet."))
+    every = el("p", el("a", "All matches", href=links.matches_page(name, 1)))
+    return _part("newest", "Newest matches", tables.matches(rows, links, "The newest matches", when), every)
+
+
+def _part(id_: str, title: str, *content: Html | None) -> Html:
+    """Return a section that a stream may replace."""
+    if content == (None,):
+        return el("section", id=id_, hidden=True)
+    return section(title, *content, id_=id_)
 
 
 def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
@@ -44,7 +86,7 @@ def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     name = view.row.name
     content = [
         summary(view.row, view.goal),
-        _tabs(name, links, here="table"),
+        event_tabs(name, links, here="table"),
         tables.matrix(view.matrix, links, name, view.identities),
     ]
     return page(links, f"{name}: crosstable", content, way=[Crumb(name, links.event(name))], twin=twin)
@@ -54,8 +96,8 @@ def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
     """Return a page of the list of a tournament's matches."""
     name = view.tournament
     content = [
-        _tabs(name, links, here="matches"),
-        _filter(view, links) if links.is_served else None,
+        event_tabs(name, links, here="matches"),
+        _filter(view, links) if links.is_served else el("p", _NO_FILTER, class_="note"),
         tables.matches(view.rows, links, f"Matches of {name}, newest first, page {view.number}")
         if view.rows
         else el("p", "No match fits." if view.condition else "No match has been played yet.", class_="note"),
@@ -80,7 +122,8 @@ def summary(row: TournamentRow, goal: str = "") -> Html:
     )
 
 
-def _tabs(name: str, links: Links, *, here: str) -> Html:
+def event_tabs(name: str, links: Links, *, here: str) -> Html:
+    """Return the links between the pages of a tournament; `here` is the one they stand on."""
     places = (
         ("Standings", "", links.event(name)),
         ("Crosstable", "table", links.event(name, "table")),
@@ -131,7 +174,8 @@ def _pages(view: MatchListPage, links: Links) -> Html | None:
     )
 
 
-def _refused(row: TournamentRow) -> Html | None:
+def refused_part(row: TournamentRow) -> Html | None:
+    """Return which bots were left out, and why; None where none was."""
     if not row.refused:
         return None
     return section(

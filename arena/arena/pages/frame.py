@@ -41,7 +41,7 @@ def page(  # noqa: PLR0913 - what a page may have
         content: what stands below the heading.
         way: the pages above it, the first one left out.
         twin: address of the same facts as JSON; empty where there are none.
-        is_replay: whether it needs the style sheet by which plies are stepped through.
+        is_replay: whether its style sheet is the one by which plies are stepped through.
         look: a class of the whole page, for a layout of its own.
         refresh_s: seconds after which it is loaded again where no script runs; 0 for never.
         always_refreshes: whether it is loaded again with a script, too.
@@ -54,8 +54,7 @@ def page(  # noqa: PLR0913 - what a page may have
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("link", rel="icon", type="image/svg+xml", href=links.asset("icon.svg")),
-        el("link", rel="stylesheet", href=links.asset("style.css")),
-        el("link", rel="stylesheet", href=links.asset("plies.css")) if is_replay else None,
+        el("link", rel="stylesheet", href=links.asset("replay.css" if is_replay else "style.css")),
         el("link", rel="alternate", type="application/json", href=twin) if twin else None,
         el("script", src=links.asset("page.js"), defer=True),
         again if always_refreshes or again is None else el("noscript", again),

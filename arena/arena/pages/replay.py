@@ -168,7 +168,7 @@ def _facts(view: MatchPage, links: Links) -> Html:
 
 
 def _versus(view: MatchPage, links: Links) -> Html | None:
-    address = links.versus(view.tournament, *view.identities)
+    address = links.versus(view.tournament, *view.identities) if view.has_versus else None
     names = (seat.name for seat in view.match.seats)
     return el("a", " against ".join(names), href=address) if address else None
 

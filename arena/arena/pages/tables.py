@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arena.pages.html import Child, Html, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from arena.results.brackets import BracketRow
     from arena.results.place_table import PlaceRow
 
+BEGAN: Final = "Began (UTC)"
 _SHADES = 9
 """Shades of a cell of the crosstable, from nothing won to all won."""
 
@@ -216,8 +217,15 @@ def _tie(row: BracketRow) -> Html:
     )
 
 
-def matches(rows: Sequence[MatchRow], links: Links, caption: str) -> Html:
-    """Return a list of matches; each that has a page leads to it."""
+def matches(rows: Sequence[MatchRow], links: Links, caption: str, when: str = BEGAN) -> Html:
+    """Return a list of matches; each that has a page leads to it.
+
+    Args:
+        rows: the matches.
+        links: where they lie.
+        caption: what the list is.
+        when: what the times of the rows are.
+    """
     heads = [
         ("Match", "name"),
         ("First", "name"),
@@ -225,7 +233,7 @@ def matches(rows: Sequence[MatchRow], links: Links, caption: str) -> Html:
         ("Second", "name"),
         ("By", ""),
         ("Plies", "n"),
-        ("Began (UTC)", "quiet"),
+        (when, "quiet"),
     ]
     return table(heads, (_match(row, links) for row in rows), caption)
 

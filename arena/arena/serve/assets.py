@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Final
 
-from arena.pages.plies import ply_rules
+from arena.pages.asset_files import asset_files
 from arena.serve.problems import ProblemError
-from arena.serve.rows import FileRoute, Raw, Route
+from arena.serve.rows import FileRoute, Route
+from arena.serve.sending import Whole
 
 if TYPE_CHECKING:
     from arena.serve.context import RequestContext
 
 
 @cache
-def _assets() -> dict[str, Raw]:
-    found = {file.name: file.read_bytes() for file in (files("arena.pages") / "assets").iterdir()}
-    found["plies.css"] = ply_rules().encode()
-    return {name: Raw(content=content, media_type=_media(name)) for name, content in found.items()}
+def _assets() -> dict[str, Whole]:
+    return {
+        name: Whole(content, _media(name), cache="public, max-age=60").pack()
+        for name, content in asset_files().items()
+    }
 
 
 def _media(name: str) -> str:
@@ -27,7 +28,7 @@ def _media(name: str) -> str:
     return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
 
 
-def _asset(context: RequestContext) -> Raw:
+def _asset(context: RequestContext) -> Whole:
     name = context.parameters["name"]
     found = _assets().get(name)
     if found is None:
@@ -40,7 +41,6 @@ ASSET_ROWS: Final[tuple[Route, ...]] = (
         path="/a/{name}",
         role="none",
         handle=_asset,
-        cache="public, max-age=60",
         summary="A style sheet, script or icon of the pages.",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import NotFoundError
@@ -55,13 +56,15 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/bots",
         handle=_bots,
+        kept_s=inf,
         show=bots_page,
         answer=BotListPage,
-        summary="All bots with a rated match.",
+        summary="All bots of the store.",
     ),
     PageRoute(
         path="/b/{identity}",
         handle=_bot,
+        kept_s=inf,
         show=bot_page,
         answer=BotProfile,
         summary="A bot by digits of its identity: ratings, opponents, losses, forfeits, mistakes, hashes.",
@@ -69,6 +72,7 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/t/{tournament}/v/{one}/{other}",
         handle=_versus,
+        kept_s=inf,
         show=versus_page,
         answer=VersusPage,
         summary="Two bots of a tournament head to head, given by digits of their identities.",
@@ -76,12 +80,14 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
     DataRoute(
         path="/t/{tournament}/{match}.pgn",
         handle=_pgn,
+        kept_s=inf,
         media_type=_TEXT,
         summary="A match as PGN.",
     ),
     DataRoute(
         path="/t/{tournament}/{match}.sgf",
         handle=_sgf,
+        kept_s=inf,
         media_type=_TEXT,
         summary="A match as SGF, of games on the cells of a square board.",
     ),

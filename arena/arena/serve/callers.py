@@ -89,7 +89,7 @@ class Callers:
             return Caller(role="host")
         if not token.startswith(PREFIX) or len(token) > _LONGEST:
             return None
-        record = await self._serving.read(lambda reading: self._stored(reading, digest))
+        record = await self._serving.read_quickly(lambda reading: self._stored(reading, digest))
         if record is None or not record.counts_at(self._clock()):
             return None
         return Caller(role=cast("Role", record.role), account=record.account, bot=record.bot)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import h11
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from arena.serve.sending import SECURITY
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,6 +21,10 @@ _LOOK_S: Final = 2.0
 """Seconds between two looks at a connection; 1,000 of them cost 0.2 % of a core."""
 _LEAVE_S: Final = 0.3
 """Seconds for what is left of answers when the server ends."""
+BUSY_RETRY_S: Final = 5
+_PLAIN: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *SECURITY)
+_UNREADABLE: Final = b"This is no request of HTTP/1.1 that the server can read; its head may be too long.\n"
+_BUSY: Final = b"The server has as many connections as it can serve; try again in some seconds.\n"
 
 
 class PatientProtocol(H11Protocol):
@@ -29,6 +36,30 @@ class PatientProtocol(H11Protocol):
     """Bytes that waited for the client at the last look."""
     _stalled_since: float | None = None
     _look: asyncio.TimerHandle | None = None
+
+    @override
+    def __init__(self, *args: Any, **named: Any) -> None:  # those of uvicorn
+        super().__init__(*args, **named)
+        # Uvicorn's own answer beyond the limit has neither our headers nor a sentence.
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+        self._application, self.app = self.app, self._within_limit
+
+    async def _within_limit(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - two libraries' words
+        """Pass a request on unless there are too many connections or requests."""
+        if self._most is None or max(len(self.connections), len(self.tasks) - 1) < self._most:
+            await self._application(scope, receive, send)
+            return
+        headers = [*_PLAIN, (b"connection", b"close"), (b"retry-after", b"%d" % BUSY_RETRY_S)]
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": _BUSY})
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request of HTTP; uvicorn's words say nothing more."""
+        head = h11.Response(status_code=400, headers=[*_PLAIN, (b"connection", b"close")])
+        for event in (head, h11.Data(data=_UNREADABLE), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's

@@ -26,6 +26,8 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 NUM_READERS: Final = 4
 """Threads that read the store for pages and data at the same time; more only wait for each other."""
+_NUM_QUICK: Final = 4
+"""Threads for what takes some milliseconds, so that it never waits for a slow page."""
 
 
 class Serving:
@@ -40,6 +42,7 @@ class Serving:
         self.ending = anyio.Event()
         """Set when the server ends; streams are closed then."""
         self._limiter = anyio.CapacityLimiter(NUM_READERS)
+        self._quick = anyio.CapacityLimiter(_NUM_QUICK)
         self._parts: dict[Callable[[Serving], Any], Any] = {}
         self._lock = Lock()
 
@@ -49,12 +52,22 @@ class Serving:
         Raises:
             ArenaError: what the function raises, or the store cannot be read.
         """
+        return await self._call(function, self._limiter)
 
+    async def read_quickly(self, function: Callable[[Reading], _Found]) -> _Found:
+        """Read as `read` does, beside slow pages: for tokens and streams, which need a few rows.
+
+        Raises:
+            ArenaError: as `read`.
+        """
+        return await self._call(function, self._quick)
+
+    async def _call(self, function: Callable[[Reading], _Found], limiter: anyio.CapacityLimiter) -> _Found:
         def call() -> _Found:
             with self.readers.reading() as reading:
                 return function(reading)
 
-        return await anyio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
     def part(self, make: Callable[[Serving], _Part]) -> _Part:
         """Return the one instance of a class that lives as long as the server.
@@ -126,5 +139,5 @@ class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
         return int(text)
 
     async def read(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Read the store from a stream's handler, as `Serving.read`."""
-        return await self.serving.read(function)
+        """Read the store from a stream's handler, as `Serving.read_quickly`."""
+        return await self.serving.read_quickly(function)

@@ -13,9 +13,11 @@ import msgspec
 from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
+from arena.serve.bounds import within_bound
 from arena.serve.context import RequestContext
+from arena.serve.keeping import KeptAnswers
 from arena.serve.problems import ProblemError
-from arena.serve.rows import DataRoute, FileRoute, PageRoute, Raw, StreamRoute
+from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
 from arena_plugins.spec import nearest
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from arena.serve.rows import Route
 
 HTML: Final = "text/html; charset=utf-8"
-JSON: Final = "application/json"
 AGAIN_S: Final = 30
 """Seconds after which the token of an open stream is looked at again."""
 BODY_S: Final = 20
@@ -57,15 +58,19 @@ def _page_of(route: PageRoute) -> Callable[[Reading, RequestContext], Whole]:
     def make(reading: Reading, context: RequestContext) -> Whole:
         view = route.handle(reading, context)
         twin = _filled(route.twin_path, context)
-        return Whole(route.show(view, reading.links, twin).encode(), HTML)
+        whole = Whole(route.show(view, reading.links, twin).encode(), HTML)
+        whole.is_moving = hasattr(view, "made_of")
+        return whole
 
     return make
 
 
 def _twin_of(route: PageRoute) -> Callable[[Reading, RequestContext], Whole]:
     def make(reading: Reading, context: RequestContext) -> Whole:
-        view = route.handle(reading, context)
-        return Whole(twin_json(view if route.twin_of is None else route.twin_of(view)), JSON)
+        view = (route.twin_handle or route.handle)(reading, context)
+        whole = Whole(twin_json(view if route.twin_of is None else route.twin_of(view)), JSON)
+        whole.is_moving = hasattr(view, "made_of")
+        return whole
 
     return make
 
@@ -133,7 +138,16 @@ class _WholeEndpoint(_Endpoint):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         context, guarded = await self._context(scope, receive)
-        whole = await self._serving.read(lambda reading: self._make(reading, context).prepare())
+
+        def make(reading: Reading) -> Whole:
+            return within_bound(reading, lambda: self._make(reading, context).prepare())
+
+        kept_s = self._route.kept_s if isinstance(self._route, KeptRoute) else 0.0
+        if kept_s:
+            key = context.path, context.query_text
+            whole = await self._serving.part(KeptAnswers).answer(key, kept_s, make)
+        else:
+            whole = await self._serving.read(make)
         await whole.send_to(scope, guarded.headers, send)
 
 
@@ -144,7 +158,9 @@ class _FileEndpoint(_Endpoint):
         """Answer a request."""
         context, guarded = await self._context(scope, receive)
         assert isinstance(self._route, FileRoute)  # noqa: S101 - see `endpoints`
-        await _raw(self._route.handle(context), self._route.cache).send_to(scope, guarded.headers, send)
+        found = self._route.handle(context)
+        whole = _raw(found, self._route.cache) if isinstance(found, Raw) else found
+        await whole.send_to(scope, guarded.headers, send)
 
 
 class _StreamEndpoint(_Endpoint):

@@ -18,7 +18,7 @@ from arena.pages.links import Links
 from arena.serve.hosts import host_names, is_ours, origins
 from arena.serve.problems import PROBLEM_JSON, ProblemError, problem_json, problem_of, problem_page
 from arena.serve.roles import Caller
-from arena.serve.sending import Whole
+from arena.serve.sending import SECURITY, Whole
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from arena.serve.context import Serving
     from arena.serve.limits import RequestLimits
 
-POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_SECURITY: Final = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
 _READS: Final = frozenset({"GET", "HEAD"})
 _LINKS: Final = Links(root="/", suffix="", index="")
 
@@ -107,7 +98,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_SECURITY]
+                message["headers"] = [*message.get("headers", ()), *SECURITY]
             await send(message)
 
         headers = _joined(scope)

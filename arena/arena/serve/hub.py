@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from arena.live.delay import Delay
+from arena.pages.event_live import event_fragments
 from arena.pages.following import match_fragments
 from arena.pages.live import Fragments, wall_fragments
 from arena.pages.memo import Memo
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 WALL: Final = "live"
 """The topic of the wall of boards; that of a match is its number."""
+TABLES: Final = "tables"
+"""The topic of the first page of a tournament."""
 LINGER_S: Final = 30.0
 """Seconds for which a hub and its channels stay after their last viewer."""
 MAX_TOPICS: Final = 64
@@ -276,6 +279,8 @@ class Hub:
     ) -> Fragments:
         if name == WALL:
             return wall_fragments(model, self._links, t, memo, clock_now)
+        if name == TABLES:
+            return event_fragments(model, self._links, t, memo)
         return match_fragments(model, int(name), self._links, t, memo, clock_now)
 
     def _num_viewers(self) -> int:

@@ -10,18 +10,23 @@ import msgspec
 
 from arena.live.labels import show_name
 from arena.live.tables import StandingsView
+from arena.live.tournaments import TournamentRow
 from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, Seat
 from arena.live.wall import wall
+from arena.pages.event import event_page
+from arena.pages.event_live import followed_event_page
 from arena.pages.following import following_page
 from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
 from arena.pages.live_parts import MAX_NEWS
 from arena.pages.replay import match_page
 from arena.results.addresses import planned_match
-from arena.serve.hub import WALL
+from arena.serve.hub import TABLES, WALL
 from arena.serve.hubs import Hubs, read_once
 from arena.serve.problems import ProblemError
 from arena.serve.rows import PageRoute, Route, StreamAnswer, StreamRoute
-from arena.watching.page_views import MatchPage
+from arena.watching.page_source import event_view
+from arena.watching.page_views import MatchPage, TournamentPage
+from arena.watching.tournaments import tournament_row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _RETRY_S: Final = 10
+_OVER: Final = frozenset({"finished", "stopped", "refused", "left"})
+"""States of tournaments that nobody plays, so that their tables stand still."""
 
 
 class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +56,7 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which page is followed, and from where."""
 
     of: str = WALL
-    """`live` for the wall, or the number of a match."""
+    """`live` for the wall, `tables` for the first page of the tournament, or the number of a match."""
     after: str = ""
     """The frame that the page has, `EPOCH.N`; empty for none."""
 
@@ -89,6 +96,30 @@ class FollowedMatch(MatchPage, frozen=True, kw_only=True):
     """A match that has no result yet, with what its page is made of, which is not in its JSON."""
 
     made_of: Followed
+
+
+class FollowedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A tournament that is played, with what its first page is made of."""
+
+    row: TournamentRow
+    made_of: Followed
+
+
+def event(reading: Reading, context: RequestContext) -> TournamentPage | FollowedEvent:
+    """Return a tournament for its first page, which follows it while it is played."""
+    record = reading.tournament(context.parameters["tournament"])
+    row = tournament_row(reading.store, record)
+    if row.state in _OVER:
+        return event_view(reading.store, record)
+    return FollowedEvent(row=row, made_of=_followed(reading, context, record, TABLES))
+
+
+def show_event(view: TournamentPage | FollowedEvent, links: Links, twin: str) -> Html:
+    """Return the first page of a tournament, with its stream or without."""
+    if isinstance(view, FollowedEvent):
+        _, frame, fragments = view.made_of
+        return followed_event_page(view.row, frame, fragments, links, twin)
+    return event_page(view, links, twin)
 
 
 def _live(reading: Reading, context: RequestContext) -> FollowedWall:
@@ -174,8 +205,11 @@ async def _stream(context: RequestContext) -> StreamAnswer:
     hub = hubs.known(slug)
     if hub is None:
         hub = await context.read(lambda reading: hubs.hub(slug, reading.tournament(slug), reading.links))
-    if query.of != WALL and not (query.of.isascii() and query.of.isdigit() and len(query.of) <= 9):  # noqa: PLR2004 - of a plan
-        raise ProblemError(404, f'There is no stream of "{query.of}": of=live, or the number of a match.')
+    is_match = query.of.isascii() and query.of.isdigit() and len(query.of) <= 9  # noqa: PLR2004 - of a plan
+    if query.of not in {WALL, TABLES} and not is_match:
+        raise ProblemError(
+            404, f'There is no stream of "{query.of}": of=live, of=tables, or the number of a match.'
+        )
     channel = None if hub is None else hub.channel(query.of)
     if channel is None:
         raise ProblemError(

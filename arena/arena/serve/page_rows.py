@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from arena.errors import NotFoundError
-from arena.pages.event import event_page, matches_page, table_page
+from arena.pages.event import matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE
 from arena.results.addresses import find_in
 from arena.results.condition import read_condition
-from arena.serve.live_rows import followed_match, match_twin, show_match
+from arena.serve.live_rows import event, followed_match, match_twin, show_event, show_match
 from arena.serve.rows import PageRoute, Route
 from arena.watching.page_source import event_view, home_view, leaderboard_view, match_list_page, match_view
 from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
     from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+
+
+_RUN_S: Final = 5.0
+"""Seconds for which a page is kept that says whether a tournament is played: no commit tells of a crash."""
 
 
 def _home(reading: Reading, context: RequestContext) -> HomePage:
@@ -75,6 +80,7 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
         path="/",
         twin="/index.json",
         handle=_home,
+        kept_s=_RUN_S,
         show=home_page,
         answer=HomePage,
         summary="Tournaments that are not archived, and the newest matches of all.",
@@ -82,6 +88,7 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/leaderboard",
         handle=_leaderboard,
+        kept_s=inf,
         show=leaderboard_page,
         answer=LeaderboardPage,
         summary="The ratings of each game and pool.",
@@ -89,14 +96,17 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/t/{tournament}",
         twin="/t/{tournament}/index.json",
-        handle=_event,
-        show=event_page,
+        handle=event,
+        twin_handle=_event,
+        kept_s=_RUN_S,
+        show=show_event,
         answer=TournamentPage,
         summary="A tournament: standings, bracket or places, newest matches.",
     ),
     PageRoute(
         path="/t/{tournament}/table",
         handle=_event,
+        kept_s=_RUN_S,
         show=table_page,
         answer=TournamentPage,
         twin_of=lambda view: view.matrix,
@@ -106,6 +116,7 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
         path="/t/{tournament}/matches",
         query=MatchQuery,
         handle=_matches,
+        kept_s=inf,
         show=matches_page,
         answer=MatchListPage,
         summary="The newest matches of a tournament, all or those that fit a filter.",
@@ -114,6 +125,7 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
         path="/t/{tournament}/matches-{number}",
         query=MatchQuery,
         handle=_matches,
+        kept_s=inf,
         show=matches_page,
         answer=MatchListPage,
         summary="A further page of the matches of a tournament, counted from 1.",
@@ -121,6 +133,7 @@ PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/t/{tournament}/{match}",
         handle=_match,
+        kept_s=inf,
         show=show_match,
         answer=MatchPage,
         twin_of=match_twin,

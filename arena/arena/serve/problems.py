@@ -17,6 +17,7 @@ from arena.errors import (
 )
 from arena.pages.frame import page
 from arena.pages.html import el
+from arena_plugins.errors import PluginError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 STORE_RETRY_S: Final = 5
 """Seconds after which a client may ask again for what a store that is gone or locked could not tell."""
 _MAX_DETAIL: Final = 1000
-_WRONG_REQUEST: Final = (ConfigError, IllegalMoveError, InvalidMoveError)
-"""Errors of the arena that are about what was asked for."""
+_WRONG_REQUEST: Final = (ConfigError, IllegalMoveError, InvalidMoveError, PluginError)
+"""Errors of the arena that are about what was asked for, as a game that is not installed here."""
 PROBLEM_JSON: Final = "application/problem+json"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from threading import Lock
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import NotFoundError, StoreError
 from arena.home import damage_told, open_store, store_errors
+from arena.live.labels import MAX_NAME
 from arena.pages.links import Links, slugs_of
 from arena.watching.query import BUSY_MS, Query
 from arena_plugins.spec import nearest
+from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_EVENTS: Final = 1_000_000
+_CHECK_S: Final = 60.0
+"""Seconds between two checks of a store that a handler stumbled over."""
 
 
 class Reading:
@@ -36,7 +41,9 @@ class Reading:
     @cached_property
     def links(self) -> Links:
         """Return the addresses of pages of this server."""
-        return Links(root="/", suffix="", index="", slugs=self.slugs)
+        # Views of what is played call a tournament by its cleaned name.
+        shown = {clean_text(name, MAX_NAME): slug for name, slug in self.slugs.items()}
+        return Links(root="/", suffix="", index="", slugs=shown | self.slugs)
 
     @cached_property
     def slugs(self) -> dict[str, str]:
@@ -72,6 +79,9 @@ class _Opened:
         self._lock = Lock()
         self._num_users = 0
         self._is_given_up = False
+        self._checking = Lock()
+        self._checked: tuple[int, float] | None = None
+        self._faults: list[str] = []
 
     def enter(self) -> None:
         """Count one more answer."""
@@ -83,6 +93,20 @@ class _Opened:
         with self._lock:
             self._num_users -= 1
         self._close_unused()
+
+    def find_faults(self) -> list[str]:
+        """Return what is wrong with the store, as of the last check.
+
+        A fault of a page must not make each request of it read the whole store: it is checked anew only when
+        it has changed, and not before `_CHECK_S` have passed.
+        """
+        with self._checking:
+            version, now = self.store.data_version(), time.monotonic()
+            known = self._checked
+            if known is None or (known[0] != version and now - known[1] >= _CHECK_S):
+                self._faults = self.store.check()
+                self._checked = version, time.monotonic()
+            return self._faults
 
     def give_up(self) -> None:
         """Close the store once nobody reads it any more."""
@@ -126,7 +150,7 @@ class Readers:
             with store_errors():
                 opened = self._enter()
                 try:
-                    with damage_told(opened.store):
+                    with damage_told(opened.store, opened.find_faults):
                         yield opened.store
                 finally:
                     opened.leave()

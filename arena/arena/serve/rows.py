@@ -15,7 +15,7 @@ An error is raised: `ProblemError`, or any `ArenaError`, which `problems.problem
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -24,7 +24,9 @@ from arena.pages.links import Links
 from arena.serve.context import RequestContext
 from arena.serve.reading import Reading
 from arena.serve.roles import Role
+from arena.serve.sending import Whole
 
+JSON: Final = "application/json"
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 
@@ -49,7 +51,17 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """What is answered, in one sentence; for the description of the API."""
 
 
-class PageRoute(Route, frozen=True, kw_only=True):
+class KeptRoute(Route, frozen=True, kw_only=True):
+    """A row whose answer may be kept."""
+
+    kept_s: float = 0.0
+    """Seconds for which an answer is kept while the store stays as it is, `inf` for any; 0 for not at all.
+
+    A kept answer follows from path, parameters and store: not from who asks, the time, or a process that
+    runs, unless some seconds do not matter."""
+
+
+class PageRoute(KeptRoute, frozen=True, kw_only=True):
     """A page with its twin in JSON."""
 
     handle: Callable[[Reading, RequestContext], Any]
@@ -62,6 +74,8 @@ class PageRoute(Route, frozen=True, kw_only=True):
     """Path of the JSON, with the same names in braces; empty for `path` with `.json` behind it."""
     twin_of: Callable[[Any], Any] | None = None
     """Return the part of the view-model that the twin holds; None: all of it."""
+    twin_handle: Callable[[Reading, RequestContext], Any] | None = None
+    """Return the view-model of the twin, where the page is made of something else; None: `handle` does."""
 
     @property
     def twin_path(self) -> str:
@@ -69,7 +83,7 @@ class PageRoute(Route, frozen=True, kw_only=True):
         return self.twin or f"{self.path}.json"
 
 
-class DataRoute(Route, frozen=True, kw_only=True):
+class DataRoute(KeptRoute, frozen=True, kw_only=True):
     """An answer of the API, or a file."""
 
     handle: Callable[[Reading, RequestContext], Any]
@@ -78,7 +92,7 @@ class DataRoute(Route, frozen=True, kw_only=True):
     """Of the JSON; None for other media."""
     other_answer: type | None = None
     """Of the JSON in its other form, where it has two."""
-    media_type: str = "application/json"
+    media_type: str = JSON
     """Of the answer, for the description of the API."""
     body: type[msgspec.Struct] | None = None
     """What the request's JSON is decoded to; None for a request without a body."""
@@ -91,10 +105,10 @@ class DataRoute(Route, frozen=True, kw_only=True):
 class FileRoute(Route, frozen=True, kw_only=True):
     """An answer for which no store is opened: it is there when the store is not."""
 
-    handle: Callable[[RequestContext], Raw]
-    """Return the answer, at once."""
+    handle: Callable[[RequestContext], Raw | Whole]
+    """Return the answer, at once; a `Whole` where it is the same each time."""
     cache: str = "private, no-cache"
-    """`Cache-Control` of the answer."""
+    """`Cache-Control` of a `Raw`."""
 
 
 class StreamRoute(Route, frozen=True, kw_only=True):

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope, Send
 
+_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY: Final = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+"""Headers that every answer has."""
 _LEAST_ZIPPED: Final = 600
 """Bytes below which compressing saves no packet."""
 _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "image/svg+xml")
@@ -41,11 +51,32 @@ class Whole:
             headers: more headers, by names in lower case.
             cache: `Cache-Control`.
         """
-        self.content = content
+        self._content: bytes | None = content
         self.media_type = media_type
         self.status = status
         self.headers = dict(headers or {})
         self.cache = cache
+        self.is_moving = False
+        """Whether it is true for a moment only, so that it is not kept: a page that a stream goes on from."""
+
+    @property
+    def content(self) -> bytes:
+        """Return its bytes."""
+        if self._content is None:
+            assert self.zipped is not None  # noqa: S101 - see `pack`
+            return gzip.decompress(self.zipped)
+        return self._content
+
+    @property
+    def packed_size(self) -> int:
+        """Return how many bytes it takes once it is packed."""
+        return len(self.content if self.zipped is None else self.zipped)
+
+    def pack(self) -> Whole:
+        """Forget the bytes that are known compressed, which nearly all clients take; return it itself."""
+        if self.prepare().zipped is not None:
+            self._content = None
+        return self
 
     @cached_property
     def etag(self) -> str:

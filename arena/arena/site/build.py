@@ -7,19 +7,18 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from arena.errors import ArenaError
 from arena.export.query import MATCH_FORMATS
+from arena.pages.asset_files import asset_files
 from arena.pages.bot import bot_page as bot_html
 from arena.pages.bot import bots_page
 from arena.pages.event import event_page, matches_page, table_page
 from arena.pages.home import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE, Links, bot_page, match_page, slugs_of, versus_page
-from arena.pages.plies import ply_rules
 from arena.pages.replay import match_page as replay_page
 from arena.pages.twins import twin_json
 from arena.pages.versus import versus_page as versus_html
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally, TournamentRecord
     from arena_db.store import Store
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 """Of the pages of matches and head-to-heads: when their look changes, all of them are made anew."""
 MOST_PAIRS: Final = 2000
 """Head-to-heads that have a page: those of the newest tournaments, there those with most matches."""
@@ -144,10 +143,8 @@ class _Site:
 
     def write_assets(self) -> None:
         """Write style sheets and scripts."""
-        assets = files("arena.pages") / "assets"
-        for asset in sorted(assets.iterdir(), key=lambda each: each.name):
-            self._folder.write(f"a/{asset.name}", asset.read_bytes())
-        self._folder.write("a/plies.css", ply_rules())
+        for name, content in sorted(asset_files().items()):
+            self._folder.write(f"a/{name}", content)
 
     def write_bots(self) -> None:
         """Write the list of bots and their pages, all of them anew: a rating changes with any match."""

@@ -14,8 +14,9 @@ from arena.watching.json_rows import utc
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from arena.live.openings import OpeningsView
     from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
     from arena_db.store import Store
@@ -143,3 +144,16 @@ def listed_object(store: Store, record: TournamentRecord) -> dict[str, object]:
         "archived_at": None if record.archived_at is None else utc(record.archived_at),
         "num_bots": len(store.entrants(record.id)),
     }
+
+
+def next_move_objects(view: OpeningsView) -> Iterator[dict[str, object]]:
+    """Yield the moves that were played next in a position, each with the position."""
+    for row in view.rows:
+        yield {
+            "game": view.game,
+            "line": list(view.line),
+            "matches": view.games,
+            "transposed": view.transposed,
+            "ended": view.ended,
+            **msgspec.to_builtins(row),
+        }

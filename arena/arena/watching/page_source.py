@@ -13,13 +13,15 @@ from arena.live.labels import show_name
 from arena.live.tables import StandingsView
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable, matrix_view
-from arena.results.tested import count_tested, mark_tested, notes_on_tests
+from arena.results.table_notes import notes_on
+from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings
 from arena.watching.facts import standing_rows
 from arena.watching.one_match import OneMatch, replay_of
 from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
 from arena.watching.stored import goal_of, recorded_of, row_of
 from arena.watching.tournaments import tournament_row
+from arena_db.called import MARK
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     where = MatchFilter(tournament=record.name, rated_only=False)
     return TournamentPage(
         row=tournament_row(store, record),
-        standings=StandingsView(title=record.name, rows=rows, notes=tuple(notes_on_tests(found))),
+        standings=StandingsView(title=record.name, rows=rows, notes=tuple(notes_on(found))),
         matrix=matrix_view(
             crosstable(store, record, order, book), names, record.name, [row.place for row in rows]
         ),
@@ -147,8 +149,18 @@ def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> Ma
             str(ply): grade.text for ply, grade in enumerate(grades, 1) if grade is not None and grade.text
         },
         clocks=_clocks(replay.views),
+        has_versus=_has_versus(store, record, match),
         texts=tuple(form for form in MATCH_FORMATS if can_write(match.game, form)),
     )
+
+
+def _has_versus(store: Store, record: TournamentRecord, match: StoredMatch) -> bool:
+    if match.first == match.second:
+        return False
+    if match.rated and match.outcome != "void" and not match.void_reason:
+        return True
+    where = MatchFilter(tournament=record.name, bot=f"{MARK}{match.first}", vs=f"{MARK}{match.second}")
+    return store.num_matches(where) > 0
 
 
 def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:
@@ -193,7 +205,7 @@ def leaderboard_view(store: Store) -> LeaderboardPage:
                 game=game,
                 pool=pool,
                 rows=standing_rows(tables, {row.name: row.name for row in rows}, {}),
-                notes=tuple(notes_on_tests(tables)),
+                notes=tuple(notes_on(tables)),
             )
         )
     return LeaderboardPage(boards=tuple(boards), identities=identities)

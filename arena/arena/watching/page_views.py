@@ -49,6 +49,8 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
     """What both clocks showed after 0, 1, ... plies, milliseconds; empty without clocks."""
     lost: Mapping[str, str] = {}
     """What actions gave away, in words, by ply from 1."""
+    has_versus: bool = False
+    """Whether the two bots have a rated match in the tournament, so that they have a head-to-head."""
     texts: tuple[str, ...] = ()
     """The forms in which the match can be downloaded: pgn, sgf."""
 
@@ -99,7 +101,7 @@ class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotListPage(msgspec.Struct, frozen=True, kw_only=True):
-    """All bots with a rated match."""
+    """All bots."""
 
     bots: tuple[BotFacts, ...]
     """By name."""
@@ -121,7 +123,9 @@ class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     page: BotPage
     """The facts, as `arena bots show ~IDENTITY --format json` prints them."""
     versions: tuple[VersionRow, ...]
-    """All bots of its name with their ratings, by game and pool; it is among them."""
+    """All bots of its name with their ratings, by game and pool; it is among them if it has a rated match."""
+    unrated: tuple[MatchRow, ...] = ()
+    """The newest matches of a bot without a rated one."""
     endings: Mapping[str, str]
     """How its newest forfeit of each kind ended, in words, by termination."""
     addresses: Mapping[str, str]

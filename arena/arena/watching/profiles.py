@@ -11,12 +11,14 @@ from arena.errors import NotFoundError
 from arena.results.addresses import address_of
 from arena.results.boards import Boards
 from arena.results.bot_history import version_ratings
-from arena.results.bot_page import VersionRow, bot_page, version_rows
+from arena.results.bot_page import VersionRow, bot_page, unrated_page, version_rows
 from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena.results.versus import EventMeetings
 from arena.watching.page_views import BotFacts, BotListPage, BotProfile, VersusPage
+from arena.watching.stored import row_of
 from arena_db.called import MARK
+from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
+MAX_UNRATED: Final = 50
+"""Matches that the page of a bot without a rated match lists, the newest."""
 MAX_OPENINGS: Final = 30
 """Openings that a page lists, those with most matches; its twin has all."""
 
@@ -43,10 +47,14 @@ class Profiles:
 
     @cached_property
     def identities(self) -> tuple[str, ...]:
-        """The bots that have a page: those with a rated match, in the order of their names."""
-        played = {identity for tally in self.boards.tallies for identity in (tally.first, tally.second)}
+        """The bots that have a page: all of the store, in the order of their names."""
         names = self.boards.names
-        return tuple(sorted(played, key=lambda identity: (names[identity].casefold(), names[identity])))
+        return tuple(sorted(names, key=lambda identity: (names[identity].casefold(), names[identity])))
+
+    @cached_property
+    def _rated(self) -> frozenset[str]:
+        """Bots with a rated match."""
+        return frozenset(bot for tally in self.boards.tallies for bot in (tally.first, tally.second))
 
     def identity_of(self, digits: str) -> str:
         """Return the whole identity of a bot.
@@ -60,7 +68,7 @@ class Profiles:
         found = [identity for identity in self.identities if digits and identity.startswith(digits)]
         if len(found) != 1:
             raise NotFoundError(
-                f'no bot with a rated match has the identity "{digits}"; the page of bots lists all'
+                f'no bot has the identity "{digits}", or several have; the page of bots lists all'
             )
         return found[0]
 
@@ -79,7 +87,7 @@ class Profiles:
         return [pair for pair, _ in num.most_common()]
 
     def bots(self) -> BotListPage:
-        """Return all bots with a rated match."""
+        """Return all bots."""
         games: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for tally in self.boards.tallies:
             for identity in (tally.first, tally.second):
@@ -100,13 +108,14 @@ class Profiles:
         )
 
     def bot(self, identity: str) -> BotProfile:
-        """Return the page of a bot.
-
-        Raises:
-            NotFoundError: it has no rated match.
-        """
-        page = bot_page(self._store, f"{MARK}{identity}", boards=self.boards)
-        record = self.boards.bots[identity]
+        """Return the page of a bot of the store; without a rated match it has its newest other ones."""
+        name, record = f"{MARK}{identity}", self.boards.bots[identity]
+        unrated: list[StoredMatch] = []
+        if identity in self._rated:
+            page = bot_page(self._store, name, boards=self.boards)
+        else:
+            page = unrated_page(self._store, identity, self.boards)
+            unrated = self._store.matches(MatchFilter(bot=name, rated_only=False), limit=MAX_UNRATED)
         newest = {fault.newest: fault.termination for fault in page.faults if fault.newest is not None}
         samples = [one.match for one in page.openings[:MAX_OPENINGS]]
         found = self._store.matches_with([*newest, *samples])
@@ -120,6 +129,7 @@ class Profiles:
             files=json.loads(record.files),
             page=page,
             versions=self._versions_of(record.name),
+            unrated=tuple(map(row_of, unrated)),
             endings={newest[number]: ending_of(match) for number, match in found.items() if number in newest},
             addresses=_addresses(found.values()),
         )

@@ -40,6 +40,8 @@ _MOST_LOOKS: Final = 3
 _UNKNOWN: Final = -1
 """The version of a store that was not asked for it."""
 _KINDS: Final = {*BODIES}
+_HELD: Final = frozenset({"preparing", "running"})
+"""States in which events say more than the row of a tournament."""
 
 
 class StoreFeed:
@@ -175,8 +177,19 @@ class StoreFeed:
         record = self._record(store)
         snapshot = store.snapshot(record.id)
         events = list(translated(snapshot.events))
-        view = reduce_all(past_view(store, record, self._naming.seats), events)
-        progress = replace(view.progress, done=record.num_done, planned=record.num_total)
+        past = past_view(store, record, self._naming.seats)
+        view = reduce_all(past, events)
+        # The row of the tournament is sealed and checked, events are not: they say only what is being played.
+        known = past.progress
+        progress = replace(
+            view.progress,
+            name=known.name,
+            game=known.game,
+            tc=known.tc,
+            done=known.done,
+            planned=known.planned,
+            state=view.progress.state if record.state in _HELD else known.state,
+        )
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
 
     def _following(self, store: Store) -> Batch | None:

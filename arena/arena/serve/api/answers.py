@@ -240,6 +240,34 @@ class MatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     runtime_second: str | None
 
 
+class NextMoveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="next-move"):
+    """A move that was played next in a position."""
+
+    schema: Schema
+    game: str
+    line: tuple[str, ...]
+    matches: int
+    """That had the position."""
+    transposed: int
+    ended: int
+    move: str
+    action: int
+    twins: tuple[str, ...]
+    games: int
+    """In which this move was played next."""
+    given: int
+    wins: int
+    draws: int
+    losses: int
+    different: int
+    score: float
+    score_low: float
+    score_high: float
+    perfect: None
+    """Always null: what perfect play says needs the solver, which `arena openings` loads."""
+    plies: None
+
+
 class JudgedSide(msgspec.Struct, frozen=True, kw_only=True):
     """How one side of a match played, by a judge."""
 

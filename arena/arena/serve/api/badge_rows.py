@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from arena.results.addresses import find_bot
@@ -11,7 +12,6 @@ from arena.results.leaderboards import rate
 from arena.serve.api.answers import HealthAnswer
 from arena.serve.api.badge import badge
 from arena.serve.api.bot_rows import bot_text
-from arena.serve.api.keeping import kept
 from arena.serve.api.questions import BadgeChoice
 from arena.serve.rows import DataRoute, Raw, Route
 from arena_db.records import MatchFilter
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 SVG: Final = "image/svg+xml"
 
 
-@kept
 def _badge(reading: Reading, context: RequestContext) -> Raw:
     store, asked = reading.store, context.query(BadgeChoice)
     bot = find_bot(store, bot_text(store, context.parameters["bot"]))
@@ -60,6 +59,7 @@ BADGE_ROWS: Final[tuple[Route, ...]] = (
         path="/badge/{bot}.svg",
         query=BadgeChoice,
         handle=_badge,
+        kept_s=inf,
         media_type=SVG,
         cache="private, max-age=300",
         summary="Elo, error and game of a bot, by digits of its identity, as a picture for a README.",

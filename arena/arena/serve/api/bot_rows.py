@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -20,7 +21,6 @@ from arena.serve.api.answers import (
     VersusAnswer,
     answer_of,
 )
-from arena.serve.api.keeping import kept
 from arena.serve.api.questions import BasicFilters, LeaderboardFilters
 from arena.serve.rows import DataRoute, Route
 from arena.watching.objects import bot_object
@@ -43,7 +43,6 @@ def bot_text(store: Store, text: str) -> str:
     return text
 
 
-@kept
 def _list(reading: Reading, context: RequestContext) -> list[CompetitorAnswer]:
     del context
     store = reading.store
@@ -67,7 +66,6 @@ def _list(reading: Reading, context: RequestContext) -> list[CompetitorAnswer]:
     ]
 
 
-@kept
 def _bot(reading: Reading, context: RequestContext) -> BotPageAnswer:
     text = bot_text(reading.store, context.parameters["bot"])
     page = bot_page(reading.store, text, reading.query.is_wanted)
@@ -75,7 +73,6 @@ def _bot(reading: Reading, context: RequestContext) -> BotPageAnswer:
     return answer_of(BotPageAnswer, "bot-page", msgspec.to_builtins(page))
 
 
-@kept
 def _versus(reading: Reading, context: RequestContext) -> VersusAnswer:
     store = reading.store
     bot, opponent = (bot_text(store, context.parameters[name]) for name in ("bot", "opponent"))
@@ -85,7 +82,6 @@ def _versus(reading: Reading, context: RequestContext) -> VersusAnswer:
     return answer_of(VersusAnswer, "versus", msgspec.to_builtins(found))
 
 
-@kept
 def _leaderboard(reading: Reading, context: RequestContext) -> list[RatingAnswer]:
     condition = context.query(LeaderboardFilters).condition()
     found = rate(reading.store, condition)
@@ -100,12 +96,14 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
     DataRoute(
         path="/api/v1/bots",
         handle=_list,
+        kept_s=inf,
         answer=list[CompetitorAnswer],
         summary="All bots that were ever entered, with matches and forfeits.",
     ),
     DataRoute(
         path="/api/v1/bots/{bot}",
         handle=_bot,
+        kept_s=inf,
         answer=BotPageAnswer,
         summary="All of a bot, by name, spec or digits of its identity; what `arena bots show` prints.",
     ),
@@ -113,6 +111,7 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
         path="/api/v1/bots/{bot}/versus/{opponent}",
         query=BasicFilters,
         handle=_versus,
+        kept_s=inf,
         answer=VersusAnswer,
         summary="Two bots head to head; what `arena versus` prints.",
     ),
@@ -120,6 +119,7 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
         path="/api/v1/leaderboard",
         query=LeaderboardFilters,
         handle=_leaderboard,
+        kept_s=inf,
         answer=list[RatingAnswer],
         summary="Ratings of one game and pool over all tournaments; what `arena leaderboard` prints.",
     ),

@@ -10,10 +10,9 @@ import msgspec
 from arena.errors import ArenaError
 from arena.serve.api.answers import EventAnswer, EventsAnswer
 from arena.serve.api.event_tails import LOST_S, EventBatch, EventTails
-from arena.serve.api.keeping import JSON
 from arena.serve.api.questions import EventsChoice
 from arena.serve.problems import ProblemError
-from arena.serve.rows import Route, StreamAnswer, StreamRoute
+from arena.serve.rows import JSON, Route, StreamAnswer, StreamRoute
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -12,15 +12,15 @@ import anyio
 import anyio.to_thread
 
 from arena.errors import ArenaError
-from arena.serve.api.keeping import StoreVersion
+from arena.serve.keeping import StoreVersion
 from arena.watching.store_feed import translated
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from arena.live.events import Event
-    from arena.serve.api.keeping import Version
     from arena.serve.context import Serving
+    from arena.serve.keeping import Version
     from arena.serve.reading import Reading
     from arena_db.records import EventPage, Snapshot
 
@@ -130,7 +130,7 @@ class EventTails:
             found = tail.after(seq)
             if found is None:
                 read = partial(_read_after, tournament=tournament, seq=seq)
-                found = await self._serving.read(read)
+                found = await self._serving.read_quickly(read)
                 if tail.seq < 0 and len(found.events) < PAGE:
                     tail.begin_anew(found.seq)
                     # The last look of the task was without this tail.
@@ -173,7 +173,7 @@ class EventTails:
         wanted = {number: tail.seq for number, tail in self._tails.items() if tail.seq >= 0}
         while wanted:
             asked = dict(wanted)
-            pages = await self._serving.read(partial(_pages, wanted=asked))
+            pages = await self._serving.read_quickly(partial(_pages, wanted=asked))
             wanted = {}
             for number, page in pages.items():
                 tail = self._tails.get(number)

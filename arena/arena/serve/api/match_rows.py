@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,7 +12,6 @@ from arena.errors import NotFoundError
 from arena.results.absence import check_names
 from arena.results.addresses import find_address, find_played
 from arena.serve.api.answers import MatchAnswer, UnplayedAnswer, WholeMatch, answer_of
-from arena.serve.api.keeping import bounded, kept
 from arena.serve.api.paging import page_of
 from arena.serve.api.questions import MatchFilters
 from arena.serve.rows import DataRoute, Route
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena.watching.whole_objects import UnplayedMatch
 
 
-@kept
 def _list(reading: Reading, context: RequestContext) -> Raw:
     asked, store = context.query(MatchFilters), reading.store
     condition = asked.condition()
@@ -41,7 +40,6 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     return page_of(rows, context, str(shown[-1].id) if len(found) > len(shown) else None)
 
 
-@bounded
 def _whole(reading: Reading, context: RequestContext) -> WholeMatch | UnplayedAnswer:
     store, address = reading.store, _address(reading, context.parameters["address"])
     if address.number is None:
@@ -77,6 +75,7 @@ MATCH_ROWS: Final[tuple[Route, ...]] = (
         path="/api/v1/matches",
         query=MatchFilters,
         handle=_list,
+        kept_s=inf,
         answer=list[MatchAnswer],
         summary="Stored matches, newest first; what `arena matches` prints under the same filters.",
     ),

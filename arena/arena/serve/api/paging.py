@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
 from arena.pages.twins import twin_json
-from arena.serve.api.keeping import JSON
-from arena.serve.rows import Raw
+from arena.serve.rows import JSON, Raw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

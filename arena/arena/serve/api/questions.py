@@ -52,8 +52,8 @@ class LeaderboardFilters(BasicFilters, frozen=True, kw_only=True):
     bot: str | None = None
 
 
-class MatchFilters(BasicFilters, frozen=True, kw_only=True):
-    """Which matches are listed, newest first."""
+class MatchWords(BasicFilters, frozen=True, kw_only=True):
+    """All words that choose matches."""
 
     bot: str | None = None
     vs: str | None = None
@@ -66,6 +66,18 @@ class MatchFilters(BasicFilters, frozen=True, kw_only=True):
     graded: str | None = None
     unrated: bool = False
     """Unrated and void matches, too."""
+
+
+class OpeningChoice(MatchWords, frozen=True, kw_only=True):
+    """A position, and in which matches it is looked for."""
+
+    moves: str = ""
+    """That lead to it from the initial position, with blanks between them; empty for the initial position."""
+
+
+class MatchFilters(MatchWords, frozen=True, kw_only=True):
+    """Which matches are listed, newest first."""
+
     before: str | None = None
     """Address of a match: only those stored before it."""
     limit: Annotated[int, Meta(ge=1, le=MOST_MATCHES)] = 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -23,7 +24,6 @@ from arena.serve.api.answers import (
     WholeTournament,
     answer_of,
 )
-from arena.serve.api.keeping import bounded, kept
 from arena.serve.api.paging import page_of
 from arena.serve.api.questions import TableChoice, TournamentFilters
 from arena.serve.problems import ProblemError
@@ -49,7 +49,6 @@ def _record(reading: Reading, context: RequestContext) -> TournamentRecord:
     return reading.tournament(context.parameters["tournament"])
 
 
-@bounded
 def _list(reading: Reading, context: RequestContext) -> Raw:
     asked = context.query(TournamentFilters)
     store = reading.store
@@ -61,20 +60,17 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     return page_of(rows, context, following)
 
 
-@bounded
 def _whole(reading: Reading, context: RequestContext) -> WholeTournament:
     return answer_of(
         WholeTournament, "tournament", whole_tournament(reading.store, _record(reading, context))
     )
 
 
-@kept
 def _standings(reading: Reading, context: RequestContext) -> list[RatingAnswer]:
     tables = standings(reading.store, _record(reading, context))
     return [answer_of(RatingAnswer, "rating", row) for row in rating_objects(tables)]
 
 
-@kept
 def _table(reading: Reading, context: RequestContext) -> list[CellAnswer] | list[StandingPlace]:
     store, record = reading.store, _record(reading, context)
     if context.query(TableChoice).tie_breaks:
@@ -86,7 +82,6 @@ def _table(reading: Reading, context: RequestContext) -> list[CellAnswer] | list
     return [answer_of(CellAnswer, "cell", cell) for cell in cell_objects(crosstable(store, record, order))]
 
 
-@kept
 def _entrants(reading: Reading, context: RequestContext) -> list[EntrantAnswer]:
     entrants = reading.store.entrants(_record(reading, context).id)
     return [
@@ -95,7 +90,6 @@ def _entrants(reading: Reading, context: RequestContext) -> list[EntrantAnswer]:
     ]
 
 
-@kept
 def _bracket(reading: Reading, context: RequestContext) -> list[BracketAnswer]:
     rows = event_objects(event_tables(reading.store, _record(reading, context)))
     return [answer_of(BracketAnswer, "bracket", row) for kind, row in rows if kind == "bracket"]
@@ -134,6 +128,7 @@ TOURNAMENT_ROWS: Final[tuple[Route, ...]] = (
     DataRoute(
         path=f"{_ONE}/standings",
         handle=_standings,
+        kept_s=inf,
         answer=list[RatingAnswer],
         summary="Ratings of the bots of a tournament, with 95 % intervals.",
     ),
@@ -141,6 +136,7 @@ TOURNAMENT_ROWS: Final[tuple[Route, ...]] = (
         path=f"{_ONE}/table",
         query=TableChoice,
         handle=_table,
+        kept_s=inf,
         answer=list[CellAnswer],
         other_answer=list[StandingPlace],
         summary="Every bot of a tournament against every other; what `arena crosstable` prints.",
@@ -148,12 +144,14 @@ TOURNAMENT_ROWS: Final[tuple[Route, ...]] = (
     DataRoute(
         path=f"{_ONE}/entrants",
         handle=_entrants,
+        kept_s=inf,
         answer=list[EntrantAnswer],
         summary="The bots of a tournament by seat, those included that left.",
     ),
     DataRoute(
         path=f"{_ONE}/bracket",
         handle=_bracket,
+        kept_s=inf,
         answer=list[BracketAnswer],
         summary="The encounters of a knockout; none of another event.",
     ),

@@ -101,8 +101,9 @@ def test_what_a_judge_says_stands_beside_the_moves_and_in_the_curve() -> None:
 
 
 def test_links_of_the_bots_and_downloads_are_facts() -> None:
-    text = _page(texts=("pgn", "sgf"))
+    text = _page(texts=("pgn", "sgf"), has_versus=True)
     assert f'href="t/cup/v/{"a" * 16}/{"b" * 16}.html"' in text
+    assert "/v/" not in _page()
     assert text.count(" download>") == 2
     assert " download>" not in _page()
 

@@ -64,7 +64,9 @@ def _row(path: str) -> DataRoute:
     """Return the row of a path of the API, by its form."""
     parts = path.partition("?")[0].removeprefix(f"{API}/").split("/")
     forms = {
-        **{(kind,): f"{API}/{kind}" for kind in ("tournaments", "matches", "bots", "leaderboard")},
+        **{
+            (kind,): f"{API}/{kind}" for kind in ("tournaments", "matches", "bots", "leaderboard", "openings")
+        },
         ("tournaments", 2): f"{API}/tournaments/{{tournament}}",
         ("bots", 2): f"{API}/bots/{{bot}}",
         ("bots", 4): f"{API}/bots/{{bot}}/versus/{{opponent}}",
@@ -104,6 +106,26 @@ def test_an_answer_is_what_the_command_prints(league: CommandLine, path: str, wo
     printed: Any = json.loads(league(*words, "--format", "json").stdout)
     assert found
     assert found == printed
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", []),
+        ("?moves=b3", ["b3"]),
+        (
+            "?game=tic-tac-toe&bot=mcts&unrated=true",
+            ["--game", "tic-tac-toe", "--bot", "mcts", "--unrated"],
+        ),
+    ],
+)
+def test_openings_are_those_of_the_command_but_for_the_solver(
+    league: CommandLine, query: str, words: list[str]
+) -> None:
+    found = _check("openings", ask(league.db, f"{API}/openings{query}"))
+    printed: Any = json.loads(league("openings", *words, "--format", "json").stdout)
+    assert found == [row | {"perfect": None, "plies": None} for row in printed]
+    assert found
 
 
 @pytest.mark.parametrize("name", ["standings", "entrants", "bracket"])

@@ -9,12 +9,14 @@ from xml.etree import ElementTree as ET
 import anyio
 import anyio.to_thread
 import pytest
+from sqlalchemy import text
 
 from api_clients import ask, served
 from arena.live.events import Move, Started, pack
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
-from arena.serve.api import bot_rows, keeping
+from arena.serve import bounds, keeping
+from arena.serve.api import bot_rows
 from arena.serve.api.badge import badge, text_width
 from arena.serve.problems import ProblemError
 from arena.serve.reading import Reading
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from command_line import CommandLine
 
 API = "/api/v1"
+_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 COMMANDS = f"{API}/tournaments/spring/commands"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -115,16 +118,19 @@ def test_what_is_kept_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "LONGEST_S", 0.01)
+    monkeypatch.setattr(bounds, "LONGEST_S", 0.01)
     query = Query(str(store.path))
 
-    def slow(reading: Reading, _: object) -> None:
+    def slow() -> None:
         while reading.query.is_wanted():
             time.sleep(0.001)
-        reading.store.bots()
+        with reading.store._read() as connection:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+            connection.execute(text(_ENDLESS)).all()
 
-    with pytest.raises(ProblemError, match="took longer") as raised, query.store() as read:
-        keeping.bounded(slow)(Reading(read, query), None)  # pyright: ignore[reportArgumentType]
+    with query.store() as read:
+        reading = Reading(read, query)
+        with pytest.raises(ProblemError, match="took longer") as raised:
+            bounds.within_bound(reading, slow)
     assert raised.value.status == 503
     assert raised.value.headers["retry-after"] == "30"
 

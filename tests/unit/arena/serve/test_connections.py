@@ -204,3 +204,40 @@ def test_a_stream_ends_when_its_token_is_revoked(
             streams.wait_for(1)
             store.revoke_tokens("anna")
             streams.wait_for(0)
+
+
+def _has_headers_of_security(answer: bytes) -> bool:
+    wanted = (b"content-security-policy: default-src 'none'", b"x-content-type-options: nosniff")
+    return all(header in answer.lower() for header in wanted)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"x" * 70_000]
+)
+def test_what_is_no_request_is_answered_in_a_sentence(served: Running, sent: bytes) -> None:
+    with served.connect() as connection:
+        connection.sendall(sent)
+        answer = b""
+        with suppress(ConnectionResetError):
+            while chunk := connection.recv(65_536):
+                answer += chunk
+    if sent[:1] != b"x":
+        assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer == b"" or (_has_headers_of_security(answer) and b"no request of HTTP/1.1" in answer)
+
+
+def test_too_many_connections_are_answered_in_a_sentence(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a connection may see is set when it begins.
+    monkeypatch.setattr(served.config, "limit_concurrency", 3)
+    idle = [served.connect() for _ in range(3)]
+    refused = served.ask("/file")
+    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert _has_headers_of_security(refused)
+    assert b"retry-after: 5" in refused
+    assert b"as many connections as it can serve" in refused
+    for connection in idle:
+        connection.close()
+    while not served.ask("/file").startswith(b"HTTP/1.1 200 "):
+        pass

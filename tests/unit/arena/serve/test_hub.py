@@ -157,6 +157,9 @@ def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay:
     assert match.ply == 7 - delay
     assert sum(map(bool, match.cells)) == 7 - delay
     assert match.winning == ()
+    # When the last move was made tells how long the next one is thought about.
+    assert (match.clock_t, match.last_t, match.free_ms, match.trouble) == (0.0, match.started_t, 0, "")
+    assert [(seat.clock_ms, seat.thoughts, seat.thinking) for seat in match.seats] == [(None, None, None)] * 2
     assert f"ply {7 - delay}" in shown.fragments["b0"]
     assert "clock" not in shown.fragments["b0"]
     assert match.seats[0].eval == pytest.approx(75.0 if delay == 1 else 65.0)

@@ -194,12 +194,17 @@ def test_one_tournament_has_pages_of_its_bots_alone(tmp_path: Path) -> None:
     assert "t/winter/index.html" in text
 
 
-def test_a_bot_without_a_rated_match_has_no_page(tmp_path: Path) -> None:
+def test_a_bot_without_a_rated_match_has_a_page_and_no_rating(tmp_path: Path) -> None:
     sitting = Sitting(tmp_path / "arena.db", config("random", "minimax:depth=1", rounds=1, name="new"))
     with sitting.store as store:
         build(store, tmp_path / "out")
-    assert not (tmp_path / "out/b").exists()
-    assert "No rated match" in (tmp_path / "out/bots.html").read_text(encoding="utf-8")
+    pages = list((tmp_path / "out/b").glob("*.html"))
+    assert len(pages) == 2
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "no rated match" in text
+        assert "Ratings" not in text
+        assert f'href="b/{page.name}"' in (tmp_path / "out/bots.html").read_text(encoding="utf-8")
 
 
 def test_pages_of_another_look_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,106 @@
+"""The first page of a tournament while it is played: its tables follow by a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.live.tables import MatchRow, StandingsView
+from arena.pages.event import (
+    MAX_NEWEST,
+    bracket_part,
+    event_tabs,
+    newest_part,
+    places_part,
+    refused_part,
+    standings_part,
+)
+from arena.pages.frame import Crumb, page
+from arena.pages.live import REFRESH_S, Fragments, LiveFrame, live_banners
+from arena.pages.live_parts import progress_bar, trouble_line
+from arena.results.by_place import EventTables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from arena.live.tournaments import TournamentRow
+    from arena.live.views import FinishedMatch
+    from arena.pages.html import Html
+    from arena.pages.links import Links
+    from arena.pages.memo import Memo
+    from arena.watching.feed import Model
+
+
+def event_fragments(model: Model, links: Links, now: float, memo: Memo) -> Fragments:
+    """Return the fragments of the first page of a tournament.
+
+    Args:
+        model: what is known of the tournament.
+        links: where other pages lie.
+        now: UTC seconds.
+        memo: what was rendered before.
+    """
+    facts: Mapping[str, Any] = model.facts
+    ranked, event, identities = facts.get("standings"), facts.get("event"), facts.get("identities")
+    known = ranked if isinstance(ranked, StandingsView) else StandingsView()
+    tables = event if isinstance(event, EventTables) else EventTables([], [], [], "")
+    newest, name = model.view.finished[:MAX_NEWEST], model.view.progress.name
+    return {
+        "trouble": trouble_line(model),
+        "progress": progress_bar(model, now),
+        "bracket": memo.of("bracket", (event,), lambda: bracket_part(tables.bracket)),
+        "places": memo.of("places", (event,), lambda: places_part(tables.places)),
+        "standings": memo.of(
+            "standings", (ranked, identities), lambda: standings_part(known, links, identities or {})
+        ),
+        "newest": memo.of(
+            "newest",
+            (model.view.finished,),
+            lambda: newest_part([*map(_row, newest)], name, links, "Ended (UTC)"),
+        ),
+    }
+
+
+def _row(match: FinishedMatch) -> MatchRow:
+    return MatchRow(
+        stored=match.stored or 0,
+        number=match.number,
+        attempt=match.attempt,
+        names=match.names,
+        outcome=match.outcome,
+        termination=match.termination,
+        plies=match.plies,
+        t=match.t,
+        tournament=match.tournament_name,
+    )
+
+
+def followed_event_page(
+    row: TournamentRow, frame: LiveFrame, fragments: Mapping[str, Html], links: Links, twin: str = ""
+) -> Html:
+    """Return the first page of a tournament that is played.
+
+    Args:
+        row: the tournament.
+        frame: where the page goes on.
+        fragments: of `event_fragments`.
+        links: where other pages lie.
+        twin: address of the same facts as JSON.
+    """
+    content = [
+        *live_banners(frame, fragments),
+        fragments["progress"],
+        event_tabs(row.name, links, here=""),
+        *(fragments[name] for name in ("bracket", "places", "standings")),
+        refused_part(row),
+        fragments["newest"],
+    ]
+    return page(
+        links,
+        row.name,
+        content,
+        way=[Crumb(row.name, links.event(row.name))],
+        twin=twin,
+        refresh_s=REFRESH_S,
+        always_refreshes=not frame.stream,
+    )

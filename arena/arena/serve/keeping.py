@@ -1,0 +1,176 @@
+"""Answers that are kept while the store stays as it is: pages, their twins and answers of the API."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from contextlib import ExitStack
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+
+from arena.errors import ArenaError
+from arena.home import open_store, store_errors, store_path
+from arena.watching.query import BUSY_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from arena.serve.context import Serving
+    from arena.serve.reading import Reading
+    from arena.serve.sending import Whole
+    from arena_db.store import Store
+
+    Version: TypeAlias = tuple[int, int]
+    Key: TypeAlias = tuple[str, ...]
+
+_MOST_KEPT: Final = 512
+_MOST_BYTES: Final = 8 << 20
+"""Of all that is kept, compressed where that saves anything."""
+
+
+class StoreVersion:
+    """Says whether the store has changed, without reading it: SQLite counts the commits of others.
+
+    The count belongs to one connection, which is therefore kept open. A store that was replaced by another
+    file is opened anew.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        """Open nothing yet."""
+        self._option = serving.settings.db
+        self._lock = Lock()
+        self._stack = ExitStack()
+        self._store: Store | None = None
+        self._file: tuple[int, int] = (0, 0)
+        self._num_opened = 0
+
+    def now(self) -> Version | None:
+        """Return a value that differs after every change of the store; None where it cannot be read."""
+        with self._lock:
+            try:
+                return self._look()
+            except (ArenaError, OSError):
+                self._forget()
+                return None
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._forget()
+
+    def _look(self) -> Version:
+        found = store_path(self._option).stat()
+        if self._store is None or (found.st_dev, found.st_ino) != self._file:
+            self._forget()
+            opened = open_store(self._option, read_only=True, create=False, busy_ms=BUSY_MS)
+            self._store = self._stack.enter_context(opened)
+            self._file = (found.st_dev, found.st_ino)
+            self._num_opened += 1
+        with store_errors():
+            return self._num_opened, self._store.data_version()
+
+    def _forget(self) -> None:
+        self._store = None
+        self._stack.close()
+
+
+class _Kept:
+    """An answer, and what it was made from."""
+
+    __slots__ = ("size", "until", "version", "whole")
+
+    def __init__(self, key: Key, version: Version, whole: Whole, until: float) -> None:
+        self.version = version
+        self.whole = whole
+        self.until = until
+        self.size = whole.packed_size + sum(map(len, key))
+
+
+class _Making:
+    """An answer that is being made."""
+
+    def __init__(self, number: int, version: Version) -> None:
+        self.number = number
+        self.version = version
+        self.done = anyio.Event()
+        self.whole: Whole | None = None
+        self.error: Exception | None = None
+
+
+class KeptAnswers:
+    """The answers that were asked for last, each with the version of the store it was made from.
+
+    Each is made by one request at a time; others that ask for the same wait for it. Used by the event loop
+    alone.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        """Keep nothing yet."""
+        self._serving = serving
+        self._looking = anyio.CapacityLimiter(2)
+        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._making: dict[Key, _Making] = {}
+        self._num_made = 0
+        self._size = 0
+
+    async def answer(self, key: Key, kept_s: float, make: Callable[[Reading], Whole]) -> Whole:
+        """Return what was answered before, or make it.
+
+        Args:
+            key: all that the answer depends on besides the store.
+            kept_s: seconds after which it is made anew although the store is the same.
+            make: reads the store, in a thread; an answer that `is_moving` is not kept.
+
+        Raises:
+            ArenaError: what `make` raises; so do all that waited for it.
+        """
+        num_before = self._num_made
+        version = await anyio.to_thread.run_sync(self._serving.part(StoreVersion).now, limiter=self._looking)
+        if version is None:
+            # The store is gone or locked: opening it says which.
+            return await self._serving.read(make)
+        while True:
+            found = self._kept.get(key)
+            if found is not None and found.version == version and time.monotonic() < found.until:
+                self._kept.move_to_end(key)
+                return found.whole
+            making = self._making.get(key)
+            if making is None:
+                return await self._make(key, version, kept_s, make)
+            await making.done.wait()
+            # What was begun before this request, of an older store, may lack what its sender has seen.
+            if making.number > num_before or making.version == version:
+                if making.error is not None:
+                    raise making.error
+                if making.whole is not None:
+                    return making.whole
+
+    async def _make(
+        self, key: Key, version: Version, kept_s: float, make: Callable[[Reading], Whole]
+    ) -> Whole:
+        self._num_made += 1
+        # The version was read before the answer is made: a change in between makes the next one anew.
+        making = self._making[key] = _Making(self._num_made, version)
+        try:
+            making.whole = await self._serving.read(make)
+        except Exception as error:
+            making.error = error
+            raise
+        finally:
+            del self._making[key]
+            making.done.set()
+        if not making.whole.is_moving:
+            self._keep(key, _Kept(key, version, making.whole.pack(), time.monotonic() + kept_s))
+        return making.whole
+
+    def _keep(self, key: Key, made: _Kept) -> None:
+        before = self._kept.pop(key, None)
+        self._size += made.size - (0 if before is None else before.size)
+        self._kept[key] = made
+        while self._kept and (self._size > _MOST_BYTES or len(self._kept) > _MOST_KEPT):
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= oldest.size
