@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichGroup, RichOption
 
-from arena.cli.options import db_option, event_options, format_option, sitting_options
+from arena.cli.options import db_option, event_options, format_option, run_options
 from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.cli.options import Sitting
+    from arena.cli.options import RunOptions
 
 _AGAIN = ("concurrency", "force_concurrency", "max_time")
 """Options of a run that goes on with a stored ladder."""
@@ -44,9 +44,9 @@ def ladder() -> None:
     help="A bot of known strength; a table of ratings hangs on the first one it has.",
 )
 @event_options
-@sitting_options
+@run_options
 def run(  # noqa: PLR0913 - what this command has beyond the options of events
-    sitting: Sitting,
+    options: RunOptions,
     *,
     name: str,
     bots: tuple[str, ...],
@@ -69,8 +69,8 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
         settings = configuration({**given, **own}, config, {})
         if not tui or dry_run:
-            return hold_new(settings, sitting, dry_run=dry_run)
-        return hold_and_watch(sitting.db)
+            return hold_new(settings, options, dry_run=dry_run)
+        return hold_and_watch(options.db)
     others = {**given, "until": until, "config": config, "dry_run": dry_run or None}
     changed = [key for key, value in others.items() if key not in _AGAIN and value not in {None, ()}]
     if changed:
@@ -80,11 +80,11 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
         raise ConfigError(
             f"{option} is for a new ladder; name its bots: arena ladder run {name} BOT BOT {option}"
         )
-    _check_ladder(sitting.db, name)
+    _check_ladder(options.db, name)
     if tui:
-        return hold_and_watch(sitting.db)
+        return hold_and_watch(options.db)
     again: dict[str, object] = {key: given[key] for key in _AGAIN}
-    return hold_again(name, sitting, Again.of_options(again))
+    return hold_again(name, options, Again.of_options(again))
 
 
 @ladder.command(cls=RichCommand)

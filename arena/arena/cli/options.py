@@ -27,7 +27,7 @@ format_option = click.option(
 )
 
 
-class Sitting(NamedTuple):
+class RunOptions(NamedTuple):
     """What is asked of one run of a tournament, beyond what defines the tournament."""
 
     db: str | None
@@ -169,7 +169,7 @@ _TEST = (
         help="With --sprt: rate its matches, too, though they stopped when a bot was ahead.",
     ),
 )
-_SITTING = (
+_RUN = (
     _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."),
     _machine(
         "--db",
@@ -223,11 +223,11 @@ def _with(
     return command
 
 
-def sitting_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+def run_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options of one run, which the command gets as its first argument."""
 
     @wraps(command)
-    def with_sitting(  # noqa: PLR0913 - one parameter an option
+    def with_options(  # noqa: PLR0913 - one parameter an option
         *,
         db: str | None,
         fast: bool,
@@ -237,9 +237,9 @@ def sitting_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         pgnout: Path | None,
         **given: object,
     ) -> _Result:
-        return command(Sitting(db, fast, strict, quiet, form, pgnout), **given)
+        return command(RunOptions(db, fast, strict, quiet, form, pgnout), **given)
 
-    wrapped: Callable[..., _Result] = with_sitting
-    for option in reversed(_SITTING):
+    wrapped: Callable[..., _Result] = with_options
+    for option in reversed(_RUN):
         wrapped = option(wrapped)
     return wrapped

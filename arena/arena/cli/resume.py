@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichOption
 
-from arena.cli.options import db_option, sitting_options
+from arena.cli.options import db_option, run_options
 
 if TYPE_CHECKING:
     from arena.cli.exits import Exit
-    from arena.cli.options import Sitting
+    from arena.cli.options import RunOptions
 
 
 @click.command(cls=RichCommand)
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Replace a process that holds it and has been silent for 30 s; it stores nothing more.",
 )
-@sitting_options
+@run_options
 def resume(  # noqa: PLR0913 - one parameter an option
-    sitting: Sitting,
+    options: RunOptions,
     *,
     tournament: str | None,
     rounds: int | None,
@@ -70,7 +70,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     from arena.coordinator.prepare import Again
 
     again = Again(rounds, concurrency, force_concurrency, max_time, take_over)
-    return hold_again(tournament, sitting, again)
+    return hold_again(tournament, options, again)
 
 
 @click.command(cls=RichCommand)

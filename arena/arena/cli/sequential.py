@@ -8,21 +8,21 @@ from arena.cli.exits import Exit
 from arena.cli.output import emit_object, say
 
 if TYPE_CHECKING:
-    from arena.cli.options import Sitting
+    from arena.cli.options import RunOptions
     from arena.coordinator.config import TournamentConfig
     from arena.results.sequential import SprtReport
 
 
-def print_expectation(config: TournamentConfig, sitting: Sitting) -> None:
+def print_expectation(config: TournamentConfig, options: RunOptions) -> None:
     """Print how long a test will be; `config` is that of its plan."""
     from arena.results.sequential import expectation
     from arena.schedules.sprt_words import parse_sprt
 
     told = expectation(parse_sprt(config.sprt or ""), config.pairs or 0)
-    if sitting.form == "ndjson":
+    if options.form == "ndjson":
         values = {"sprt": config.sprt, "max_pairs": config.pairs, "then_rate": config.then_rate}
         emit_object("expectation", {**values, "text": told})
-    elif not sitting.quiet:
+    elif not options.quiet:
         say(told)
 
 

@@ -30,7 +30,7 @@ from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from arena.cli.options import Sitting
+    from arena.cli.options import RunOptions
     from arena.cli.reporter import Reporter
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.prepare import Again, Prepared
@@ -38,39 +38,39 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 
-def hold_new(config: TournamentConfig, sitting: Sitting, *, dry_run: bool) -> Exit:
+def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) -> Exit:
     """Plan, check the bots, store the plan, play; give the exit status.
 
     Raises:
         ArenaError: it cannot be held.
     """
-    _check_place(sitting)
+    _check_place(options)
     plan = make_plan(config)
     if plan.config.sprt is not None:
-        print_expectation(plan.config, sitting)
+        print_expectation(plan.config, options)
     if dry_run and plan.config.sprt is not None:
         return Exit.COMPLETE
     if dry_run:
         if plan.config.seeding == "leaderboard":
-            with open_store(sitting.db, read_only=True) as store:
+            with open_store(options.db, read_only=True) as store:
                 plan = seat_by_rating(plan, store)
-        print_plan(plan, sitting.form)
+        print_plan(plan, options.form)
         for bot in plan.left_out:
             say(f"warning: {bot.bot} is refused: {bot.why}", err=True)
         return Exit.COMPLETE
     num_workers = concurrency(plan.config)
-    with open_store(sitting.db, fast=sitting.fast) as store:
-        return _play(store, prepare_new(store, plan, num_workers, print_failure), sitting)
+    with open_store(options.db, fast=options.fast) as store:
+        return _play(store, prepare_new(store, plan, num_workers, print_failure), options)
 
 
-def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
+def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
     """Go on with a stored tournament; give the exit status.
 
     Raises:
         ArenaError: it cannot be held as it was; then it stays as it is.
     """
-    _check_place(sitting)
-    with open_store(sitting.db, fast=sitting.fast, create=False) as store:
+    _check_place(options)
+    with open_store(options.db, fast=options.fast, create=False) as store:
         record = find_event(store, name, unfinished=again.rounds is None)
         if record.has_begun or record.type == "play":
             prepared = prepare_again(store, record, again, print_failure)
@@ -80,23 +80,23 @@ def hold_again(name: str | None, sitting: Sitting, again: Again) -> Exit:
                 else:
                     way_out = "" if prepared.plan.config.sprt else "; --rounds N adds rounds to it"
                 say(f"{record.name} is finished{way_out}", err=True)
-            return _play(store, prepared, sitting, take_over=again.take_over)
+            return _play(store, prepared, options, take_over=again.take_over)
         config = unbegun_config(store, record, again)
     say(f"{record.name} had not begun; it is prepared once more", err=True)
-    return hold_new(config, sitting, dry_run=False)
+    return hold_new(config, options, dry_run=False)
 
 
-def _check_place(sitting: Sitting) -> None:
+def _check_place(options: RunOptions) -> None:
     """Refuse before anything is played what could not be written after it.
 
     Raises:
         ConfigError: there is no such folder, or a folder in its place.
     """
-    if sitting.pgnout is not None:
-        check_replaceable(sitting.pgnout)
+    if options.pgnout is not None:
+        check_replaceable(options.pgnout)
 
 
-def _play(store: Store, prepared: Prepared, sitting: Sitting, *, take_over: bool = False) -> Exit:
+def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: bool = False) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     tournament, plan = prepared.record, prepared.plan
     labels = [competitor.label for competitor in plan.competitors]
@@ -110,11 +110,11 @@ def _play(store: Store, prepared: Prepared, sitting: Sitting, *, take_over: bool
         labels,
         scores,
         lambda: standings(store, tournament, book=book),
-        sitting.quiet,
+        options.quiet,
         plan.left_out,
         None if test is None else test.report,
     )
-    reporter: Reporter = TextReporter(held) if sitting.form == "text" else JsonReporter(held)
+    reporter: Reporter = TextReporter(held) if options.form == "text" else JsonReporter(held)
     reporter.begin()
     for change in prepared.changed:
         reporter.changed(change)
@@ -122,7 +122,7 @@ def _play(store: Store, prepared: Prepared, sitting: Sitting, *, take_over: bool
         reporter.warn(f"{bot.bot} is refused: {bot.why}")
     for note in plan.notes:
         reporter.remark(note)
-    if sitting.fast:
+    if options.fast:
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
@@ -140,12 +140,12 @@ def _play(store: Store, prepared: Prepared, sitting: Sitting, *, take_over: bool
         take_over=take_over,
     )
     reporter.end(ended, _results(store, held))
-    if sitting.pgnout is not None:
-        rewrite_matches(store, tournament, sitting.pgnout)
+    if options.pgnout is not None:
+        rewrite_matches(store, tournament, options.pgnout)
     if ended.state != "finished":
         return Exit.STOPPED
     is_clean = reporter.num_warnings == 0 and not _has_faults(store, tournament)
-    if sitting.strict and not is_clean:
+    if options.strict and not is_clean:
         return Exit.FAULTS
     return Exit.COMPLETE if test is None else exit_of(test.report())
 

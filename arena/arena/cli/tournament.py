@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichOption
 
-from arena.cli.options import encounter_options, sitting_options, sprt_options, tournament_options
+from arena.cli.options import encounter_options, run_options, sprt_options, tournament_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from arena.cli.options import Sitting
+    from arena.cli.options import RunOptions
 
 
 @click.command(cls=RichCommand)
@@ -80,34 +80,34 @@ if TYPE_CHECKING:
     help="Stop if a bot fails before the first match, or leave it out.  [default: stop]",
 )
 @tournament_options
-@sitting_options
-def tournament(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+@run_options
+def tournament(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Hold a tournament between all BOTs, written name@version:option=value,option=value.
 
     Every match is stored; the run can be stopped at any moment and goes on with: arena resume
     """
-    return _hold(given, sitting, config, dry_run=dry_run, tui=tui)
+    return _hold(given, options, config, dry_run=dry_run, tui=tui)
 
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="A B")
 @encounter_options
-@sitting_options
-def match(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+@run_options
+def match(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Play two bots against each other and tell which one is stronger.
 
     With --sprt it is a sequential test of A, which ends as soon as it is decided: see arena test.
     """
     if given["sprt"] is not None and given["rounds"] is not None:
         raise click.UsageError("--rounds does not go with --sprt: a test ends by itself; --pairs N bounds it")
-    return _hold({**given, "type": "match"}, sitting, config, dry_run=dry_run, tui=tui)
+    return _hold({**given, "type": "match"}, options, config, dry_run=dry_run, tui=tui)
 
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="NEW [OLD]")
 @sprt_options
-@sitting_options
-def test(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+@run_options
+def test(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
     """Test whether NEW is stronger than OLD (default: the version of NEW that was kept or tested last).
 
     Pairs are played until a sequential test decides: exit 0 if NEW is stronger, 10 if that is not shown, 11
@@ -120,12 +120,12 @@ def test(sitting: Sitting, *, config: Path | None, dry_run: bool, tui: bool, **g
 
     then_rate = 0 if given["rated"] else THEN_RATE
     defaults = {"sprt": "gain", "then-rate": then_rate}
-    return _hold({**given, "type": "match"}, sitting, config, dry_run=dry_run, tui=tui, defaults=defaults)
+    return _hold({**given, "type": "match"}, options, config, dry_run=dry_run, tui=tui, defaults=defaults)
 
 
 def _hold(  # noqa: PLR0913 - options, and what to do with them
     given: Mapping[str, object],
-    sitting: Sitting,
+    options: RunOptions,
     config: Path | None,
     *,
     dry_run: bool,
@@ -138,7 +138,7 @@ def _hold(  # noqa: PLR0913 - options, and what to do with them
     if tui and not dry_run:
         from arena.cli.attached import hold_and_watch
 
-        return hold_and_watch(sitting.db)
+        return hold_and_watch(options.db)
     from arena.cli.session import hold_new
 
-    return hold_new(settings, sitting, dry_run=dry_run)
+    return hold_new(settings, options, dry_run=dry_run)

@@ -254,7 +254,9 @@ class ArenaApp(LookApp):
     def _repaint_lines(self, screen: ArenaScreen) -> None:
         """Draw header and tabs anew where they tell of something else, and now and then for the lag."""
         progress, now = self.model.view.progress, self.clock()
-        shown = (screen, self.is_frozen, self.model.health, progress.state, progress.done, self.lag is None)
+        told = (self.model.health, progress.state, progress.done, self.lag is None)
+        # A tab is called after what its screen shows, which tables may say later than the rest.
+        shown = (screen, self.is_frozen, told, tuple(self.tabs()))
         if shown != self._lines_shown or not 0 <= now - self._lines_at < _LINES_S:
             self._lines_shown, self._lines_at = shown, now
             screen.repaint_lines()

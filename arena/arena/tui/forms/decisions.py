@@ -137,3 +137,10 @@ def _event(store: Store, number: int) -> TournamentRecord:
     if record is None:
         raise ArenaError(f"event {number} is no longer in {store.path}")
     return record
+
+
+def installed_bots() -> tuple[str, ...]:
+    """Return the names of all bots that can enter an event, in order; none of them is loaded."""
+    from arena.shelf.listing import list_bots
+
+    return tuple(sorted(list_bots().entries))

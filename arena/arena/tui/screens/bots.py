@@ -17,7 +17,7 @@ from arena.tui.screens.pages import BotPageScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.output import OutputPanel
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
 
@@ -47,7 +47,7 @@ COLUMNS = (
 )
 
 
-class BotsTable(Table[BotRow]):
+class BotsTable(ColumnTable[BotRow]):
     """The bots, a row each."""
 
     HELP = (

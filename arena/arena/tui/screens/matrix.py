@@ -20,7 +20,7 @@ from arena.tui.screens.pages import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.matrix import Matrix
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ class MatrixScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._view = MatrixView()
-        self._places = Table[BracketPlace](_PLACES, "places", id="places")
+        self._places = ColumnTable[BracketPlace](_PLACES, "places", id="places")
         self._wants_matrix = self._has_bracket = False
 
     @override

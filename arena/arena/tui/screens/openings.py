@@ -28,7 +28,7 @@ from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.output import break_lines
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Empty, Loading, Rows
 from arena.watching.bot_pages import read_openings, read_solved, solving_words
 from arena_plugins import load_game
@@ -51,7 +51,7 @@ def _cell(place: int, row: _Row) -> str:
     return row[1][place]
 
 
-class NextMoves(Table[_Row]):
+class NextMoves(ColumnTable[_Row]):
     """The next moves, a row each, beside their numbers as texts."""
 
     HELP = (

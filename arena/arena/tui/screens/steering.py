@@ -15,6 +15,7 @@ from arena.tui.forms.decisions import (
     archive_event,
     disqualify_bot,
     enter_bot,
+    installed_bots,
     remove_event,
     removed_file,
     withdraw_bot,
@@ -172,7 +173,7 @@ class Steering:
         """Ask for a bot and a reason; with these `act` does it and returns what came of it, in a thread."""
         is_needed = _needs_reason(row, kind)
         asked = (
-            Asked("bot", "mcts:playouts=400")
+            Asked("bot", "mcts:playouts=400", options=installed_bots())
             if kind == "join"
             else Asked("bot", "a bot of it", options=row.bots),
             Asked("reason", "why, for everybody" if is_needed else "none", is_needed=is_needed),

@@ -25,7 +25,7 @@ from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
 
@@ -68,7 +68,7 @@ _LOOK_S = 2.0
 """Seconds between two looks at the list while it is shown."""
 
 
-class TournamentsTable(Table[TournamentRow]):
+class TournamentsTable(ColumnTable[TournamentRow]):
     """The tournaments, a row each, newest first."""
 
     HELP = (

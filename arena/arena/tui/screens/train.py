@@ -22,7 +22,7 @@ from arena.tui.text import left, right
 from arena.tui.widgets.charts import LineChart
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.panel import LinesPanel
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ class AskedTraining(NamedTuple):
     has_log: bool
 
 
-class RunsTable(Table[RunRow]):
+class RunsTable(ColumnTable[RunRow]):
     """The runs, a row each, the newest first; the marked ones are compared."""
 
     HELP = "Enter marks a run (*) or takes its mark away; c compares the marked ones, or all where none is."

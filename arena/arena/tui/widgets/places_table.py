@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typing_extensions import override
 
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ COLUMNS: Final = (
 )
 
 
-class PlacesTable(Table[RankedBot]):
+class PlacesTable(ColumnTable[RankedBot]):
     """The bots by place."""
 
     HELP = (

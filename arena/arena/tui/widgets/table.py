@@ -34,7 +34,7 @@ class Col(msgspec.Struct, frozen=True):
     is_right: bool = False
 
 
-class Table(ItemList[_Row]):
+class ColumnTable(ItemList[_Row]):
     """Rows of one kind; give it columns, and rows as they come."""
 
     def __init__(

@@ -9,7 +9,7 @@ import numpy as np
 from arena.games.kernels.layout import layout_of, rules_of
 from arena_bots.alphazero.train.games import GOING, Harvest, gathered, no_samples, place
 from arena_bots.alphazero.train.harvest import reap
-from arena_bots.alphazero.train.tables import Table, fill, find, new_rollouts, new_table, prune, walk
+from arena_bots.alphazero.train.tables import SearchTables, fill, find, new_rollouts, new_table, prune, walk
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, gather, new_memory, scatter
 from arena_bots.search.lockstep.forest import new_leaves
 
@@ -115,6 +115,6 @@ class TablePlay:
         matches += ended
         is_going[results != GOING] = False
 
-    def _forget(self, table: Table) -> None:
+    def _forget(self, table: SearchTables) -> None:
         table.own.fill(np.uint64(2**64 - 1))
         table.size.fill(0)

@@ -27,7 +27,7 @@ _LEAST = np.float32(-3e38)
 _NONE = -1
 
 
-class Table(NamedTuple):
+class SearchTables(NamedTuple):
     """Statistics of the positions of each match, found by their stones."""
 
     own: NDArray[np.uint64]
@@ -64,10 +64,10 @@ class Rollouts(NamedTuple):
     """Drawn for each rollout, decides among equals and where the table is full; `[lanes]`."""
 
 
-def new_table(lanes: int, entries: int, num_actions: int) -> Table:
+def new_table(lanes: int, entries: int, num_actions: int) -> SearchTables:
     """Give empty tables."""
     wide = (lanes, entries, num_actions)
-    return Table(
+    return SearchTables(
         own=np.full((lanes, entries), _NOTHING, np.uint64),
         opp=np.zeros((lanes, entries), np.uint64),
         prior=np.zeros(wide, np.float32),
@@ -94,7 +94,7 @@ def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
 
 
 @inline_kernel
-def find(table: Table, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
+def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
     """Give the entry of a position, or the free one where it belongs."""
     mask = np.uint64(table.own.shape[1] - 1)
     word = own * _MIX[0] ^ opp * _MIX[1]
@@ -108,7 +108,7 @@ def find(table: Table, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
 
 @kernel
 def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
-    table: Table,
+    table: SearchTables,
     rollouts: Rollouts,
     leaves: Leaves,
     layout: Layout,
@@ -163,7 +163,7 @@ def _result(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
 
 @inline_kernel
 def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
-    table: Table,
+    table: SearchTables,
     rollouts: Rollouts,
     lane: Int,
     place: Int,
@@ -200,7 +200,7 @@ def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, l
 
 
 @inline_kernel
-def _back_up(table: Table, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
+def _back_up(table: SearchTables, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
     """Count a result, for who would move at the end of the rollout, at all positions with an entry."""
     depth = np.int64(rollouts.depth[lane])
     for index in range(np.int64(rollouts.known[lane])):
@@ -210,7 +210,7 @@ def _back_up(table: Table, rollouts: Rollouts, lane: Int, result: np.float32) ->
 
 
 @kernel
-def fill(table: Table, leaves: Leaves, layout: Layout) -> None:
+def fill(table: SearchTables, leaves: Leaves, layout: Layout) -> None:
     """Make entries for the positions that waited, with the priors the net gives their legal actions."""
     for lane in range(len(leaves.waits)):
         if not leaves.waits[lane]:
@@ -237,7 +237,9 @@ def fill(table: Table, leaves: Leaves, layout: Layout) -> None:
 
 
 @kernel
-def prune(table: Table, pruned: Table, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> None:
+def prune(
+    table: SearchTables, pruned: SearchTables, own: NDArray[np.uint64], opp: NDArray[np.uint64]
+) -> None:
     """Copy to `pruned` what can still be reached from the positions `own`, `opp`; `[lanes]`."""
     for lane in range(len(own)):
         for place in range(pruned.own.shape[1]):

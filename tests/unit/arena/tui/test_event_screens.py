@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from arena.cli.plain_watch import follow_plain
 from arena.coordinator import joining
@@ -151,6 +152,20 @@ def test_b_shows_the_crosstable_of_a_knockout(events: dict[str, Path]) -> None:
         assert "[4 Bracket]" in seen(app)
         assert isinstance(app.screen, MatrixScreen)
         assert app.screen.check_action("bracket", ())
+
+    shown(watch(events["knockout"]), act)
+
+
+def test_the_tab_is_called_after_a_bracket_that_comes_later_than_the_rest(events: dict[str, Path]) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "4")
+        whole = app.latest
+        early = {name: fact for name, fact in whole.facts.items() if name != "event"}
+        for facts, tab in ((early, "[4 Matrix]"), (whole.facts, "[4 Bracket]")):
+            app.latest = replace(whole, facts=facts)
+            app.paint()
+            await settle(pilot)
+            assert tab in seen(app)
 
     shown(watch(events["knockout"]), act)
 

@@ -127,6 +127,18 @@ def test_a_bot_joins_a_round_robin_with_a_reason(field: Path, monkeypatch: pytes
         assert [change.kind for change in store.changes(1)] == ["join"]
 
 
+def test_the_name_of_a_bot_that_joins_is_completed(ladder: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "J", *"minim")
+        assert "  minimax" in seen(app)
+        await press(pilot, "right")
+        assert "arena ladder join" in seen(app)
+        assert isinstance(app.screen, PromptScreen)
+        assert app.screen.answers["bot"] == "minimax"
+
+    shown(watch(ladder), act, (120, 40))
+
+
 def test_nobody_joins_a_match(ladder: Path) -> None:
     tamper(ladder, "UPDATE tournaments SET type = 'match'")
 

@@ -84,6 +84,17 @@ def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Pa
     feed.close()
 
 
+def test_a_damaged_event_changes_no_fact_that_the_store_keeps(own_store: Path) -> None:
+    sound = drain(StoreFeed(str(own_store), 1)).view.progress
+    with Store.open(own_store) as store:
+        store.append_events(
+            [live(replace_struct(STATE, name="puc", planned=84, done=7, game="gomoku"), None)]
+        )
+    shown = drain(StoreFeed(str(own_store), 1)).view.progress
+    assert (shown.name, shown.game, shown.state) == (sound.name, sound.game, "ended")
+    assert (shown.planned, shown.done) == (24, 24)
+
+
 @pytest.fixture
 def older_store(own_store: Path) -> Path:
     """Return a store as an older version left it, without ratings over time."""

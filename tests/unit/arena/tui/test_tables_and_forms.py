@@ -9,7 +9,7 @@ import pytest
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.form import Choice, Field, FieldInput, Push
 from arena.tui.widgets.output import MAX_LINES, OutputPanel, break_lines
-from arena.tui.widgets.table import Col, Table
+from arena.tui.widgets.table import Col, ColumnTable
 from dashboard import Host, lines_of, piloted
 from live_samples import EVIL
 
@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-class RowTable(Table[Row]):
+class RowTable(ColumnTable[Row]):
     """A table of these rows."""
 
 

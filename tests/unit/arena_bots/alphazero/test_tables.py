@@ -12,7 +12,7 @@ from arena.games.kernels.layout import layout_of, words_of
 from arena_bots.alphazero.train.games import new_lanes
 from arena_bots.alphazero.train.selfplay import PlayPlan
 from arena_bots.alphazero.train.table_play import TablePlay
-from arena_bots.alphazero.train.tables import Table, fill, find, new_rollouts, new_table, prune, walk
+from arena_bots.alphazero.train.tables import SearchTables, fill, find, new_rollouts, new_table, prune, walk
 from arena_bots.search.lockstep.forest import new_leaves
 from game_samples import make
 from plain_trees import WaveNet, random_states
@@ -85,7 +85,7 @@ class PlainTable:
         return max(state.legal_actions, key=worth)
 
 
-def rolled(states: list[KInARowState], noise: list[float], rollouts: int) -> Table:
+def rolled(states: list[KInARowState], noise: list[float], rollouts: int) -> SearchTables:
     game = make("connect-four")
     layout = layout_of(game)
     assert layout is not None
