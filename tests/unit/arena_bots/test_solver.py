@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.games.solver.connect_four import ConnectFourSolver
 from arena_bots import random as random_bot
 from arena_bots import solver
 from arena_plugins.conformance import assert_conforms, check_bot
@@ -54,6 +55,22 @@ def test_near_the_end_every_answer_is_strongly_optimal() -> None:
         assert result.action in best
         assert result.policy == {action: (action in best) / len(best) for action in found}
         assert result.value == top[0]
+
+
+def test_a_best_action_is_played_also_where_nothing_is_known_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ConnectFourSolver, "usual_nodes", 0)
+    bot = solver.make_bot(CONNECT_FOUR, 1, {})
+    known: Known = {}
+    num_lost = 0
+    for state in late_states(CONNECT_FOUR, seeded(2), 150, max_empty=9):
+        result, found = bot.play(state, Limit()), truths(state, known)
+        top = max(worth.merit for worth in found.values())
+        num_lost += top[0] < 0
+        assert found[result.action].merit == top
+        assert result.value == top[0]
+    assert num_lost > 10
 
 
 def test_it_tells_the_line_to_the_end() -> None:

@@ -43,11 +43,20 @@ class Meter:
         """Nodes used so far."""
         return int(self._memory[NODES]) - self._begin
 
-    def run(self, kernel: Callable[[], bool], on_turn: Callable[[], None] | None) -> bool:
-        """Call `kernel` until it says that it is done; False if the budget ends before."""
+    def run(
+        self, kernel: Callable[[], bool], on_turn: Callable[[], None] | None, *, until: float = math.inf
+    ) -> bool:
+        """Call `kernel` until it says that it is done; False if the budget ends before.
+
+        Args:
+            kernel: searches until `BUDGET` at most; called again, it goes on.
+            on_turn: called between two calls.
+            until: the budget of this call ends where `nodes` reaches so many.
+        """
+        limit = min(self._nodes, until)
         while True:
             begin, done = perf_counter(), self.nodes
-            turn = min(self._turn, self._nodes - done)
+            turn = min(self._turn, limit - done)
             if self._deadline < math.inf:
                 left = self._deadline - begin
                 turn = min(turn, max(left * self._pace * _SHARE, LEAST) if left > 0 else 0)
@@ -55,7 +64,7 @@ class Meter:
             if kernel():
                 return True
             self._pace = (self.nodes - done) / max(perf_counter() - begin, _TICK)
-            if turn <= 0 or self.nodes >= self._nodes:
+            if turn <= 0 or self.nodes >= limit:
                 return False
             self._turn *= _GROWTH
             if on_turn is not None:

@@ -33,7 +33,7 @@ _KEY = (1 << 49) - 1
 _SCORE = 63
 _ZERO = 32
 """Added to a score to make it positive."""
-_LANE = 127
+LANE = 127
 
 
 def new_memory(top_bits: int) -> NDArray[np.int64]:
@@ -65,10 +65,10 @@ def key_of(own: int, mask: int, ply: int) -> int:
 @inline_kernel
 def mirrored(board: int) -> int:
     """Exchange the columns from left to right, on a board of stones or in a key."""
-    outer = (board & _LANE) << 42 | (board >> 42) & _LANE
-    middle = (board & _LANE << 7) << 28 | (board >> 28) & _LANE << 7
-    inner = (board & _LANE << 14) << 14 | (board >> 14) & _LANE << 14
-    return outer | middle | inner | board & _LANE << 21
+    outer = (board & LANE) << 42 | (board >> 42) & LANE
+    middle = (board & LANE << 7) << 28 | (board >> 28) & LANE << 7
+    inner = (board & LANE << 14) << 14 | (board >> 14) & LANE << 14
+    return outer | middle | inner | board & LANE << 21
 
 
 @inline_kernel

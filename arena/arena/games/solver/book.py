@@ -16,7 +16,8 @@ from arena.errors import ArenaError
 from arena.games.kernels.compiling import kernel
 from arena.games.solver._four import best, worst
 from arena.games.solver._layers import Layer, canonical_key, make_layers
-from arena.games.solver._stones import has_four, landings
+from arena.games.solver._memory import LANE
+from arena.games.solver._stones import NUM_ACTIONS, has_four, landings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +84,28 @@ class Book:
         """Give the score of a position that is not over, for who moves there; None beyond the book."""
         if ply > self.plies:
             return None
-        keys = self._layers[ply].keys
-        return int(self._scores[ply][np.searchsorted(keys, canonical_key(own, mask))])
+        return self._look_up(own, mask, ply)
+
+    def least(self, own: int, mask: int) -> int:
+        """Return the least score that a position one ply beyond the book can have, for who moves there.
+
+        Whoever has just moved could do no better than the position before it was worth. It may have arisen
+        from several, one for each of their stones on top of a column.
+        """
+        opp, found = own ^ mask, worst(self.plies + 1)
+        for column in range(NUM_ACTIONS):
+            stones = mask & LANE << 7 * column
+            top = 1 << stones.bit_length() - 1 if stones else 0
+            before = self._look_up(opp ^ top, mask ^ top, self.plies) if opp & top else None
+            if before is not None:
+                found = max(found, -before)
+        return found
+
+    def _look_up(self, own: int, mask: int, ply: int) -> int | None:
+        """Return the score of a position in the layer of its ply; None where no match comes to it."""
+        keys, key = self._layers[ply].keys, canonical_key(own, mask)
+        place = int(np.searchsorted(keys, key))
+        return int(self._scores[ply][place]) if place < len(keys) and keys[place] == key else None
 
 
 @cache

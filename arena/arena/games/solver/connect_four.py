@@ -98,6 +98,13 @@ class ConnectFourSolver(Solver):
         return distance_of(score, ply)
 
     @override
+    def _expect(self, state: KInARowState) -> tuple[int, int]:
+        low, high = super()._expect(state)
+        if self._book is not None and ply_of(state) == self._book.plies + 1:
+            low = max(low, self._book.least(state.own, state.own | state.opp))
+        return low, high
+
+    @override
     def _recall(self, state: KInARowState) -> int | None:
         return (
             None if self._book is None else self._book.score(state.own, state.own | state.opp, ply_of(state))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from arena.errors import ArenaError
+from arena.games.k_in_a_row import KInARowState
 from arena.games.solver._layers import make_layers
 from arena.games.solver.book import SHIPPED, Book, shipped_book
 from arena.games.solver.connect_four import ConnectFourSolver
@@ -21,9 +22,17 @@ from game_samples import make, seeded
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arena_plugins.contract import State
+
 GAME = make("connect-four")
 MIRRORED = [1, 7, 49, 238, 1120, 4263, 16422]
 """Positions after so many plies, mirror images counted twice."""
+
+
+def stones(state: State) -> tuple[int, int]:
+    """Return the stones of the side to move, and all stones."""
+    assert isinstance(state, KInARowState)
+    return state.own, state.own | state.opp
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +99,25 @@ def test_a_damaged_book_is_refused(tmp_path: Path, content: bytes) -> None:
     path.unlink()
     with pytest.raises(ArenaError, match="install the package again"):
         Book.read(path)
+
+
+def test_the_least_score_of_a_position_behind_the_book_is_what_the_positions_before_it_leave() -> None:
+    plies = 4
+    whole = shipped_book()
+    layers = make_layers(plies)
+    scores = np.split(
+        np.frombuffer(zlib.decompress(SHIPPED.read_bytes()), np.int8), np.cumsum(whole.sizes)[:-1]
+    )
+    book = Book(layers, scores[: plies + 1])
+    tight = 0
+    for state in random_states(GAME, seeded(5), 200, plies + 1):
+        before = GAME.initial_state()
+        for action in state.history[:-1]:
+            before = before.child(action)
+        score, known = (whole.score(*stones(known), len(known.history)) for known in (state, before))
+        least = book.least(*stones(state))
+        assert score is not None
+        assert known is not None
+        assert -known <= least <= score
+        tight += least == score
+    assert 50 < tight < 200
