@@ -52,17 +52,18 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
         _pages(connection, "quick_check" if quick else "integrity_check"),
         plan_faults.wrong_counts(connection),
     ]
+    reading = match_faults.Reading()
     if not quick:
         looks += [
             _rules(connection),
             _references(connection),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
-            match_faults.find_faults(connection),
+            reading.find_faults(connection),
             remarks.find_faults(connection),
             analyses.find_faults(connection),
-            _tallies(connection),
-            sum_faults.find_faults(connection),
+            _tallies(connection, reading),
+            sum_faults.find_faults(connection, reading),
             points.find_faults(connection),
             replays.find_faults(connection),
             run_faults.find_faults(connection),
@@ -163,10 +164,12 @@ def _references(connection: Connection) -> Iterator[str]:
         yield f"row {row} of {table} points to no row of {parent}"
 
 
-def _tallies(connection: Connection) -> Iterator[str]:
+def _tallies(connection: Connection, reading: match_faults.Reading) -> Iterator[str]:
     names = (*KEYS, "num_matches")
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
-    counted = {tuple(row) for row in connection.execute(recount([]))}
+    counted = reading.tallies()
+    if counted is None:
+        counted = {tuple(row) for row in connection.execute(recount([]))}
     for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
         yield f"tally {dict(zip(names, row, strict=True))} is {what}; `arena db repair` counts again"

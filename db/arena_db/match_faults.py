@@ -1,21 +1,52 @@
-"""Compares every stored match with its hash, and what it repeats of the plan with the plan."""
+"""Reads every match once: compares it with its hash and the plan, and counts it for tallies and kept sums."""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 
-from arena_db.models import bots, entrants, matches, planned, versions
-from arena_db.row_hash import KIND, from_row, row_hash
+from arena_db.counted import IS_VOID
+from arena_db.errors import DatabaseError
+from arena_db.failures import ODD
+from arena_db.models import bots, entrants, versions
+from arena_db.resumming import Deriving
+from arena_db.row_hash import MATCH_COLUMNS, from_row, hash_with, same_of
+from arena_db.sum_proof import SumProof
+from arena_db.summing import hash_moves
+from arena_db.tallying import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection
 
-_POINTERS: Final = from_row("first_bot", "second_bot", "versions_id")
-_HASH: Final = from_row("record_hash")
+    from arena_db.sum_proof import Half
+
+_AT_ONCE: Final = 1000
+"""Rows that are fetched together."""
+_FIRST_PLAN: Final = len(MATCH_COLUMNS)
+"""Where the columns of the plan begin: both seats, encounter, number within it; then whether it is void."""
+_POINTERS: Final = ("first_bot", "second_bot", "versions_id")
+_SHARED: Final = (*KEYS, "is_final", "tier", *_POINTERS)
+_KIND: Final = itemgetter(*(MATCH_COLUMNS.index(name) for name in _SHARED), _FIRST_PLAN, _FIRST_PLAN + 1)
+"""Takes what a match shares with many others. First come the keys of tallies, last both planned seats."""
+_OWN: Final = itemgetter(
+    *(MATCH_COLUMNS.index(name) for name in ("id", "record_hash", "actions", "num_opening", "num_plies")),
+    *(MATCH_COLUMNS.index(name) for name in ("opening_hash", "match_hash")),
+    *range(_FIRST_PLAN + 2, _FIRST_PLAN + 5),
+)
+_BOTS: Final = from_row("first_bot", "second_bot")
+_VERSIONS: Final = from_row("versions_id")
+
+_QUERY: Final = (
+    f"SELECT {', '.join(f'matches.{name}' for name in MATCH_COLUMNS)}, "  # noqa: S608 - our own names
+    f"planned.first_seat, planned.second_seat, planned.encounter, planned.match_no, {IS_VOID} "
+    "FROM matches LEFT JOIN planned ON planned.tournament_id = matches.tournament_id "
+    "AND planned.number = matches.number ORDER BY matches.id"
+)
 
 
 class _Known(NamedTuple):
@@ -27,17 +58,93 @@ class _Known(NamedTuple):
     """Ids of bots by tournament and seat."""
 
 
-def find_faults(connection: Connection) -> Iterator[str]:
-    """Say which matches are not as they were stored, or not as they were planned."""
-    known = _load(connection)
-    is_planned = (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number)
-    plan = (planned.c.first_seat, planned.c.second_seat)
-    query = select(matches, *plan).outerjoin_from(matches, planned, is_planned).order_by(matches.c.id)
-    for row in connection.execution_options(yield_per=1000).execute(query):
-        stored = tuple(row)
-        yield from _wrong_copies(stored, known)
-        if not _is_as_stored(stored, known):
-            yield f"match #{stored[0]} is not as it was stored"
+class _Kind:
+    """What matches that differ in their course alone have in common."""
+
+    __slots__ = ("half", "is_as_planned", "num", "same", "tournament")
+
+    def __init__(
+        self, tournament: int, same: bytes | None, half: Half | None, *, is_as_planned: bool
+    ) -> None:
+        self.tournament = tournament
+        self.same = same
+        """See `row_hash.same_of`; None where a bot or a text is missing."""
+        self.half = half
+        """None where they do not count in ratings."""
+        self.is_as_planned = is_as_planned
+        self.num = 0
+        """How many there are but for void ones."""
+
+
+class Reading:
+    """What one read of all matches finds; it is complete once `find_faults` was exhausted."""
+
+    def __init__(self) -> None:
+        """Begin with nothing read."""
+        self._kinds: dict[tuple[Any, ...], _Kind] = {}
+        self._proof: SumProof | None = None
+        self._is_complete = False
+
+    def find_faults(self, connection: Connection) -> Iterator[str]:
+        """Say which matches are not as they were stored, or not as they were planned."""
+        known, deriving = _load(connection), Deriving(connection)
+        proof = self._proof = _begin(connection)
+        kinds = self._kinds
+        raw: Any = connection.connection.driver_connection
+        # The rows of the driver: SQLAlchemy would make another object of each of a million.
+        cursor = raw.execute(_QUERY)
+        while rows := cursor.fetchmany(_AT_ONCE):
+            for row in rows:
+                shared = _KIND(row)
+                kind = kinds.get(shared)
+                if kind is None:
+                    kind = kinds[shared] = _make_kind(row, shared, known, proof)
+                number, record_hash, *own, is_void = _OWN(row)
+                if number < 1:
+                    yield f"match #{number} has a number that none is given"
+                if not kind.is_as_planned:
+                    yield f"match #{number} is of other bots than planned"
+                if kind.same is None or hash_with(kind.same, row) != record_hash:
+                    yield f"match #{number} is not as it was stored"
+                kind.num += not is_void
+                if proof is not None and proof.is_open:
+                    counts = kind.half is not None and not is_void and number < proof.mark
+                    _prove(proof, deriving, kind, own, counts=counts)
+        self._is_complete = True
+
+    def tallies(self) -> set[tuple[Any, ...]] | None:
+        """Return the rows of `tallies` as the matches make them; None where not all were read."""
+        if not self._is_complete:
+            return None
+        counts: dict[tuple[Any, ...], int] = {}
+        for shared, kind in self._kinds.items():
+            if kind.num:
+                key = shared[: len(KEYS)]
+                counts[key] = counts.get(key, 0) + kind.num
+        return {(*key, num) for key, num in counts.items()}
+
+    def proves_sums(self, connection: Connection) -> bool:
+        """Return whether kept sums and derived columns are proved to be those of the matches."""
+        return self._is_complete and self._proof is not None and self._proof.holds(connection)
+
+
+def _begin(connection: Connection) -> SumProof | None:
+    try:
+        return SumProof(connection)
+    except (*ODD, DBAPIError, DatabaseError):
+        # The look at the sums comes upon the same damage, and names it.
+        return None
+
+
+def _prove(proof: SumProof, deriving: Deriving, kind: _Kind, own: list[Any], *, counts: bool) -> None:
+    """Add a match to the proof, or give the proof up where its derived columns are wrong."""
+    actions, num_opening, num_plies, opening_hash, match_hash, encounter, match_no = own
+    derived = deriving.of(kind.tournament, actions, num_opening)
+    if derived != (num_plies, opening_hash) or encounter is None:
+        proof.is_open = False
+    elif counts and kind.half is not None:
+        place = kind.tournament, encounter, match_no
+        proof.add(kind.half, place, opening_hash, hash_moves(match_hash))
 
 
 def _load(connection: Connection) -> _Known:
@@ -49,20 +156,18 @@ def _load(connection: Connection) -> _Known:
     )
 
 
-def _wrong_copies(row: tuple[Any, ...], known: _Known) -> Iterator[str]:
-    number, tournament = row[:2]
-    _, *seats, _, _ = KIND(row)
-    *bot_ids, _ = _POINTERS(row)
-    planned_seats = list(row[-2:])
-    if number < 1:
-        yield f"match #{number} has a number that none is given"
-    if seats != planned_seats or bot_ids != [known.seats.get((tournament, seat)) for seat in seats]:
-        yield f"match #{number} is of other bots than planned"
-
-
-def _is_as_stored(row: tuple[Any, ...], known: _Known) -> bool:
-    one, other, content = _POINTERS(row)
-    identities, contents = known.identities, known.versions
-    if one not in identities or other not in identities or content not in contents:
-        return False
-    return _HASH(row) == row_hash(row, (identities[one], identities[other]), contents[content])
+def _make_kind(row: tuple[Any, ...], shared: tuple[Any, ...], known: _Known, proof: SumProof | None) -> _Kind:
+    tournament, first_seat, second_seat, outcome, _, rated, is_final, *_ = shared
+    one, other = _BOTS(row)
+    identities, content = known.identities, known.versions.get(_VERSIONS(row))
+    same = None
+    if one in identities and other in identities and content is not None:
+        same = same_of(row, (identities[one], identities[other]), content)
+    seats = (first_seat, second_seat)
+    half = None
+    if proof is not None and rated == 1 and is_final == 1:
+        half = proof.half(tournament, seats, (one, other), outcome)
+    is_as_planned = seats == shared[-2:] and (one, other) == tuple(
+        known.seats.get((tournament, seat)) for seat in seats
+    )
+    return _Kind(tournament, same, half, is_as_planned=is_as_planned)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BATCH: Final = 10_000
 """Matches of one transaction."""
+_MOST_OPENINGS: Final = 10_000
+"""Whose hashes are kept in memory."""
 REPAIR: Final = "`arena db repair` rebuilds them"
 """The way out where kept sums are wrong."""
 KEPT: Final = (strays, clusters, encounters)
@@ -172,17 +174,38 @@ def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[in
     names = ("id", "tournament_id", "actions", "num_opening", "num_plies", "opening_hash")
     own = matches.c.id.between(first, last)
     found: Select[*tuple[Any, ...]] = select(*(matches.c[name] for name in names)).where(own)
-    width = {
-        number: 1 if num_actions <= BYTE else 2
-        for number, num_actions in connection.execute(select(tournaments.c.id, tournaments.c.num_actions))
-    }
-    hashes: dict[bytes, int] = {}
+    deriving = Deriving(connection)
     for number, tournament, actions, num_opening, num_plies, opening_hash in connection.execute(found):
-        opening = actions[: num_opening * width[tournament]]
-        right = hashes.get(opening)
-        if right is None:
-            right = hashes[opening] = hash_opening(opening)
-        yield len(actions) // width[tournament], right, num_plies, opening_hash, number
+        derived = deriving.of(tournament, actions, num_opening)
+        if derived is None:
+            raise DamagedError(f"match #{number} belongs to no tournament")
+        yield *derived, num_plies, opening_hash, number
+
+
+class Deriving:
+    """Computes the columns of matches that follow from their actions."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Read how many bytes an action takes in each tournament."""
+        query = select(tournaments.c.id, tournaments.c.num_actions)
+        self._width = {
+            number: 1 if num_actions <= BYTE else 2 for number, num_actions in connection.execute(query)
+        }
+        self._hashes: dict[bytes, int] = {}
+        """Of openings: most matches begin from one of few."""
+
+    def of(self, tournament: int, actions: bytes, num_opening: int) -> tuple[int, int] | None:
+        """Return number of plies and hash of the opening of a match; None without its tournament."""
+        width = self._width.get(tournament)
+        if width is None:
+            return None
+        opening = actions[: num_opening * width]
+        opening_hash = self._hashes.get(opening)
+        if opening_hash is None:
+            if len(self._hashes) >= _MOST_OPENINGS:
+                self._hashes.clear()
+            opening_hash = self._hashes[opening] = hash_opening(opening)
+        return len(actions) // width, opening_hash
 
 
 @cache

@@ -38,7 +38,16 @@ def row_hash(row: Sequence[Any], identities: tuple[str, str], versions: str) -> 
         identities: of the bot that moved first and of the other.
         versions: the text that `versions_id` stands for.
     """
-    same = same_part(KIND(row), (*identities, *_TEXTS(row), versions))
+    return hash_with(same_of(row, identities, versions), row)
+
+
+def same_of(row: Sequence[Any], identities: tuple[str, str], versions: str) -> bytes:
+    """Return the part of a match that is hashed and shared with many others; see `row_hash`."""
+    return same_part(KIND(row), (*identities, *_TEXTS(row), versions))
+
+
+def hash_with(same: bytes, row: Sequence[Any]) -> bytes:
+    """Return the hash of a match of which `same_of` is known."""
     setting = setting_part(_IDLE(row), _SETTING(row))
     started_at, reason, fault = _OWN(row)
     return record_hash(same, (*_NUMBERS(row), len(same)), started_at, reason, fault, _BLOBS(row), setting)

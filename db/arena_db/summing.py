@@ -100,7 +100,7 @@ class Summing:
         tournament, first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = match[:7]
         half, moves_hash = HALF_POINTS[outcome], hash_moves(match[7])
         # By bots and not by seats: then the pool and the tournament see an encounter from the same side.
-        if first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat):
+        if is_low_first(first_seat, second_seat, first_bot, second_bot):
             side, key = 0, (pool, tournament, first_seat, second_seat, first_bot, second_bot)
         else:
             side, key = 1, (pool, tournament, second_seat, first_seat, second_bot, first_bot)
@@ -205,6 +205,11 @@ class Summing:
                 other = found.get(key)
                 found[key] = change if other is None else other.merged(change)
         return found
+
+
+def is_low_first(first_seat: int, second_seat: int, first_bot: int, second_bot: int) -> bool:
+    """Return whether the sums of an encounter are seen from the bot that moved first in a match."""
+    return first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat)
 
 
 def hash_opening(actions: bytes | bytearray) -> int:
