@@ -310,11 +310,16 @@ def sample_app(feed: Feed | None = None, **options: Any) -> ArenaApp:  # noqa: A
 
 
 def running_dashboard(
-    folder: Path, facts: dict[str, object], *, glyphs: GlyphName, theme: str = ""
+    folder: Path,
+    facts: dict[str, object],
+    *,
+    glyphs: GlyphName,
+    theme: str = "",
+    goal: str | None = None,
 ) -> Dashboard:
     """Give the whole dashboard with that running match, at one moment; its store is not there."""
     return Dashboard(
-        RecordedFeed([Batch(events=RUN_EVENTS, facts=facts)]),
+        RecordedFeed([Batch(events=RUN_EVENTS, facts=facts, goal=goal)]),
         SCREENS,
         store=str(folder / "none.db"),
         tournament="rr-42",

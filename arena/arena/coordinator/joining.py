@@ -13,8 +13,7 @@ from arena.entrants import resolve, short
 from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
 from arena.results.corrections import author, rate_after_change, tell_entrant
-from arena.results.tested import is_test
-from arena.results.tournaments import refuse_copy, state_of
+from arena.results.tournaments import refuse_change, refuse_copy, state_of
 from arena.results.views import standings
 from arena.sandbox.limits.exact import check_limits
 from arena.schedules.ladder import is_settled
@@ -153,19 +152,7 @@ def find_open_event(store: Store, name: str) -> TournamentRecord:
             store by a merge.
     """
     record = find_tournament(store, name, unfinished=False)
-    if record.type == "play":
-        raise ConfigError(
-            f"{record.name} was played by a person; arena void takes single matches out of the tables"
-        )
-    if is_test(record):
-        raise ConfigError(
-            f"{record.name} is a test of its two bots, which stay; arena stop {record.name} ends it, and "
-            "arena void takes matches out"
-        )
-    refuse_copy(store, record)
-    if not record.has_begun:
-        way_out = f"arena resume {name} begins it"
-        raise ConfigError(f"{name} is {record.state} and has not begun; {way_out}")
+    refuse_change(store, record)
     return record
 
 

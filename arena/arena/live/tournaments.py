@@ -71,6 +71,8 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     is_archived: bool = False
     reason: str = ""
     """Why it was refused; empty where it was not."""
+    fixed: str = ""
+    """Why nobody may leave it or be disqualified, or join it; empty where bots may."""
 
     @property
     def state_text(self) -> str:
@@ -90,7 +92,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_open(self) -> bool:
         """Whether bots may join it."""
-        return self.type in ("round-robin", "gauntlet", "swiss", "ladder")
+        return not self.fixed and self.type in ("round-robin", "gauntlet", "swiss", "ladder")
 
     @property
     def is_orphan(self) -> bool:

@@ -74,6 +74,15 @@ def tie_texts(rows: Sequence[BracketRow]) -> list[TieText]:
     ]
 
 
+def count_decided(rows: Sequence[BracketRow]) -> tuple[int, int]:
+    """Return how many encounters of a bracket are decided, and how many there may be at most.
+
+    Byes, and encounters that are not needed any more, are none.
+    """
+    real = [row for row in rows if row.why != "bye" and row.state != "not needed"]
+    return sum(row.state == "decided" for row in real), len(real)
+
+
 def bracket_lines(rows: Sequence[BracketRow]) -> list[str]:
     """Return a bracket as text: a title for each round, and a line for each encounter with two bots.
 
@@ -123,7 +132,10 @@ def _name(label: str | None, row: BracketRow, *, is_second: bool = False) -> str
 
 def _remark(row: BracketRow) -> str:
     """Return what the score does not say."""
-    if row.state in {"open", "level"}:
-        return "being played" if row.state == "open" else "level, more matches are played"
+    if row.state == "open":
+        # Encounters of a round are played one after another, and a stopped event has open ones, too.
+        return "undecided" if row.first_points or row.second_points else "no result yet"
+    if row.state == "level":
+        return "level, more matches are played"
     points = sorted((row.first_points, row.second_points), reverse=True)
     return "" if row.why == f"{points[0]:g} : {points[1]:g}" else row.why

@@ -9,6 +9,7 @@ import msgspec
 
 from arena.errors import ArenaError, ConfigError
 from arena.live.events import RunState, unpack
+from arena.results.tested import is_test
 
 if TYPE_CHECKING:
     from arena.live.tournaments import State
@@ -62,6 +63,26 @@ def refuse_copy(store: Store, record: TournamentRecord) -> None:
             f"{record.name} is a copy, merged from {origin.source}: it can only be read here; "
             f"arena {again} {record.name} --db {shlex.quote(origin.source)} goes on with it there"
         )
+
+
+def refuse_change(store: Store, record: TournamentRecord) -> None:
+    """Refuse to change who takes part in an event where nobody may.
+
+    Raises:
+        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another
+            store by a merge.
+    """
+    name = record.name
+    if record.type == "play":
+        raise ConfigError(f"{name} was played by a person; arena void takes single matches out of the tables")
+    if is_test(record):
+        raise ConfigError(
+            f"{name} is a test of its two bots, which stay; arena stop {name} ends it, and "
+            "arena void takes matches out"
+        )
+    refuse_copy(store, record)
+    if not record.has_begun:
+        raise ConfigError(f"{name} is {record.state} and has not begun; arena resume {name} begins it")
 
 
 def _is_paused(payload: str) -> bool:

@@ -43,7 +43,7 @@ class BracketTie:
     shape: TieShape
     slots: tuple[BracketSlot, BracketSlot]
     state: TieState
-    """waiting (for earlier ties), open (being played), level (to be played on), decided or not needed."""
+    """waiting (for earlier ties), open (bots known), level (to be played on), decided or not needed."""
     winner: int | None = None
     """Seat; None where it is not decided, or nobody is in the tie."""
     loser: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -18,6 +19,8 @@ _SPANS: Final[dict[Span, Span]] = {}
 _MAX_SPANS = 2000
 _GAP = ".."
 _MAX = 1000
+_STOPS = ",;:."
+_BRACKETS: Final = re.compile(r" \([^()]*\)")
 _AGAINST = " v "
 _LEAST_PAIR = 6
 """Cells that two names need at least."""
@@ -43,6 +46,22 @@ def clip(text: str, width: int) -> str:
             break
         tail = character + tail
     return head + _GAP + tail
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut a sentence to at most `width` cells, between words, so that no number is cut.
+
+    Parts in round brackets go first. A first word that is too long alone is cut in the middle, as a name is.
+    """
+    text = safe(text)
+    if cell_len(text) <= width:
+        return text
+    words = _BRACKETS.sub("", text).split(" ")
+    if cell_len(" ".join(words)) <= width:
+        return " ".join(words)
+    while len(words) > 1 and cell_len(" ".join(words)) + len(_GAP) > width:
+        words.pop()
+    return clip(words[0], width) if len(words) == 1 else f"{' '.join(words).rstrip(_STOPS)}{_GAP}"
 
 
 def clip_pair(first: str, second: str, width: int) -> str:

@@ -289,6 +289,7 @@ class StoreFeed:
     def _look_at_health(self, store: Store) -> Health:
         """See who runs the tournament; events tell as well that somebody does."""
         self._health_at = self._clock()
+        was_played = self._health.lease_until
         lease = store.lease(self._tournament)
         beat_t, until, is_silent = None, None, False
         if lease is not None and lease.is_alive:
@@ -303,6 +304,9 @@ class StoreFeed:
             is_silent=is_silent,
             is_read_only=self._is_read_only,
         )
+        if was_played and not until:
+            # Its last tables were put off because matches were being played beside them; now none are.
+            self._facts_pause = _FACTS_S
         return self._health
 
 

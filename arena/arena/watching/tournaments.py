@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.config import refusals
 from arena.coordinator.holder import heard_of
-from arena.errors import ArenaError
+from arena.errors import ArenaError, ConfigError
 from arena.home import open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
-from arena.results.tournaments import refusal_of, state_of
+from arena.results.tournaments import refusal_of, refuse_change, state_of
 from arena.watching.answers import Empty, Rows
 from arena_plugins.text import clean_text
 
@@ -73,4 +73,14 @@ def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
         is_archived=record.archived_at is not None,
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),
         reason=clean_text(refusal_of(record), _MAX_CAUSE),
+        fixed=_why_fixed(store, record),
     )
+
+
+def _why_fixed(store: Store, record: TournamentRecord) -> str:
+    """Return why nobody may change who takes part in an event; empty where that can be done."""
+    try:
+        refuse_change(store, record)
+    except ConfigError as error:
+        return clean_text(str(error), _MAX_CAUSE)
+    return ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from typing_extensions import override
 
 from arena.live.plain import long_clock_text
+from arena.tui.text import clip, safe
 from arena.tui.widgets.bars import EvalStrip
 from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.large_board import LargeBoard
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_PV = 8
+_FRAME = 2
+_LEAST = 6
+"""Cells that a name has at least."""
 
 
 class FocusPanel(Row):
@@ -59,15 +65,25 @@ class FocusPanel(Row):
         """Let the clocks run."""
         # Where the terminal has no room for it there is nobody to work it out for.
         if self.size.area:
-            self._search.show([] if match is None else search_lines(match, now, self._search.glyphs))
+            width = self._search.size.width - _FRAME
+            self._search.show(
+                [] if match is None else search_lines(match, now, self._search.glyphs, width=width)
+            )
 
 
-def search_lines(match: MatchView, now: float, glyphs: Glyphs) -> list[Line]:
-    """Give moves, clocks and what was last said of the search, each where it is known."""
+def search_lines(match: MatchView, now: float, glyphs: Glyphs, *, width: int) -> list[Line]:
+    """Return moves, clocks and what was last said of the search, each where it is known.
+
+    Args:
+        match: what is shown.
+        now: UTC seconds.
+        glyphs: of both players.
+        width: cells of a line. How a match ended takes as many lines as it needs, a name what a clock leaves.
+    """
     texts = [f" moves {' '.join(move.text for move in match.moves[-_MAX_PV:])}"]
     if match.is_over:
         texts.append(f" {match.result} {match.termination}")
-        texts.append(f" {match.reason}")
+        texts += wrap(safe(match.reason), max(_LEAST, width), initial_indent=" ", subsequent_indent=" ")
     elif match.is_stalled:
         texts.append(" stalled: nobody plays it now")
     elif match.to_move in (0, 1):
@@ -76,7 +92,8 @@ def search_lines(match: MatchView, now: float, glyphs: Glyphs) -> list[Line]:
         mark, glyph = "*" if match.to_move == player else " ", glyphs.players[player]
         clock = match.remaining_ms(player, now)
         time = "" if clock is None else f"  clock {long_clock_text(clock)}"
-        texts.append(f"{mark}{glyph} {seat.name}{time}")
+        name = clip(seat.name, max(_LEAST, width - cell_len(f"{mark}{glyph} {time}")))
+        texts.append(f"{mark}{glyph} {name}{time}")
     found = match.last_thoughts()
     if found is not None:
         player, thoughts = found

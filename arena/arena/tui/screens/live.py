@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
@@ -12,6 +13,8 @@ from typing_extensions import override
 from arena.errors import ArenaError, ConfigError
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
+from arena.results.brackets import count_decided
+from arena.results.by_place import EventTables
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning
@@ -21,6 +24,7 @@ from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
+from arena.tui.text import shorten
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.boxes import Column, Row
 from arena.tui.widgets.charts import RatingPlot
@@ -162,7 +166,9 @@ class LiveScreen(ArenaScreen):
             self._focus = self._most_active(view)
             self._wall.keep = self._focus
         self._wall.show(view, now)
-        self._progress.show(view.progress)
+        event = model.facts.get("event")
+        bracket = event.bracket if isinstance(event, EventTables) else ()
+        self._progress.show(view.progress, count_decided(bracket) if bracket else None)
         self._show_news(model)
         standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
         if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
@@ -204,8 +210,16 @@ class LiveScreen(ArenaScreen):
 
     def _show_caption(self) -> None:
         goal = dashboard_of(self).model.view.progress.goal
-        wall = f" {self._wall.caption()}   follow: {'on' if self._follows else 'off'}"
-        self._caption.show([((f" {goal}  " if goal else "", "title"), (wall, "dim"))])
+        # The goal comes first; facts of the wall that have no room are left out whole.
+        width = self._caption.size.width or self.size.width
+        text = shorten(goal, width - 2)
+        shown, room = "", width - cell_len(text) - 3
+        for part in (*self._wall.caption(), f"follow: {'on' if self._follows else 'off'}"):
+            longer = f"{shown}   {part}" if shown else part
+            if cell_len(longer) > room:
+                break
+            shown = longer
+        self._caption.show([((f" {text}  " if text else "", "title"), (f" {shown}", "dim"))])
 
     @staticmethod
     def _most_active(view: LiveView) -> int | None:
@@ -336,6 +350,7 @@ class LiveScreen(ArenaScreen):
     @override
     def fit_widgets(self) -> None:
         self._wall.fit()
+        self._show_caption()
 
     @override
     def hints_at(self, action: str) -> bool:

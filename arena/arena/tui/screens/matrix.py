@@ -41,7 +41,7 @@ _BRACKET: Final = "Bracket"
 """What the tab is called while it shows one."""
 _STATES: Final[Mapping[str, str]] = {
     "waiting": "waits for earlier encounters",
-    "open": "being played",
+    "open": "not decided yet",
     "level": "level, more matches are played",
     "decided": "decided",
     "not needed": "not needed",

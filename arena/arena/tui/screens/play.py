@@ -329,7 +329,8 @@ class PlayScreen(ArenaScreen):
         self.query_one("#status", BareLines).say(f" {text}", style)
         if seen.match is not None:
             self.query_one(MoveList).show(seen.match.moves, seen.match.ply)
-            self.query_one("#search", LinesPanel).show(search_lines(seen.match, now, board.glyphs))
+            panel = self.query_one("#search", LinesPanel)
+            panel.show(search_lines(seen.match, now, board.glyphs, width=panel.size.width - 2))
         self.repaint_lines()
 
     @override

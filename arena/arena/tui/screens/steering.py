@@ -126,7 +126,7 @@ class Steering:
 
     def join(self, row: TournamentRow | None) -> None:
         """Enter a bot in an event."""
-        if row is None or not self.may(row):
+        if row is None or not self._may_change(row):
             return
         if not row.is_open:
             self._complain(f"{show_name(row.name)} is a {row.type}, which nobody joins")
@@ -148,6 +148,14 @@ class Steering:
         question = "Disqualify a bot of {name}: it plays no more, and all its matches are void"
         self._let_go(row, "disqualify", question, disqualify_bot)
 
+    def _may_change(self, row: TournamentRow) -> bool:
+        """Return whether the bots of an event may be changed; say why not before anything is asked."""
+        if not self.may(row):
+            return False
+        if row.fixed:
+            self._complain(row.fixed)
+        return not row.fixed
+
     def _let_go(
         self,
         row: TournamentRow | None,
@@ -156,10 +164,7 @@ class Steering:
         act: Callable[[str | None, str, str, str], str],
     ) -> None:
         """Ask which bot goes, and let it go."""
-        if row is None or not self.may(row):
-            return
-        if row.type == "play":
-            self._complain(f"{show_name(row.name)} was played by a person, who alone leaves it")
+        if row is None or not self._may_change(row):
             return
         store = dashboard_of(self._screen).store
         self._prompt(

@@ -6,6 +6,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
@@ -25,6 +26,7 @@ from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
+from arena.tui.text import clip
 from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
@@ -58,8 +60,8 @@ _MEANT: Final[Mapping[str, Callable[[TournamentRow], bool]]] = {
     "abort": lambda row: row.is_held,
     "resume": lambda row: row.can_resume,
     "join": lambda row: row.is_open,
-    "leave": lambda row: row.type != "play",
-    "disqualify": lambda row: row.type != "play",
+    "leave": lambda row: not row.fixed,
+    "disqualify": lambda row: not row.fixed,
     "archive": lambda row: not row.is_held,
     "remove": lambda row: not row.is_held,
 }
@@ -214,6 +216,10 @@ class TournamentsScreen(ArenaScreen):
             self.table.go_to(places[0], tell=False)
         self._describe()
 
+    @override
+    def fit_widgets(self) -> None:
+        self._describe()
+
     def on_row_list_moved(self, message: RowList.Moved) -> None:
         """Tell more of a tournament."""
         message.stop()
@@ -222,7 +228,7 @@ class TournamentsScreen(ArenaScreen):
     def _describe(self) -> None:
         row = self.table.current
         details = self.query_one("#details", BareLines)
-        lines = [] if row is None else _details(row)
+        lines = [] if row is None else _details(row, self.size.width)
         details.set_class(len(lines) > _LINES, "-refused")
         details.show(lines)
         self.repaint_lines()
@@ -351,17 +357,27 @@ class TournamentsScreen(ArenaScreen):
         return "" if row is None else row.name
 
 
-def _details(row: TournamentRow) -> list[Line]:
+def _details(row: TournamentRow, width: int) -> list[Line]:
     """Return what a tournament is, who plays, and the first of those it refused, each with the cause."""
-    bots = ", ".join(row.bots[:12]) + (f" and {len(row.bots) - 12} more" if len(row.bots) > 12 else "")  # noqa: PLR2004 # as said before it
     return [
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
-        ((f" bots: {bots}", ""),),
+        ((f" bots: {_names(row.bots, width - 7)}", ""),),
         *([((f" held by {row.held_by}", "alert" if row.state == "silent" else ""),)] if row.held_by else []),
         *([((" ! ", "alert"), (row.reason, ""))] if row.reason else []),
         *_refused(row),
     ]
+
+
+def _names(bots: Sequence[str], width: int) -> str:
+    """Return as many bots as there is room for, and how many more there are: no name loses its end."""
+    text = rest = ""
+    for num in range(len(bots), 0, -1):
+        rest = f" and {len(bots) - num} more" if num < len(bots) else ""
+        text = f"{', '.join(bots[:num])}{rest}"
+        if cell_len(text) <= width:
+            return text
+    return f"{clip(bots[0], width - cell_len(rest))}{rest}" if bots else ""
 
 
 def _refused(row: TournamentRow) -> list[Line]:

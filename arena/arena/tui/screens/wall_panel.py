@@ -164,12 +164,12 @@ class WallPanel(Box):
         focused = self.screen.focused
         return focused.match if isinstance(focused, SmallBoard) else None
 
-    def caption(self) -> str:
-        """Say what stands on the wall and how."""
+    def caption(self) -> tuple[str, ...]:
+        """Return what stands on the wall and how, a text for each fact."""
         shown = self.shown
         evals = "on" if self.shows_evals else "off"
-        pages = f"page {shown.page + 1}/{shown.num_pages}   sort: {self.sort}   evals: {evals}"
-        return f"{pages}   {shown.caption}"
+        pages = f"page {shown.page + 1}/{shown.num_pages}"
+        return (pages, f"sort: {self.sort}", f"evals: {evals}", shown.caption)
 
     def _arrange(self, keep: int | None = None) -> None:
         """Show what belongs on the page; with `keep` the page that has this match."""

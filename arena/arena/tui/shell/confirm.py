@@ -38,13 +38,14 @@ class ConfirmScreen(ModalScreen[bool]):
 
         Args:
             question: what is asked.
-            consequence: what follows from yes.
+            consequence: what follows from yes; an empty line stands between paragraphs.
         """
         super().__init__()
         self.text = Text(safe(question), style="bold")
         """What it says."""
         if consequence:
-            self.text.append(f"\n\n{safe(consequence)}", style="not bold")
+            paragraphs = "\n\n".join(map(safe, consequence.split("\n\n")))
+            self.text.append(f"\n\n{paragraphs}", style="not bold")
         self.text.append("\n\ny yes   n no", style="not bold")
 
     @override

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.tui.shell.lines import Part
-from arena.tui.text import clip
+from arena.tui.text import shorten
 from arena.watching.run_words import run_words
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
     if words.warning:
         parts.append(Part(words.warning, "alert"))
     parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
-    parts.append(Part(clip(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
+    parts.append(Part(shorten(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:
         parts += _progress_parts(progress, shown.clock(), is_live=is_live)
     if progress.workers and progress.state != "ended":

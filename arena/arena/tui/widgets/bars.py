@@ -10,7 +10,7 @@ from typing_extensions import override
 from arena.live.plain import duration_text
 from arena.live.views import ProgressView
 from arena.naming import count_text
-from arena.tui.text import join, left
+from arena.tui.text import join, left, shorten
 from arena.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def eval_lines(match: MatchView, width: int, glyphs: Glyphs) -> list[Line]:
 class ProgressPanel(Panel):
     """How far a tournament is, its rate, and when it will be done."""
 
-    HELP = "Matches that are done, of all; how many are finished in a minute; how long the rest will take."
+    HELP = (
+        "Matches that are done, of all; how many finish in a minute; how long the rest will take. Nobody"
+        " knows how many matches a knockout needs: its bar shows how many encounters are decided, of all."
+    )
     DEFAULT_CSS = """
     ProgressPanel { height: 5; }
     """
@@ -84,11 +87,18 @@ class ProgressPanel(Panel):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
         self._progress = ProgressView()
+        self._encounters: tuple[int, int] | None = None
 
-    def show(self, progress: ProgressView) -> None:
-        """Show where a tournament stands."""
-        before, self._progress = self._progress, progress
-        if progress is not before:
+    def show(self, progress: ProgressView, encounters: tuple[int, int] | None = None) -> None:
+        """Show where a tournament stands.
+
+        Args:
+            progress: its matches.
+            encounters: of a knockout, how many are decided and how many there are; else None.
+        """
+        before = self._progress, self._encounters
+        self._progress, self._encounters = progress, encounters
+        if progress is not before[0] or encounters != before[1]:
             self.repaint()
 
     @override
@@ -106,12 +116,18 @@ class ProgressPanel(Panel):
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
-        lines = progress_lines(self._progress, width, self.glyphs)
+        lines = progress_lines(self._progress, width, self.glyphs, self._encounters)
         return lines if self.has_frame else lines[-2:]
 
 
-def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[Line]:
-    """Draw three lines: count and percent, a bar, rate and time to go."""
+def progress_lines(
+    progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[int, int] | None = None
+) -> list[Line]:
+    """Draw three lines: count and percent, a bar, rate and time to go.
+
+    Where nobody knows how many matches there will be, the bar is that of encounters; without these the goal
+    stands there, since an empty bar would say that nothing is done.
+    """
     if progress.planned == 0:
         return [((" nothing is planned yet", "dim"),)]
     count = f" {count_text(progress.done, progress.planned)}"
@@ -121,9 +137,20 @@ def progress_lines(progress: ProgressView, width: int, glyphs: Glyphs) -> list[L
     rest = _fitting(width - 1 - len(state), *_rest(progress))
     return [
         ((count + " " * gap + percent, "title"),),
-        join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs)),
+        _way(progress, width, glyphs, encounters),
         join(" ", ((state, "alert"),), rest),
     ]
+
+
+def _way(progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[int, int] | None) -> Line:
+    """Draw how far it is: a bar, or the goal in words."""
+    if progress.planned is not None:
+        return join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs))
+    if encounters is None or not encounters[1]:
+        return ((f" {shorten(progress.goal, width - 2)}", "dim"),)
+    decided, num = encounters
+    count = f" {count_text(decided, num)}"
+    return join(" ", bar(decided / num, min(_MAX_BAR, width - 2 - len(count)), glyphs), count)
 
 
 def _rest(progress: ProgressView) -> list[str]:

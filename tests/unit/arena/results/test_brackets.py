@@ -47,7 +47,7 @@ def test_what_is_not_known_is_named_by_its_origin() -> None:
     event, schedule = _event(5)
     event.ask(256)
     lines = bracket_lines(bracket_rows(schedule.bracket(event.view()), LABELS))
-    assert lines[1].split() == ["alphazero", "0", ":", "0", "random", "being", "played"]
+    assert lines[1].split() == ["alphazero", "0", ":", "0", "random", "no", "result", "yet"]
     assert "(winner of quarterfinal 2)" in lines[3]
     assert ":" not in lines[3]
     assert lines[-1].split() == ["(winner", "of", "semifinal", "1)", "(winner", "of", "semifinal", "2)"]
