@@ -51,6 +51,18 @@ def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
     return view
 
 
+def with_ends(view: LiveView, ends: Iterable[Event]) -> LiveView:
+    """Return the view after ends of matches that were read from results, not heard: `seq` stays.
+
+    What is heard of these matches later changes nothing more.
+    """
+    for event in ends:
+        match = None if event.match is None else view.matches.get(event.match)
+        if match is not None and not match.is_over:
+            view = _after(view, event, event.body())
+    return view
+
+
 def stalled(view: LiveView) -> LiveView:
     """Return the view while nobody plays the tournament: its boards stand still, and it has no rate."""
     progress = view.progress
@@ -112,12 +124,14 @@ def _place(view: LiveView, match: MatchView) -> LiveView:
 
 
 def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | None) -> LiveView:
+    is_counted = any((known.number, known.attempt) == (event.match, event.attempt) for known in view.finished)
     if match is None:
-        return _count(view, event, body)
+        # Its board may have gone to another match since its end was read from the results.
+        return view if is_counted else _count(view, event, body)
     if match.is_over:
         return view
     match = playing.end(match, event, body)
-    if any((known.number, known.attempt) == (match.number, match.attempt) for known in view.finished):
+    if is_counted:
         # The past was read after the match was stored, and its events after that.
         return _show(view, match)
     view = _count(_show(view, match), event, body)

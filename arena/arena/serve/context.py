@@ -28,6 +28,8 @@ NUM_READERS: Final = 4
 """Threads that read the store for pages and data at the same time; more only wait for each other."""
 _NUM_QUICK: Final = 4
 """Threads for what takes some milliseconds, so that it never waits for a slow page."""
+_NUM_PROBES: Final = 1
+"""Threads for the sign of life: the others may all wait, as streams do for the first look at a tournament."""
 
 
 class Serving:
@@ -43,6 +45,7 @@ class Serving:
         """Set when the server ends; streams are closed then."""
         self._limiter = anyio.CapacityLimiter(NUM_READERS)
         self._quick = anyio.CapacityLimiter(_NUM_QUICK)
+        self._probes = anyio.CapacityLimiter(_NUM_PROBES)
         self._parts: dict[Callable[[Serving], Any], Any] = {}
         self._lock = Lock()
 
@@ -61,6 +64,14 @@ class Serving:
             ArenaError: as `read`.
         """
         return await self._call(function, self._quick)
+
+    async def probe(self, function: Callable[[Reading], _Found]) -> _Found:
+        """Read as `read` does, in a thread that nothing slow ever holds: the function only opens the store.
+
+        Raises:
+            ArenaError: as `read`.
+        """
+        return await self._call(function, self._probes)
 
     async def _call(self, function: Callable[[Reading], _Found], limiter: anyio.CapacityLimiter) -> _Found:
         def call() -> _Found:

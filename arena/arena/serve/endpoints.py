@@ -146,6 +146,8 @@ class _WholeEndpoint(_Endpoint):
         if kept_s:
             key = context.path, context.query_text
             whole = await self._serving.part(KeptAnswers).answer(key, kept_s, make)
+        elif isinstance(self._route, DataRoute) and self._route.is_probe:
+            whole = await self._serving.probe(make)
         else:
             whole = await self._serving.read(make)
         await whole.send_to(scope, guarded.headers, send)

@@ -98,6 +98,8 @@ class DataRoute(KeptRoute, frozen=True, kw_only=True):
     """What the request's JSON is decoded to; None for a request without a body."""
     max_body: int = 65_536
     """Bytes of the request's body."""
+    is_probe: bool = False
+    """Whether it only opens the store, so that it is answered at once whatever other answers compute."""
     cache: str = "private, no-cache"
     """`Cache-Control` of the answer; a client may keep it and ask by its `ETag` whether it is still true."""
 

@@ -10,7 +10,7 @@ import msgspec
 from arena.errors import ArenaError
 from arena.live.events import Event
 from arena.live.plain import duration_text
-from arena.live.reducer import changed_matches, reduce_all, stalled
+from arena.live.reducer import changed_matches, reduce_all, stalled, with_ends
 from arena.live.tables import MatrixView, StandingsView
 from arena.live.views import MAX_NOTICES, LiveView
 from arena.watching.decisions import merged
@@ -62,6 +62,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Replaces all that was known, before `events`: at the beginning, and after a gap."""
     events: Sequence[Event] = ()
     """Oldest first."""
+    ends: Sequence[Event] = ()
+    """Last moves and ends of running matches whose results the store has, before any event tells of them.
+
+    They come with whatever counts these results, so that no table knows more than a board."""
     facts: Mapping[str, object] = {}
     """Further view-models by name (`standings`, `matrix`, `bots`, …); each replaces the one of its name."""
     goal: str | None = None
@@ -150,6 +154,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 def advance(model: Model, batch: Batch) -> Model:
     """Give the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
+    view = with_ends(view, batch.ends)
     view = with_news(view, batch, model.view)
     health = batch.health or model.health
     if health.is_gone or health.is_silent:

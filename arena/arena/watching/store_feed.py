@@ -16,7 +16,7 @@ from arena.results.names import Naming, naming_of
 from arena.watching.facts import Facts
 from arena.watching.feed import NOBODY, Batch, Health
 from arena.watching.query import Query, StoreLost
-from arena.watching.stored import past_view
+from arena.watching.stored import end_events, past_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -76,7 +76,8 @@ class StoreFeed:
         self._uid = ""
         self._version = _UNKNOWN
         self._seq = 0
-        self._running: set[int] = set()
+        self._running: dict[int, int] = {}
+        """Attempts of the matches whose ends were not heard, by number."""
         self._heard_t: float | None = None
         self._health = Health()
         self._health_at = -_HEALTH_S
@@ -157,13 +158,13 @@ class StoreFeed:
         self._naming = naming_of(store, self._record(store))
         view, seq, events = self._moment(store)
         self._seq = seq
-        self._running = set()
+        self._running = {}
         self._heard_t = None
         self._hear(events)
         self._facts_are_due = True
         self._facts_key = ()
         self._has_events = bool(events)
-        return Batch(view=view, health=self._look_at_health(store))
+        return Batch(view=view, ends=self._ends(store), health=self._look_at_health(store))
 
     def _moment(self, store: Store) -> tuple[LiveView, int, list[Event]]:
         """Read past and present together: a match that ended in between would count twice, or not at all."""
@@ -236,10 +237,19 @@ class StoreFeed:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Where nobody tells of matches, results alone show how far it is.
         if (is_first or self._has_events) and not is_renamed:
-            return Batch(facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
-        view, self._seq, events = self._moment(store)
-        self._hear(events)
-        return Batch(view=view, facts=tables, goal=self._facts.goal, health=self._look_at_health(store))
+            found = Batch(facts=tables, goal=self._facts.goal)
+        else:
+            view, self._seq, events = self._moment(store)
+            self._hear(events)
+            found = Batch(view=view, facts=tables, goal=self._facts.goal)
+        return replace(found, ends=self._ends(store), health=self._look_at_health(store))
+
+    def _ends(self, store: Store) -> list[Event]:
+        """Return how running matches ended whose results are stored; asked after all that counts them."""
+        found = [
+            store.match_of(self._tournament, number, attempt) for number, attempt in self._running.items()
+        ]
+        return [event for match in found if match is not None for event in end_events(match)]
 
     def _lacks_beginning(self, record: TournamentRecord) -> bool:
         """Return whether ratings over time are still to be computed, and wanted."""
@@ -275,9 +285,9 @@ class StoreFeed:
         for event in events:
             self._heard_t = max(event.t, self._heard_t or 0.0)
             if event.match is not None and event.kind == "started":
-                self._running.add(event.match)
+                self._running[event.match] = event.attempt
             elif event.match is not None and event.kind == "finished":
-                self._running.discard(event.match)
+                self._running.pop(event.match, None)
             elif event.kind == "state" and event.payload.get("state") == "ended":
                 self._running.clear()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.live.events import Thoughts
+from arena.live.events import Finished, Move, Thoughts, make_event
 from arena.live.geometry import find_game, position
 from arena.live.labels import MAX_NAME
 from arena.live.replay import Recorded, Replay
@@ -34,6 +34,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena.live.events import Event
     from arena_db.pools import PoolRecord
     from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
@@ -172,6 +173,35 @@ def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
         plies=len(match.actions),
         t=match.started_at + match.duration_ms / 1000,
     )
+
+
+def end_events(match: StoredMatch) -> list[Event]:
+    """Return the moves and the end of a stored match as events, which are of no `seq`."""
+    t = match.started_at + match.duration_ms / 1000
+    moves = [
+        Move(action=action, elapsed_ms=time_ms, value=value)
+        for action, time_ms, value in zip(match.actions, match.times_ms, match.values, strict=True)
+    ]
+    end = Finished(
+        outcome=cast("_Outcome", match.outcome),
+        termination=match.termination,
+        reason=match.reason[:_MAX_TEXT],
+        plies=len(match.actions),
+        is_final=match.is_final,
+        stored=match.id,
+    )
+    return [
+        make_event(
+            0,
+            body,
+            t=t,
+            tournament=match.tournament,
+            match=match.number,
+            attempt=match.attempt,
+            ply=min(ply, len(moves)),
+        )
+        for ply, body in enumerate([*moves, end], 1)
+    ]
 
 
 def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str]) -> LiveView:

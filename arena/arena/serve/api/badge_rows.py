@@ -69,6 +69,7 @@ BADGE_ROWS: Final[tuple[Route, ...]] = (
         role="none",
         handle=_health,
         answer=HealthAnswer,
+        is_probe=True,
         cache="no-store",
         summary="Whether the server runs and its store can be read.",
     ),

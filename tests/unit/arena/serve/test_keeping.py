@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from api_clients import BASE, served
 from arena.serve.app import make_app
+from arena.serve.hubs import Hubs
 from arena.serve.routes import ROUTES
 from arena.serve.rows import DataRoute, PageRoute
 from arena.serve.settings import ServeSettings
@@ -221,6 +222,45 @@ def test_slow_pages_hold_up_neither_tokens_nor_streams(store: Store) -> None:
             gate.set()
 
     _served(store, counting, body, anonymous=False)
+
+
+def test_the_sign_of_life_waits_for_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = _Counting()
+    gate = Event()
+    pages = {
+        "/bots": "/bots",
+        "/leaderboard": "/leaderboard",
+        "/": "/",
+        "/t/{tournament}/matches": "/t/spring/matches",
+    }
+    counting.gates |= dict.fromkeys(pages, gate)
+    num_waiting = 0
+
+    def waiting(hubs: Hubs, *_: object) -> None:
+        del hubs
+        nonlocal num_waiting
+        num_waiting += 1
+        assert gate.wait(20)
+
+    # Streams read in threads of their own, and wait there for the first look at their tournament.
+    monkeypatch.setattr(Hubs, "hub", waiting)
+
+    async def body(client: httpx.AsyncClient) -> None:
+        answered: list[str] = []
+
+        async def ask(path: str) -> None:
+            await client.get(path)
+            answered.append(path)
+
+        async with anyio.create_task_group() as tasks:
+            for path in (*pages.values(), *["/t/spring/stream"] * 8):
+                tasks.start_soon(ask, path)
+            await _until(lambda: counting.calls.total() == len(pages) and num_waiting >= 4)
+            assert (await client.get("/healthz")).json() == {"status": "ok"}
+            assert not answered
+            gate.set()
+
+    _served(store, counting, body)
 
 
 def test_rows_that_a_stream_goes_on_from_are_not_kept(store: Store) -> None:
