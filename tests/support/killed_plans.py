@@ -16,8 +16,8 @@ from typing_extensions import override
 from arena.coordinator.hold import hold
 from arena.coordinator.kinds import PlanSource
 from arena.coordinator.planner import Planner
-from arena.coordinator.run import MAX_BATCH
 from arena.executor.pools import InlinePool
+from arena.executor.slots import Slot
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.schedules.sprt import SprtSchedule, SprtTest
 from arena_db.store import Store
@@ -44,11 +44,17 @@ class ShuffledPool(InlinePool):
     def __init__(self, num_workers: int) -> None:
         super().__init__()
         self.num_workers = num_workers
+        self._slots = [Slot.here(number) for number in range(num_workers)]
         self._chance = random.Random(7)  # noqa: S311 - an order, no secret
         self._running: list[tuple[Future[list[MatchRecord]], Sequence[Job], Callable[[], None]]] = []
 
     @override
-    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+    def slots(self) -> list[Slot]:
+        return self._slots
+
+    @override
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        del slot
         future: Future[list[MatchRecord]] = Future()
         self._running.append((future, jobs, tick))
         return future
@@ -57,7 +63,7 @@ class ShuffledPool(InlinePool):
     def news(self) -> list[Began]:
         if self._running:
             future, jobs, tick = self._running.pop(self._chance.randrange(len(self._running)))
-            future.set_result(super().submit(jobs, tick).result())
+            future.set_result(super().submit(jobs, super().slots()[0], tick).result())
         return super().news()
 
 
@@ -108,7 +114,7 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
         plan = plan._replace(config=msgspec.structs.replace(plan.config, executor="local"))
         hold(store, tournament, plan, num_workers=num_workers, tell=lambda _: None, say=lambda _: None)
         return
-    planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
+    planner = Planner(store, tournament, plan, num_workers=num_workers)
     sitting.play_in(ShuffledPool(num_workers), planner=planner)
 
 

@@ -44,17 +44,20 @@ class StrangeBot:
         del limit
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
-        if self._seed == self._deadly_seed or (self._dies_once and not self._died.exists()):
-            self._died.touch()
+        if self._seed == self._deadly_seed or (self._dies_once and self._is_first()):
             os.kill(os.getpid(), signal.SIGKILL)
         deadline = time.monotonic() + _DEADLINE_S
         while self._waits and not (self._folder / "gate").exists() and time.monotonic() < deadline:
             time.sleep(0.005)
         return PlayResult(-1 if self._cheats else state.legal_actions[0])
 
-    @property
-    def _died(self) -> Path:
-        return self._folder / "died"
+    def _is_first(self) -> bool:
+        """Return whether no other bot asked before, in whichever process."""
+        try:
+            (self._folder / "died").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
 
 @hookimpl

@@ -14,7 +14,7 @@ from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
-from arena.coordinator.run import MAX_BATCH, Rules, Run
+from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -85,7 +85,7 @@ class Sitting:
         store = store or self.store
         tournament = store.tournament(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)
-        return Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
+        return Planner(store, tournament, plan, num_workers=num_workers)
 
     def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""

@@ -12,7 +12,7 @@ from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
-from arena.coordinator.run import MAX_BATCH, Rules, Run
+from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena.executor.pools import make_pool
 from arena.executor.workspace import workspace
@@ -72,7 +72,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         tournament = store.tournament(tournament.id) or tournament
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
-        planner = Planner(store, tournament, plan, num_workers=num_workers, batch_size=MAX_BATCH)
+        planner = Planner(store, tournament, plan, num_workers=num_workers)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
         rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
         with closing(make_pool(plan.config.executor, num_workers, folder)) as pool:

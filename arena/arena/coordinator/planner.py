@@ -45,9 +45,7 @@ class Planner:
     the present view. Nothing else is restored.
     """
 
-    def __init__(
-        self, store: Store, tournament: TournamentRecord, plan: Plan, *, num_workers: int, batch_size: int
-    ) -> None:
+    def __init__(self, store: Store, tournament: TournamentRecord, plan: Plan, *, num_workers: int) -> None:
         """Begin with an event as it stands in the store, of which the caller holds the lease.
 
         Args:
@@ -55,7 +53,6 @@ class Planner:
             tournament: its record.
             plan: of the event.
             num_workers: matches at once.
-            batch_size: matches that a worker takes at once, at most.
         """
         self.total = tournament.num_total
         """Matches that are to be played in all; None where nobody can know yet."""
@@ -82,7 +79,9 @@ class Planner:
         self._next_look = 0.0
         self._gone: list[int] = []
         self._has_news = False
-        self._num_workers, self._batch_size = num_workers, batch_size
+        self.batch_size = 1
+        """As for every `JobSource`."""
+        self._num_workers = num_workers
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed with matches in flight.
@@ -140,7 +139,7 @@ class Planner:
         is_adaptive = self.is_open if self._source is None else self._source.is_adaptive
         if is_adaptive:
             return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
-        return max(_FEWEST, 2 * self._num_workers * self._batch_size), num_queued
+        return max(_FEWEST, 2 * self._num_workers * self.batch_size), num_queued
 
     def take_gone(self) -> list[int]:
         """Return the numbers of matches that were dropped since the last call, as their bots have left."""

@@ -22,7 +22,7 @@ from arena.coordinator.plan import leave_out, new_tournament, restore_plan, stor
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
 from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError
-from arena.executor.pools import num_workers
+from arena.executor.cores import num_workers
 from arena.executor.preflight import describe_fault, is_refused_option, refusal
 from arena.executor.preflights import Candidate, run_preflights
 from arena.results.addresses import check_new_name, find_event

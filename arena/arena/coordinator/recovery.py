@@ -1,4 +1,4 @@
-"""Which matches a dead worker took with it, and which of them is to blame."""
+"""Which match a dead slot took with it, and which matches are to blame for such deaths."""
 
 from __future__ import annotations
 
@@ -6,42 +6,48 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
-    from arena.executor.job import Job
+    from arena.executor.slots import Slot
     from arena.executor.worker import Began
 
 MAX_LOSSES = 3
-"""A match that was being played when this many workers died is not tried again."""
+"""A match that was being played when this many slots died is not tried again."""
 
 
 class Recovery:
-    """Keeps the match that each worker plays.
+    """Keeps the match that each slot plays.
 
-    One dead worker breaks the whole pool, so a match that merely ran beside the guilty one is a suspect, too.
-    A match lost twice is played alone, with nothing beside it: the third loss proves its guilt.
+    Each slot is a failure domain of its own: what merely ran at the same time elsewhere is no suspect.
     """
 
     def __init__(self) -> None:
-        self._playing: dict[int, int] = {}
+        self._playing: dict[Slot, int] = {}
         self._losses: Counter[int] = Counter()
+        self._early: Counter[tuple[str, int]] = Counter()
 
     def began(self, began: Began) -> None:
-        """Note that a worker began a match; so the one it played before has ended."""
-        self._playing[began.worker] = began.number
+        """Note that a slot began a match; so the one it played before has ended."""
+        self._playing[began.slot] = began.number
 
-    def playing(self, jobs: Iterable[Job]) -> list[Job]:
-        """Pick the jobs that were being played."""
-        running = set(self._playing.values())
-        return [job for job in jobs if job.number in running]
+    def lost(self, slot: Slot, numbers: Collection[int]) -> int | None:
+        """Return which of the matches that a slot had was being played when it died; None if none was."""
+        number = self._playing.pop(slot, None)
+        if number is None or number not in numbers:
+            self._early[slot.machine, slot.number] += 1
+            return None
+        self._losses[number] += 1
+        return number
 
-    def lost(self, jobs: Iterable[Job]) -> list[Job]:
-        """Note that all workers died with the batches of these jobs; give the matches proven guilty."""
-        suspects = self.playing(jobs)
-        self._playing.clear()
-        self._losses.update(job.number for job in suspects)
-        return [job for job in suspects if self._losses[job.number] >= MAX_LOSSES]
+    def is_guilty(self, number: int) -> bool:
+        """Return whether so many slots died while they played a match that it is not tried again."""
+        return self._losses[number] >= MAX_LOSSES
 
-    def must_be_alone(self, job: Job) -> bool:
-        """Tell whether a match is played with nothing beside it."""
-        return self._losses[job.number] >= MAX_LOSSES - 1
+    def lasted(self) -> None:
+        """Note that matches were played, so that slots do come up."""
+        self._early.clear()
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a slot died again and again without a match, and no other slot played one meanwhile."""
+        return max(self._early.values(), default=0) >= MAX_LOSSES

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from collections import Counter, deque
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.batches import Lengths, are_pair, batch_size, first_size, share
 from arena.coordinator.events import DecisionFell, Notice
 from arena.coordinator.recovery import MAX_LOSSES, Recovery
 from arena.errors import ArenaError
-from arena.executor.parcel import ParcelLostError
 from arena.executor.record import void_record
+from arena.executor.slots import WorkerLostError
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
     from arena.coordinator.events import Ended
     from arena.coordinator.herald import Herald
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool
+    from arena.executor.slots import Slot
     from arena_db.records import MatchRecord
 
-MAX_BATCH = 50
-"""Matches that are stored in one transaction."""
 _PAIR = 2
-"""The same of an event that bots join while it is played."""
+"""Matches of a batch of an event that bots join while it is played."""
+_MAX_WALKOVERS = 50
+"""Matches that are decided without play and stored in one transaction."""
+_DEPTH = 2
+"""Batches of a slot: one is played and one waits, so that no slot waits for the store."""
 _TICK_S = 0.05
 """Seconds between two looks at orders and news, and from those to what viewers are told."""
 
@@ -45,6 +48,14 @@ class Rules(NamedTuple):
     """Matches between two looks at the goal."""
     goal_reached: Callable[[], bool] | None = None
     """Whether the ratings are good enough."""
+
+
+class Flight(NamedTuple):
+    """A batch that a slot has."""
+
+    slot: Slot
+    jobs: dict[int, Job]
+    """What is not yet known to be played of it, by number and in its order."""
 
 
 class Run:
@@ -67,11 +78,10 @@ class Run:
         self._orders = orders
         self._rules = rules
         self._herald = herald
-        self._flying: dict[Future[list[MatchRecord]], list[Job]] = {}
+        self._flying: dict[Future[list[MatchRecord]], Flight] = {}
         self._recovery = Recovery()
-        self._plays_alone = False
+        self._lengths = Lengths()
         self._num_batches = 0
-        self._num_early_deaths = 0
         self._stop_reason = ""
         self._is_aborted = self._is_paused = False
         self._next_goal = ledger.num_done + rules.goal_interval
@@ -134,7 +144,7 @@ class Run:
     def _plan(self) -> None:
         """Get further matches where few are left; forget those that a decision made needless."""
         before = self._source.decision
-        running = [job.number for jobs in self._flying.values() for job in jobs]
+        running = [number for flight in self._flying.values() for number in flight.jobs]
         jobs = self._source.more(len(self._queue), running)
         self._forget(self._source.take_gone())
         if jobs:
@@ -162,46 +172,54 @@ class Run:
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):
             self._plan()
-            if not self._queue or not self._has_room():
+            slot = self._free_slot()
+            if slot is None or not (self._queue or self._take_back(slot)):
                 return
             jobs = self._take()
-            if not jobs:
-                continue
-            try:
-                self._flying[self._pool.submit(jobs, self._tick)] = jobs
-            except BrokenExecutor:
-                self._queue.extendleft(reversed(jobs))
-                if self._flying:
-                    return
-                self._rebuild()
+            if jobs:
+                future = self._pool.submit(jobs, slot, self._tick)
+                self._flying[future] = Flight(slot, {job.number: job for job in jobs})
 
-    def _has_room(self) -> bool:
-        if not self._flying:
-            self._plays_alone = self._recovery.must_be_alone(self._queue[0])
-            return True
-        if self._plays_alone or self._recovery.must_be_alone(self._queue[0]):
+    def _free_slot(self) -> Slot | None:
+        """Return the slot with the fewest batches, if it takes one more now."""
+        # Results are stored first: what is played next may depend on them.
+        if any(future.done() for future in self._flying):
+            return None
+        load = Counter(flight.slot for flight in self._flying.values())
+        slot = min(self._pool.slots(), key=load.__getitem__, default=None)
+        # Where bots join while it is played, no batch waits before theirs.
+        depth = 1 if self._source.is_open else _DEPTH
+        return slot if slot is not None and load[slot] < depth else None
+
+    def _take_back(self, idle: Slot) -> bool:
+        """Return batches that wait for busy slots to the queue, so that an idle slot plays them.
+
+        Otherwise a batch would wait at the end of the run behind a long match while other slots do nothing.
+        """
+        if any(flight.slot == idle for flight in self._flying.values()):
             return False
-        # One batch waits for each that is played, so that no worker waits for the store; but where bots join
-        # while it is played, none waits before theirs.
-        depth = 1 if self._source.is_open else 2
-        return len(self._flying) < depth * self._pool.num_workers and not any(
-            future.done() for future in self._flying
-        )
+        playing: set[Slot] = set()
+        for future, flight in list(self._flying.items()):
+            # The first batch of a slot is the one that it plays.
+            if flight.slot in playing and future.cancel():
+                del self._flying[future]
+                self._queue += flight.jobs.values()
+            playing.add(flight.slot)
+        return bool(self._queue)
 
     def _take(self) -> list[Job]:
         """Take the next jobs for one batch; matches of quarantined bots are decided here."""
-        size = 1
-        if not self._plays_alone:
-            num_workers = self._pool.num_workers
-            size = min(batch_size(len(self._queue), num_workers), first_size(self._num_batches, num_workers))
-            # Who joins meets nobody before the batches in flight are played.
-            size = min(size, _PAIR) if self._source.is_open else size
+        num_slots, batch_s = self._pool.num_workers, self._pool.batch_s
+        first = first_size(self._num_batches, num_slots)
+        self._source.batch_size = min(first, self._lengths.num_in(batch_s))
+        most = min(first, share(len(self._queue), num_slots))
+        # Who joins meets nobody before the batches in flight are played.
+        most = min(most, _PAIR) if self._source.is_open else most
+        size = batch_size(self._expected(), most, batch_s)
         self._num_batches += 1
         jobs: list[Job] = []
         walkovers: list[MatchRecord] = []
-        while self._queue and len(jobs) < size and len(walkovers) < MAX_BATCH:
-            if jobs and self._recovery.must_be_alone(self._queue[0]):
-                break
+        while self._queue and len(jobs) < size and len(walkovers) < _MAX_WALKOVERS:
             job = self._queue.popleft()
             walkover = self._ledger.walkover(job)
             if walkover is None:
@@ -211,50 +229,76 @@ class Run:
         self._keep(walkovers)
         return jobs
 
+    def _expected(self) -> Generator[tuple[float, bool]]:
+        """Yield of each waiting match how long it will take, and whether it is the second of its pair."""
+        before: Job | None = None
+        for job in self._queue:
+            is_second = before is not None and are_pair(before, job)
+            yield self._lengths.expected(job), is_second
+            before = None if is_second else job
+
     def _collect(self, done: Iterable[Future[list[MatchRecord]]]) -> None:
-        if any(isinstance(future.exception(), BrokenExecutor) for future in done):
-            done, _ = wait(self._flying)  # a broken pool fails them all
+        """Store what has come, and put back what was not played; what died with a slot is recovered."""
+        lost = {self._flying[future].slot for future in done if _is_lost(future)}
+        if lost:
+            # All batches of a dead slot fail at once; all others play on.
+            theirs = [future for future, flight in self._flying.items() if flight.slot in lost]
+            done = {*done, *wait(theirs).done}
             self._tick()
-        lost: list[Job] = []
-        records: list[MatchRecord] = []
-        for future in sorted(done, key=lambda future: self._flying[future][0].number):
-            jobs = self._flying.pop(future)
-            if isinstance(future.exception(), BrokenExecutor):
-                lost += jobs
-                continue
-            if isinstance(future.exception(), ParcelLostError):
-                # Nothing was told of them.
-                self._ledger.tell(Notice(f"{future.exception()}; {len(jobs)} matches are played again"))
-                self._queue.extendleft(reversed(jobs))
+        parts = self._pool.results()
+        for part in parts:
+            self._land(part)
+        ended = sorted(((self._flying.pop(future), future) for future in done), key=_first_number)
+        left: dict[Slot, dict[int, Job]] = {slot: {} for slot in lost}
+        for flight, future in ended:
+            if _is_lost(future):
+                left[flight.slot].update(flight.jobs)
                 continue
             played = future.result()
-            records += played
-            self._queue.extendleft(reversed(jobs[len(played) :]))
-        self._keep(records)
-        if lost:
-            self._recover(lost)
-
-    def _recover(self, lost: list[Job]) -> None:
-        """Put back what died with a worker; a match that is proven to kill workers becomes void."""
-        playing = self._recovery.playing(lost)
-        if self._is_aborted:
-            self._keep([void_record(job, Termination.ABORTED) for job in playing])
-            return
-        self._num_early_deaths += not playing
-        guilty = self._recovery.lost(lost)
-        self._herald.lost(job.number for job in playing)
-        self._ledger.tell(Notice(f"a worker died; {len(lost) - len(guilty)} matches are played again"))
-        self._queue.extendleft(reversed([job for job in lost if job not in playing]))
-        # Suspects come last: whoever kills workers from outside would else find the same matches again.
-        self._queue += [job for job in playing if job not in guilty]
-        if not self._stop_reason:
+            parts.append(played)
+            for record in played:
+                del flight.jobs[record.number]
+            self._queue.extendleft(reversed(flight.jobs.values()))
+        for part in parts:
+            self._lengths.note(part)
+        self._keep([record for part in parts for record in part])
+        for slot, jobs in left.items():
+            self._recover(slot, jobs)
+        if lost and not self._stop_reason:
             self._rebuild()
-        cause = f"{MAX_LOSSES} workers died while they played it"
-        voids = [void_record(job, Termination.ARENA_ERROR, cause) for job in guilty]
-        self._keep([dataclasses.replace(void, is_final=True) for void in voids])
+
+    def _land(self, part: Sequence[MatchRecord]) -> None:
+        """Note that matches of a batch that goes on were played."""
+        for record in part:
+            for flight in self._flying.values():
+                if flight.jobs.pop(record.number, None) is not None:
+                    break
+
+    def _recover(self, slot: Slot, jobs: dict[int, Job]) -> None:
+        """Put back what died with a slot; a match that is proven to kill slots becomes void."""
+        number = self._recovery.lost(slot, jobs)
+        playing = None if number is None else jobs.pop(number)
+        if self._is_aborted:
+            self._queue.extendleft(reversed(jobs.values()))
+            self._keep([] if playing is None else [void_record(playing, Termination.ABORTED)])
+            return
+        is_guilty = playing is not None and self._recovery.is_guilty(playing.number)
+        num_again = len(jobs) + (playing is not None and not is_guilty)
+        self._ledger.tell(Notice(f"a worker died; {num_again} matches are played again"))
+        self._queue.extendleft(reversed(jobs.values()))
+        if playing is None:
+            return
+        self._herald.lost([playing.number])
+        if is_guilty:
+            cause = f"{MAX_LOSSES} workers died while they played it"
+            void = void_record(playing, Termination.ARENA_ERROR, cause)
+            self._keep([dataclasses.replace(void, is_final=True)])
+        else:
+            # A suspect comes last: whoever kills workers from outside would else find the same match again.
+            self._queue.append(playing)
 
     def _rebuild(self) -> None:
-        if self._num_early_deaths == MAX_LOSSES:
+        if self._recovery.is_hopeless:
             raise ArenaError(
                 f"{MAX_LOSSES} workers died before they began a match; --executor inline shows why"
             )
@@ -262,7 +306,7 @@ class Run:
 
     def _keep(self, records: Sequence[MatchRecord]) -> None:
         if records:
-            self._num_early_deaths = 0
+            self._recovery.lasted()
         self._queue += self._ledger.keep(records)
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
@@ -275,14 +319,9 @@ class Run:
             self._stop("every rating is within the wanted error")
 
 
-def batch_size(num_left: int, num_workers: int) -> int:
-    """Return the size of the next batch; near the end batches shrink, so that all workers end together.
-
-    While more is planned than the jobs at hand, these are enough for whole batches.
-    """
-    return min(MAX_BATCH, math.ceil(num_left / (2 * num_workers)))
+def _is_lost(future: Future[list[MatchRecord]]) -> bool:
+    return isinstance(future.exception(), WorkerLostError)
 
 
-def first_size(num_batches: int, num_workers: int) -> int:
-    """Give the most matches of the batch after `num_batches` others: few at first, to see results at once."""
-    return min(MAX_BATCH, 4 ** min(3, num_batches // (2 * num_workers)))
+def _first_number(ended: tuple[Flight, object]) -> int:
+    return min(ended[0].jobs, default=0)

@@ -21,6 +21,8 @@ class JobSource(Protocol):
     """Whether bots join and leave while it is played."""
     is_urgent: bool
     """Whether the jobs handed out last go before all that wait."""
+    batch_size: int
+    """Matches that a slot takes at once, at most; the run sets it as it learns how long they take."""
 
     @property
     def is_exhausted(self) -> bool:

@@ -52,6 +52,11 @@ class Core:
         return self._allowed if self._programs_roam else None
 
 
+def num_workers(concurrency: int, cores: int) -> int:
+    """Turn `--concurrency` into a number: 0 is cores - 1 (at least 1), -k is k fewer than that."""
+    return concurrency if concurrency > 0 else max(1, cores - 1 + concurrency)
+
+
 def _claimed(name: str) -> socket.socket | None:
     """Take a name, which is one process's and is free again when that ends, however it does."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -10,7 +10,7 @@ import msgspec
 
 from arena.entrants import Competitor
 from arena.executor.job import cached_game
-from arena.executor.pools import LocalPool
+from arena.executor.local import LocalPool
 from arena.executor.preflight import preflight
 from arena.executor.workspace import workspace
 from arena.referee.timecontrol import TimeControl

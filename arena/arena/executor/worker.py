@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import ctypes
 import functools
-import multiprocessing
-import os
-import signal
-import struct
-import sys
-import tempfile
-import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ArenaError
-from arena.executor.channel import looker, send
-from arena.executor.cores import Core
 from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.logs import keep_log
 from arena.executor.prints import keep_output, listen
@@ -32,70 +21,66 @@ from arena.sandbox.tier import Tier
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Sequence
 
+    from arena.executor.cores import Core
     from arena.executor.job import Job
+    from arena.executor.slots import Slot
     from arena_db.records import MatchRecord
 
 BATCH_S = 2.0
-"""Seconds until a batch begins no match: long enough to hide what sending costs, short enough to lose."""
+"""Seconds until a batch begins no match: long enough to hide the cost of sending, short enough to lose."""
+PART_S = 0.25
+"""Seconds of play after which results are delivered while their batch goes on, so that viewers see them."""
 SEEN_S = 0.25
-"""The same once a match was slow enough to be watched: who saw its last move waits for its end."""
-INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
-"""Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
-_BEGAN = struct.Struct("<qq")
-_PR_SET_PDEATHSIG = 1
-_NICE = 10
-"""Workers stand back behind the coordinator and the screens of people who watch."""
+"""The same as `BATCH_S` where all results come at the end of the batch, once a match could be watched."""
 
 
 class Began(NamedTuple):
-    """What a worker tells the coordinator while it plays."""
+    """A slot begins a match."""
 
-    worker: int
-    """Its process id."""
+    slot: Slot
+    """Where it is played."""
     number: int
-    """The match that begins; 0 when the worker is up."""
+    """The number of the match."""
 
-    def encode(self) -> bytes:
-        """Give it as so few bytes that a pipe takes them at once or not at all."""
-        return _BEGAN.pack(*self)
 
-    @classmethod
-    def decode(cls, data: bytes) -> Began:
-        """Read what `encode` wrote."""
-        return cls(*_BEGAN.unpack(data))
+class Ways(NamedTuple):
+    """How a pool reaches one of its slots, and the slot the pool."""
+
+    slot: Slot
+    """The slot."""
+    tell: Callable[[Began], None] = lambda _: None
+    """Hears of every match that begins."""
+    must_stop: Callable[[], bool] = lambda: False
+    """Asked before each match; then no further one begins."""
+    must_abort: Callable[[], bool] = lambda: False
+    """Asked before each move; then the match ends."""
+    deliver: Callable[[list[MatchRecord]], None] | None = None
+    """Takes results while their batch goes on; None leaves them all to its end."""
+    publish: Callable[[bytes], bool] | None = None
+    """Takes messages of a `Teller` without waiting; None streams no match."""
 
 
 class Control:
-    """What ties a worker to the coordinator, news up and orders down, and the bots it keeps warm."""
+    """What ties a slot to the coordinator, news up and orders down, and the bots it keeps warm."""
 
-    def __init__(  # noqa: PLR0913 - the ways up and down, and who plays
-        self,
-        tell: Callable[[Began], None],
-        must_stop: Callable[[], bool] = lambda: False,
-        must_abort: Callable[[], bool] = lambda: False,
-        core: Core | None = None,
-        teller: Teller | None = None,
-        *,
-        seats: WarmSeats | None = None,
-    ) -> None:
-        """Take the two ways.
+    def __init__(self, ways: Ways, seats: WarmSeats, teller: Teller | None = None) -> None:
+        """Connect a slot; `make_control` does so for a pool.
 
         Args:
-            tell: hears of every match that begins.
-            must_stop: asked before each match; then no further one begins.
-            must_abort: asked before each move; then the match ends.
-            core: what this process and its bots may settle on; None lets the system choose.
-            teller: tells of matches while they are played; None leaves it at their results.
-            seats: of those who play; None for bots that are started when they are needed.
+            ways: to the coordinator.
+            seats: of those who play.
+            teller: streams matches while they are played; None leaves it at their results.
         """
-        self.tell = tell
-        self.must_stop = must_stop
-        self.must_abort = must_abort
+        self.ways = ways
+        self.seats = seats
         self.teller = teller
-        self.seats = WarmSeats(core) if seats is None else seats
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the last match was slow enough to be streamed."""
+        return self.teller is not None and self.teller.has_told
 
     def close(self) -> None:
         """End all bots."""
@@ -104,87 +89,54 @@ class Control:
             self.teller.close()
 
 
-_control: Control | None = None
-"""Of this worker process, set by `begin_worker`."""
-
-
-def begin_worker(  # noqa: PLR0913 - what a process is given as it starts
-    folder: str,
-    stop_reader: Any,  # noqa: ANN401 - as the next one
-    writer: Any,  # noqa: ANN401 - a Connection, which has another type on each system
-    coordinator: int,
-    channel: socket.socket | None = None,
+def make_control(
+    ways: Ways,
+    core: Core | None = None,
     *,
-    programs_roam: bool,
-) -> None:
-    """Set this process up as a worker: Ctrl-C is the coordinator's affair, and its death is ours.
+    seats: WarmSeats | None = None,
+    quiet_s: float | None = None,
+    is_threaded: bool = True,
+) -> Control:
+    """Connect a slot of any pool; `play_batch` then plays there what the coordinator submits.
 
     Args:
-        folder: for temporary files; the coordinator removes it.
-        stop_reader: once something can be read from it, no further match begins; it stays unread.
-        writer: takes each `Began`.
-        coordinator: the process id of the coordinator.
-        channel: takes what is told of matches while they are played; None where there is no way for that.
-        programs_roam: see `Core`.
+        ways: to the coordinator.
+        core: what the slot and its bots may settle on; None lets the system choose.
+        seats: of those who play; None for bots that are started when they are needed.
+        quiet_s: seconds of a match that are not streamed; None for the usual ones.
+        is_threaded: whether a thread streams; else the pool calls `teller.tell` itself.
     """
-    global _control  # noqa: PLW0603 - one worker is one process
-    for interrupt in INTERRUPTS:
-        signal.signal(interrupt, signal.SIG_IGN)
-    if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
-        os.nice(_NICE)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    else:
-        threading.Thread(target=_end_with_coordinator, daemon=True).start()
-    # The coordinator may have died before.
-    if os.getppid() != coordinator:
-        os._exit(1)
-    tempfile.tempdir = folder
-
-    def tell(began: Began) -> None:
-        writer.send_bytes(began.encode())
-
-    teller = None if channel is None else Teller(functools.partial(send, channel))
-    core = Core(programs_roam=programs_roam)
-    must_stop = looker(stop_reader)
-    _control = Control(tell, lambda: bool(must_stop()), core=core, teller=teller)
-    if teller is not None:
+    teller = None if ways.publish is None else Teller(ways.publish, quiet_s)
+    if teller is not None and is_threaded:
         teller.run()
-    atexit.register(_control.close)
-    tell(Began(os.getpid(), 0))
+    return Control(ways, WarmSeats(core) if seats is None else seats, teller)
 
 
-def _end_with_coordinator() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
+    """Play matches one after the other; return the results that were not delivered meanwhile, in order.
 
-
-def play_batch(jobs: Sequence[Job], control: Control | None = None) -> list[MatchRecord]:
-    """Play matches one after the other.
-
-    Fewer records than jobs come back when the run was stopped meanwhile, or when the batch took too long;
+    Fewer records than jobs come in all when the run was stopped meanwhile, or when the batch took too long;
     they are those of the first jobs.
     """
-    here = control or _control
-    if here is None:
-        raise RuntimeError("play_batch needs a control outside of a worker process")
+    ways = control.ways
     records: list[MatchRecord] = []
-    began = time.monotonic()
+    began = delivered_at = time.monotonic()
     ends_at = began + BATCH_S
     for job in jobs:
-        if here.must_stop() or time.monotonic() >= ends_at:
+        now = time.monotonic()
+        if records and ways.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
+            ways.deliver(records)
+            records, delivered_at = [], now
+        if ways.must_stop() or now >= ends_at:
             break
-        _renew(here)
-        here.tell(Began(os.getpid(), job.number))
-        record = play_job(job, here)
-        if _renew(here) and Termination(record.termination).is_fault:
+        _renew(control)
+        ways.tell(Began(ways.slot, job.number))
+        record = play_job(job, control)
+        if _renew(control) and Termination(record.termination).is_fault:
             # No bot is to blame for a folder that went while it was started, or while it wrote to it.
             record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
         records.append(record)
-        if here.teller is not None and here.teller.has_told:
+        if ways.deliver is None and control.is_watched:
             ends_at = min(ends_at, began + SEEN_S)
     return records
 
@@ -232,7 +184,7 @@ def play_job(job: Job, control: Control) -> MatchRecord:
             setup,
             on_ready=None if teller is None else functools.partial(teller.begin, job),
             on_info=None if teller is None else teller.think,
-            abort=control.must_abort,
+            abort=control.ways.must_abort,
             adjudicate=adjudicate,
             stalls_count=job.stalls_count,
         )

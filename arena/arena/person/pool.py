@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from arena.entrants import Competitor
     from arena.executor.job import Job
+    from arena.executor.slots import Slot
     from arena.person.desk import Desk
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
@@ -62,8 +63,8 @@ class SittingPool(InlinePool):
         self._thread = ThreadPoolExecutor(1, "sitting")
 
     @override
-    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        del tick
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        del slot, tick
         return self._thread.submit(self._play, list(jobs))
 
     @override

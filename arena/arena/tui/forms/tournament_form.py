@@ -45,7 +45,7 @@ def estimate(query: Query, form: TournamentForm) -> Estimate:
     """
     from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve
-    from arena.executor.pools import num_workers
+    from arena.executor.cores import num_workers
     from arena.sandbox.resources import num_cores
     from arena_plugins import load_game
 

@@ -20,7 +20,8 @@ from arena.coordinator.kinds import planned_beforehand
 from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
-from arena.executor.worker import Control, play_job
+from arena.executor.slots import Slot
+from arena.executor.worker import Ways, make_control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
@@ -262,7 +263,7 @@ def test_limits_that_are_required_and_not_available_fail_closed(
     del available[0]
     with pytest.raises(ArenaError, match="--require-limits kernel"):
         restore_plan(sitting.store, sitting.tournament)
-    record = play_job(job, Control(lambda _: None))
+    record = play_job(job, make_control(Ways(Slot.here(0))))
     assert (record.outcome, record.termination) == ("void", "arena_error")
     assert "--require-limits kernel" in record.fault
 

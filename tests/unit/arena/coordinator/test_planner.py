@@ -15,7 +15,8 @@ from arena.coordinator.plan import restore_plan
 from arena.coordinator.planner import Planner, check_batch
 from arena.errors import ArenaError, ConfigError
 from arena.executor.pools import InlinePool
-from arena.executor.worker import Control, play_batch
+from arena.executor.slots import Slot
+from arena.executor.worker import Ways, make_control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
 from arena_db.engine import Settings, open_raw
@@ -76,7 +77,7 @@ def stored(sitting: Sitting) -> TournamentRecord:
 
 def planner_of(sitting: Sitting, num_workers: int = 1) -> Planner:
     """Return what plans by the schedule that the tournament was begun with."""
-    return Planner(sitting.store, stored(sitting), sitting.plan, num_workers=num_workers, batch_size=50)
+    return Planner(sitting.store, stored(sitting), sitting.plan, num_workers=num_workers)
 
 
 def whole_plan(sitting: Sitting) -> list[PlannedMatch]:
@@ -92,7 +93,7 @@ def numbers(matches: Sequence[Any]) -> list[int]:
 
 def play(jobs: Sequence[Job]) -> list[MatchRecord]:
     """Play all jobs; a batch would end early once it has taken its time."""
-    control = Control(lambda _: None)
+    control = make_control(Ways(Slot.here(0)))
     return [record for job in jobs for record in play_batch([job], control)]
 
 
@@ -116,9 +117,10 @@ def test_a_window_is_stored_before_it_is_handed_out(begin: Begin) -> None:
     assert sitting.store.check() == []
 
 
-def test_many_workers_have_a_larger_window(begin: Begin) -> None:
+def test_many_workers_with_large_batches_have_a_larger_window(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=300))
     planner = sitting.planner(4)
+    planner.batch_size = 50
     assert len(planner.more(0, [])) == 256, "what was stored with the tournament"
     assert planner.more(400, []) == []
     assert len(planner.more(399, [])) == 402

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import Future
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from arena.coordinator import ledger
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
-from arena.coordinator.run import MAX_BATCH, batch_size, first_size
 from arena.errors import ArenaError
-from arena.executor.parcel import ParcelLostError
 from arena.executor.pools import InlinePool
-from arena.executor.worker import Began, Control, play_batch
+from arena.executor.slots import Slot, WorkerLostError
+from arena.executor.worker import Began, Ways, make_control, play_batch
 from arena_db import log
 from arena_db.engine import Settings, open_raw
 from arena_db.errors import LeaseLostError
@@ -39,6 +35,10 @@ if TYPE_CHECKING:
     Begin = Callable[[TournamentConfig], Sitting]
 
 
+FEW = 50
+"""Matches that are played at most before the first results of a run are known."""
+
+
 class FailingPool(InlinePool):
     """Fails each match of some numbers by the arena's fault, as often as it is told to."""
 
@@ -47,8 +47,8 @@ class FailingPool(InlinePool):
         self._failures = failures
         self._termination = termination
 
-    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        played = super().submit(jobs, tick).result()
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        played = super().submit(jobs, slot, tick).result()
         future: Future[list[MatchRecord]] = Future()
         future.set_result([self._failed(*pair) for pair in zip(jobs, played, strict=False)])
         return future
@@ -60,30 +60,6 @@ class FailingPool(InlinePool):
         return dataclasses.replace(
             record, outcome="void", termination=self._termination, rated=False, is_final=False
         )
-
-
-class ForgetfulPool(InlinePool):
-    """Loses the results of its first batch on their way."""
-
-    has_lost = False
-
-    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        future = super().submit(jobs, tick)
-        if self.has_lost:
-            return future
-        self.has_lost = True
-        lost: Future[list[MatchRecord]] = Future()
-        lost.set_exception(ParcelLostError("it was removed"))
-        return lost
-
-
-def test_results_that_were_cleared_away_are_played_again(begin: Begin) -> None:
-    sitting = begin(config(*TRIO))
-    assert sitting.play_in(ForgetfulPool()).state == "finished"
-    sitting.assert_whole()
-    (notice,) = sitting.notices()
-    assert re.fullmatch(r"it was removed; \d+ matches are played again", notice)
-    assert {match.attempt for match in sitting.matches()} == {0}
 
 
 def stories(sitting: Sitting) -> dict[int, list[object]]:
@@ -140,7 +116,7 @@ def test_no_recover_stops_at_the_first_fault(begin: Begin) -> None:
     ended = sitting.play()
     assert ended.state == "stopped"
     assert ended.reason.startswith("match rr-1/1 ended with a fault and --no-recover is set: strange")
-    assert ended.num_done <= MAX_BATCH
+    assert ended.num_done <= FEW
 
 
 def test_a_bot_that_does_not_start_is_quarantined(begin: Begin) -> None:
@@ -149,7 +125,7 @@ def test_a_bot_that_does_not_start_is_quarantined(begin: Begin) -> None:
     sitting.assert_whole()
     faults = [match for match in sitting.matches() if match.termination == "init_crash"]
     walkovers = [match for match in sitting.matches() if match.termination == "walkover"]
-    assert 3 <= len(faults) < 3 + MAX_BATCH
+    assert 3 <= len(faults) < 3 + FEW
     assert len(faults) + len(walkovers) == 160
     assert {(match.rated, len(match.actions)) for match in walkovers} == {(False, 2)}
     for match in walkovers:
@@ -254,7 +230,7 @@ def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest
 def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     jobs = sitting.jobs()
-    control = Control(lambda _: None)
+    control = make_control(Ways(Slot.here(0)))
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         ledger = Ledger(lease.store, sitting.tournament, sitting.events.append)
@@ -271,6 +247,7 @@ class DyingPool:
     """A pool whose workers die: `deaths` times, before or while they play the first match of a batch."""
 
     num_workers = 2
+    batch_s = 2.0
 
     def __init__(self, deaths: int, *, early: bool) -> None:
         self._inner = InlinePool()
@@ -279,17 +256,21 @@ class DyingPool:
         self._news: list[Began] = []
         self.is_broken = False
 
-    def submit(self, jobs: Sequence[Job], tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        if self.is_broken:
-            raise BrokenExecutor("a worker died before")
+    def slots(self) -> list[Slot]:
+        return [] if self.is_broken else self._inner.slots()
+
+    def results(self) -> list[list[MatchRecord]]:
+        return []
+
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         if not self._deaths:
-            return self._inner.submit(jobs, tick)
+            return self._inner.submit(jobs, slot, tick)
         self._deaths -= 1
         self.is_broken = True
         if not self._early:
-            self._news.append(Began(1, jobs[0].number))
+            self._news.append(Began(slot, jobs[0].number))
         future: Future[list[MatchRecord]] = Future()
-        future.set_exception(BrokenExecutor("a worker died"))
+        future.set_exception(WorkerLostError(slot))
         return future
 
     def news(self) -> list[Began]:
@@ -331,14 +312,6 @@ def test_workers_that_come_up_at_last_lose_nothing(begin: Begin, deaths: int, *,
     assert len(sitting.notices()) == deaths
 
 
-def test_a_pool_that_broke_while_idle_is_rebuilt(begin: Begin) -> None:
-    sitting = begin(config(*TRIO))
-    pool = DyingPool(0, early=True)
-    pool.is_broken = True  # as if a worker had died since the last batch
-    assert sitting.play_in(pool).state == "finished"
-    sitting.assert_whole()
-
-
 def test_records_are_stored_before_they_are_told(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=10))
     stored: list[bool] = []
@@ -349,21 +322,6 @@ def test_records_are_stored_before_they_are_told(begin: Begin) -> None:
 
     sitting.play(on_event=on_event)
     assert stored == [True] * 60
-
-
-@given(st.integers(1, 10**6), st.integers(1, 64))
-def test_batches_shrink_towards_the_end(num_left: int, num_workers: int) -> None:
-    size = batch_size(num_left, num_workers)
-    assert 1 <= size <= min(num_left, MAX_BATCH)
-    assert size == MAX_BATCH or size * 2 * num_workers < num_left + 2 * num_workers
-
-
-@given(st.integers(0, 10**6), st.integers(1, 64))
-def test_the_first_batches_are_small(num_batches: int, num_workers: int) -> None:
-    size = first_size(num_batches, num_workers)
-    assert 1 <= size <= MAX_BATCH
-    assert size == 1 or num_batches >= 2 * num_workers
-    assert size == MAX_BATCH or num_batches < 6 * num_workers
 
 
 def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

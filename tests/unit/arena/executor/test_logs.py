@@ -12,7 +12,8 @@ from arena.coordinator.plan import make_plan
 from arena.errors import ConfigError
 from arena.executor import logs, worker
 from arena.executor.logs import log_folder
-from arena.executor.worker import Control, play_batch
+from arena.executor.slots import Slot
+from arena.executor.worker import Ways, make_control, play_batch
 from tournaments import config
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
+    from arena.executor.worker import Control
     from arena_db.records import MatchRecord
 
     JobsOf = Callable[[TournamentConfig], list[Job]]
@@ -37,7 +39,7 @@ def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     def played(
         *bots: str, matches: int = 1, log: bool = False
     ) -> tuple[list[MatchRecord], list[list[dict[str, Any]]]]:
-        controls.append(Control(lambda _: None))
+        controls.append(make_control(Ways(Slot.here(0))))
         jobs = jobs_of(config(*bots, isolation="T1", require_tier="T1", log=log))
         records = play_batch(jobs[:matches], controls[-1])
         files = sorted(log_folder("rr-1").glob("*")) if log_folder("rr-1").exists() else []

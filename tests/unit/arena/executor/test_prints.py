@@ -9,7 +9,8 @@ import pytest
 
 from arena.executor import prints, worker
 from arena.executor.prints import keep_failure, prints_path, read_prints
-from arena.executor.worker import Control, play_batch
+from arena.executor.slots import Slot
+from arena.executor.worker import Ways, make_control, play_batch
 from arena.home import home
 from arena.referee.output import MAX_BYTES
 from tournaments import config
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
+    from arena.executor.worker import Control
     from arena_db.records import MatchRecord
 
     JobsOf = Callable[[TournamentConfig], list[Job]]
@@ -56,7 +58,7 @@ def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         file = tmp_path / "loud.py"
         file.write_text(BOT.format(in_play=in_play))
         isolation = "none" if tier == "T0" else tier
-        controls.append(Control(lambda _: None))
+        controls.append(make_control(Ways(Slot.here(0))))
         bots = (f"python:file={file},name=loud", "random")
         given = config(*bots, isolation=isolation, require_tier=tier, openings="none", **settings)
         return play_batch(jobs_of(given)[:matches], controls[-1])

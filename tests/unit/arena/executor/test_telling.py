@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from arena.executor import telling
+from arena.executor.seats import WarmSeats
+from arena.executor.slots import Slot
 from arena.executor.telling import Teller, decode_events, live_event, started_of
-from arena.executor.worker import Control, play_batch
+from arena.executor.worker import Control, Ways, play_batch
 from arena.live.events import MAX_PAYLOAD, Finished, Info, Move, unpack
 from arena.referee.seats import Answer, Record, Thoughts
 from arena.referee.timecontrol import TimeControl
@@ -153,7 +155,8 @@ def test_a_batch_tells_of_what_it_plays(jobs_of: JobsOf, monkeypatch: pytest.Mon
     monkeypatch.setattr(telling, "QUIET_S", 0.0)
     listener = Listener()
     teller = Teller(listener)
-    control = Control(lambda _: None, must_abort=lambda: bool(teller.tell()), teller=teller)
+    ways = Ways(Slot.here(0), must_abort=lambda: bool(teller.tell()))
+    control = Control(ways, WarmSeats(), teller)
     records = play_batch(jobs_of(config("mcts:playouts=20", "random")), control)
     control.close()
     for record in records:

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import platform
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from arena.executor import worker
 from arena.executor.record import void_record, walkover_record
-from arena.executor.worker import Began, Control, play_batch
+from arena.executor.slots import Slot
+from arena.executor.telling import Teller
+from arena.executor.worker import Began, Ways, make_control, play_batch
 from arena_plugins import Termination
 from tournaments import TRIO, config
 
@@ -21,8 +20,12 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
+    from arena.executor.worker import Control
+    from arena_db.records import MatchRecord
 
     JobsOf = Callable[[TournamentConfig], list[Job]]
+
+HERE = Slot.here(0)
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def told() -> list[Began]:
 
 @pytest.fixture
 def control(told: list[Began]) -> Iterator[Control]:
-    control = Control(told.append)
+    control = make_control(Ways(HERE, told.append))
     yield control
     control.close()
 
@@ -44,7 +47,7 @@ def test_a_batch_is_played_in_order(
     jobs = jobs_of(config(*TRIO))
     records = play_batch(jobs, control)
 
-    assert told == [(os.getpid(), number) for number in range(1, 7)]
+    assert told == [(HERE, number) for number in range(1, 7)]
     for job, record in zip(jobs, records, strict=True):
         assert (record.tournament, record.number, record.attempt) == (job.tournament, job.number, 0)
         assert (record.first, record.second) == (job.first.record.identity, job.second.record.identity)
@@ -56,20 +59,15 @@ def test_a_batch_is_played_in_order(
         assert versions["isolation"]["tier"] == record.tier
 
 
-@given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
-def test_news_survives_its_pipe(pid: int, number: int) -> None:
-    assert Began.decode(Began(pid, number).encode()) == Began(pid, number)
-
-
 def test_a_stop_comes_between_two_matches(jobs_of: JobsOf, told: list[Began]) -> None:
-    control = Control(told.append, must_stop=lambda: len(told) == 2)
+    control = make_control(Ways(HERE, told.append, must_stop=lambda: len(told) == 2))
     assert [record.number for record in play_batch(jobs_of(config(*TRIO)), control)] == [1, 2]
     control.close()
 
 
 def test_an_abort_comes_between_two_moves(jobs_of: JobsOf, told: list[Began]) -> None:
     answers = iter([False, False, True])
-    control = Control(told.append, must_abort=lambda: next(answers))
+    control = make_control(Ways(HERE, told.append, must_abort=lambda: next(answers)))
     (record,) = play_batch(jobs_of(config(*TRIO))[:1], control)
     assert (record.termination, record.is_final, record.rated) == ("aborted", False, False)
     assert len(record.actions) == record.num_opening + 2
@@ -92,9 +90,38 @@ def test_a_bot_that_cannot_be_loaded_costs_its_matches(jobs_of: JobsOf, control:
     assert "No module named 'nowhere'" in records[0].fault
 
 
-def test_outside_of_a_worker_it_needs_a_control() -> None:
-    with pytest.raises(RuntimeError, match="needs a control"):
-        play_batch([])
+@pytest.mark.parametrize(("part_s", "expected"), [(0.0, [1] * 5), (600.0, [])])
+def test_results_are_delivered_while_their_batch_goes_on(
+    jobs_of: JobsOf, monkeypatch: pytest.MonkeyPatch, part_s: float, expected: list[int]
+) -> None:
+    monkeypatch.setattr(worker, "BATCH_S", 600.0)
+    monkeypatch.setattr(worker, "PART_S", part_s)
+    parts: list[list[MatchRecord]] = []
+    control = make_control(Ways(HERE, deliver=parts.append))
+    rest = play_batch(jobs_of(config(*TRIO)), control)
+    assert [len(part) for part in parts] == expected
+    assert [record.number for part in (*parts, rest) for record in part] == [1, 2, 3, 4, 5, 6]
+    control.close()
+
+
+@pytest.mark.parametrize("delivers", [True, False])
+def test_results_of_matches_that_can_be_watched_come_at_once(
+    jobs_of: JobsOf, monkeypatch: pytest.MonkeyPatch, *, delivers: bool
+) -> None:
+    for name, value in (("BATCH_S", 600.0), ("PART_S", 600.0), ("SEEN_S", 0.0)):
+        monkeypatch.setattr(worker, name, value)
+    parts: list[list[MatchRecord]] = []
+
+    def publish(message: bytes) -> bool:
+        return bool(message)
+
+    ways = Ways(HERE, deliver=parts.append if delivers else None, publish=publish)
+    control = make_control(ways, quiet_s=0.0, is_threaded=False)
+    assert isinstance(control.teller, Teller)
+    rest = play_batch(jobs_of(config(*TRIO)), control)
+    # Where nothing is delivered in between, the batch ends early instead.
+    assert ([len(part) for part in parts], len(rest)) == (([1] * 5, 1) if delivers else ([], 1))
+    control.close()
 
 
 def test_how_a_match_was_run_is_recorded(jobs_of: JobsOf, control: Control) -> None:

@@ -1,0 +1,346 @@
+"""Worker processes of this machine, one for each slot, so that a death costs one batch alone."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from multiprocessing.connection import wait
+from multiprocessing.reduction import ForkingPickler
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from arena.executor.channel import Channel, looker
+from arena.executor.cores import num_workers
+from arena.executor.local_tie import (
+    INTERRUPTS,
+    WorkerSetup,
+    decode_began,
+    decode_records,
+    play_task,
+    run_worker,
+)
+from arena.executor.slots import Slot, WorkerLostError
+from arena.executor.telling import decode_events
+from arena.executor.worker import BATCH_S, Began
+from arena.own import safe_path
+from arena.sandbox.limits.exact import own_subtree
+from arena.sandbox.resources import num_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from multiprocessing.context import SpawnContext
+    from multiprocessing.process import BaseProcess
+    from pathlib import Path
+
+    from arena.executor.job import Job
+    from arena.executor.local_tie import Reply
+    from arena_db.records import LiveEvent, MatchRecord
+
+
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
+
+_PATIENCE_S = 10.0
+"""Seconds the workers have to end with their bots."""
+
+
+class Task(NamedTuple):
+    """A function that a worker calls, and who waits for what it returns."""
+
+    future: Future[Any]
+    function: Callable[[Any], object]
+    given: object
+    read: Callable[[Any], object] | None = None
+    """Turns what the worker sent into the result; None where that is the result."""
+
+
+class TaskQueues:
+    """The tasks that wait: some for one worker, some for whichever is free first."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        """Held for every look at a queue; notified when one of them grows, or at the end."""
+        self.for_any: deque[Task] = deque()
+        """Tasks that any worker may take."""
+        self.parts: SimpleQueue[list[MatchRecord]] = SimpleQueue()
+        """Results of batches that go on."""
+
+
+class LocalWorker:
+    """A worker process, and the thread of this process that hands it one task after the other.
+
+    No other process has an end of the pipe between them. So the end of file follows a message that a worker
+    leaves half written at its death, and no reader waits for the other half.
+    """
+
+    def __init__(self, slot: Slot, queues: TaskQueues, context: SpawnContext, setup: WorkerSetup) -> None:
+        """Start both; on Linux the process is killed when the thread that calls this ends."""
+        self.slot = slot
+        self._queues = queues
+        self._tasks: deque[Task] = deque()
+        self._is_closing = self._is_dead = False
+        self._connection, other = context.Pipe()
+        with other:
+            self._process: BaseProcess = context.Process(
+                target=run_worker, name=f"slot-{slot.number}", args=(slot, other, setup)
+            )
+            self._process.start()
+        self._thread = threading.Thread(target=self._serve, name=f"slot {slot.number}", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether it was seen to have died."""
+        return self._is_dead
+
+    def submit(self, task: Task) -> None:
+        """Let a task wait for this worker; if that dies, its future fails with `WorkerLostError`."""
+        with self._queues.changed:
+            if self._is_dead:
+                task.future.set_exception(WorkerLostError(self.slot))
+                return
+            self._tasks.append(task)
+            self._queues.changed.notify_all()
+
+    def kill(self) -> None:
+        """Kill the process; its bots die with it."""
+        # A process that was waited for has no number any more which another one could have got.
+        with contextlib.suppress(ValueError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let the process end once its task is done; those that wait are cancelled."""
+        with self._queues.changed:
+            self._is_closing = True
+            for task in self._tasks:
+                task.future.cancel()
+            self._tasks.clear()
+            self._queues.changed.notify_all()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end of process and thread; return whether they have ended."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        while (task := self._next()) is not None:
+            if not task.future.set_running_or_notify_cancel():
+                continue
+            try:
+                message = ForkingPickler.dumps((task.function, task.given))
+            except Exception as error:  # noqa: BLE001 - what cannot be pickled says so in many ways
+                task.future.set_exception(error)
+                continue
+            try:
+                self._connection.send_bytes(message)
+                kind, body = self._reply()
+                result = body if kind == "failed" or task.read is None else task.read(body)
+            except Exception:  # noqa: BLE001 - it is gone, or sends what nobody can read
+                self._die(task)
+                break
+            if kind == "failed":
+                task.future.set_exception(body)
+            else:
+                task.future.set_result(result)
+        self._connection.close()
+        self._process.join()
+        # Another thread may just be about to note that it waited for the process.
+        with contextlib.suppress(ValueError):
+            self._process.close()
+
+    def _next(self) -> Task | None:
+        """Wait for a task; None at the end."""
+        with self._queues.changed:
+            while True:
+                if self._is_closing:
+                    return None
+                if self._tasks:
+                    return self._tasks.popleft()
+                if self._queues.for_any:
+                    return self._queues.for_any.popleft()
+                self._queues.changed.wait()
+
+    def _reply(self) -> Reply:
+        """Return the end of a task; deliver the parts that come before.
+
+        Raises:
+            EOFError: the process died.
+        """
+        while True:
+            if self._connection not in wait([self._connection, self._process.sentinel]):
+                raise EOFError
+            reply: Reply = self._connection.recv()
+            if reply.kind != "part":
+                return reply
+            self._queues.parts.put(decode_records(reply.body))
+
+    def _die(self, task: Task) -> None:
+        """Fail the task that died with the process, and those that waited for it."""
+        self.kill()
+        with self._queues.changed:
+            self._is_dead = True
+            lost = [task, *self._tasks]
+            self._tasks.clear()
+        for each in lost:
+            if each is task or each.future.set_running_or_notify_cancel():
+                each.future.set_exception(WorkerLostError(self.slot))
+
+
+class LocalPool:
+    """Plays in spawned worker processes on this machine."""
+
+    batch_s = BATCH_S
+
+    def __init__(self, size: int, folder: Path) -> None:
+        """Start a pool.
+
+        Args:
+            size: how many workers there are.
+            folder: for their temporary files.
+        """
+        self.num_workers = size
+        self._context = multiprocessing.get_context("spawn")
+        # A message in this pipe, which nobody reads before `go`, stops all workers. A file in the folder
+        # would not once somebody has cleared the temporary files, nor a semaphore once a worker was killed
+        # while it held it.
+        self._stop_reader, self._stop_writer = self._context.Pipe(duplex=False)
+        self._is_stopping = looker(self._stop_reader)
+        # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one. That all share
+        # one lets this process read the news of many matches at once, in place of waking up for each.
+        self._reader, self._writer = self._context.Pipe(duplex=False)
+        self._has_news = looker(self._reader)
+        self._channel = _channel()
+        # The workers share the cgroup of this process: divided now, it is theirs to use.
+        own_subtree()
+        self._told: list[Began] = []
+        self._queues = TaskQueues()
+        self._setup = WorkerSetup(
+            str(folder),
+            self._stop_reader,
+            self._writer,
+            os.getpid(),
+            None if self._channel is None else self._channel.writer,
+            programs_roam=size < num_workers(0, num_cores()),
+        )
+        self._workers = self._start(range(size))
+
+    # The first process starts another one, which counts semaphores.
+    @safe_path()
+    def _start(self, numbers: Sequence[int]) -> list[LocalWorker]:
+        with _interrupts_blocked():
+            return [
+                LocalWorker(Slot.here(number), self._queues, self._context, self._setup) for number in numbers
+            ]
+
+    def slots(self) -> list[Slot]:
+        """Return the slots whose workers live, as far as it is known."""
+        return [worker.slot for worker in self._workers if not worker.is_dead]
+
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        """Hand the batch to a worker; if that dies, the future fails with `WorkerLostError`."""
+        del tick
+        future: Future[list[MatchRecord]] = Future()
+        worker = self._workers[slot.number]
+        if worker.slot == slot:
+            worker.submit(Task(future, play_task, list(jobs), decode_records))
+        else:
+            future.set_exception(WorkerLostError(slot))
+        return future
+
+    def call(self, function: Callable[[_Given], _Result], given: _Given) -> Future[_Result]:
+        """Call a function of a module in the first free worker; its argument and its result are pickled."""
+        future: Future[_Result] = Future()
+        with self._queues.changed:
+            self._queues.for_any.append(Task(future, function, given))
+            self._queues.changed.notify_all()
+        return future
+
+    def results(self) -> list[list[MatchRecord]]:
+        """Take the results of batches that go on."""
+        found: list[list[MatchRecord]] = []
+        while not self._queues.parts.empty():
+            found.append(self._queues.parts.get())
+        return found
+
+    def news(self) -> list[Began]:
+        """Take what the workers wrote."""
+        self._read()
+        told, self._told = self._told, []
+        return told
+
+    def events(self) -> list[LiveEvent]:
+        """Take what the workers sent."""
+        messages = [] if self._channel is None else self._channel.take()
+        return [event for message in messages for event in decode_events(message)]
+
+    def stop(self) -> None:
+        """Let no further match begin."""
+        if not self._is_stopping():
+            self._stop_writer.send_bytes(b"stop")
+
+    def go(self) -> None:
+        """Let matches begin again."""
+        if self._is_stopping():
+            self._stop_reader.recv_bytes()
+
+    def abort(self) -> None:
+        """Kill the workers; their bots die with them."""
+        self.stop()
+        for worker in self._workers:
+            worker.kill()
+
+    def rebuild(self) -> None:
+        """Start fresh workers in place of the dead ones."""
+        # News of a dead worker must not be taken for that of the next one with its number.
+        self._read()
+        dead = [worker.slot.number for worker in self._workers if worker.is_dead]
+        for number, worker in zip(dead, self._start(dead), strict=True):
+            self._workers[number] = worker
+
+    def close(self) -> None:
+        """End the workers, after some seconds by force."""
+        for worker in self._workers:
+            worker.close()
+        ends_at = time.monotonic() + _PATIENCE_S
+        for worker in self._workers:
+            while not worker.join(max(0.0, ends_at - time.monotonic())):
+                worker.kill()
+                worker.join(_PATIENCE_S)
+        for task in self._queues.for_any:
+            task.future.cancel()
+        for end in (self._reader, self._writer, self._stop_reader, self._stop_writer):
+            end.close()
+        if self._channel is not None:
+            self._channel.close()
+
+    def _read(self) -> None:
+        while self._has_news():
+            number, match = decode_began(self._reader.recv_bytes())
+            self._told.append(Began(self._workers[number].slot, match))
+
+
+def _channel() -> Channel | None:
+    """Make a channel; without one, which Windows lacks, matches are seen once they are over."""
+    with contextlib.suppress(OSError):
+        return Channel()
+    return None
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Generator[None]:
+    """Block the interrupts of a terminal, in this process and in those it starts, within a `with` block."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,205 @@
+"""Batches in flight: results before their end, slots that die beside others, and batches that wait."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.executor.pools import InlinePool
+from arena.executor.slots import Slot, WorkerLostError
+from arena.executor.worker import Began, play_batch
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.coordinator.config import TournamentConfig
+    from arena.executor.job import Job
+    from arena_db.records import MatchRecord
+
+    Begin = Callable[[TournamentConfig], Sitting]
+    Held = tuple[Future[list[MatchRecord]], list[Job]]
+
+DEADLINE_S = 120.0
+"""Seconds after which a run that waits for what cannot come is ended."""
+TOTAL = 24
+"""Matches of each tournament here."""
+
+
+class StagedPool(InlinePool):
+    """Two slots: `act` says what becomes of the batches of the first, the second plays one at each look."""
+
+    num_workers = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: deque[Held] = deque()
+        """Batches of the first slot, the one that it plays before the one that waits."""
+        self.parts: list[list[MatchRecord]] = []
+        self.began: list[Began] = []
+        self.num_beside = 0
+        """Matches that the second slot played."""
+        self.num_rebuilt = 0
+        self._beside: deque[Held] = deque()
+        self._slots = [Slot.here(0), Slot.here(1)]
+        self._ends_at = time.monotonic() + DEADLINE_S
+
+    def act(self) -> None:
+        """Do what the test wants to happen at this look."""
+        raise NotImplementedError
+
+    @override
+    def slots(self) -> list[Slot]:
+        return list(self._slots)
+
+    @override
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        future: Future[list[MatchRecord]] = Future()
+        (self.held if slot == self._slots[0] else self._beside).append((future, list(jobs)))
+        return future
+
+    @override
+    def results(self) -> list[list[MatchRecord]]:
+        parts, self.parts = self.parts, []
+        return parts
+
+    @override
+    def news(self) -> list[Began]:
+        assert time.monotonic() < self._ends_at
+        self.act()
+        self.num_beside += self.finish(self._beside)
+        began, self.began = self.began, []
+        return began
+
+    @override
+    def rebuild(self) -> None:
+        self.num_rebuilt += 1
+        self._slots[0] = Slot.here(0)
+
+    def finish(self, batches: deque[Held]) -> int:
+        """Play the first batch of a slot; return how many matches it had."""
+        while batches:
+            future, jobs = batches.popleft()
+            if future.set_running_or_notify_cancel():
+                future.set_result(play_batch(jobs, self._control))
+                return len(jobs)
+        return 0
+
+    def die(self, index: int) -> None:
+        """Let the first slot die as it plays one of the matches of its batch."""
+        self.began.append(Began(self._slots[0], self.held[0][1][index].number))
+        for future, _ in self.held:
+            if not future.cancelled():
+                future.set_exception(WorkerLostError(self._slots[0]))
+        self.held.clear()
+
+
+def test_what_waits_behind_a_long_match_is_played_elsewhere(begin: Begin) -> None:
+    class LongPool(StagedPool):
+        had_waiting = False
+
+        @override
+        def act(self) -> None:
+            self.had_waiting |= len(self.held) > 1
+            if self.held and self.num_beside == TOTAL - len(self.held[0][1]):
+                self.finish(self.held)
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), LongPool()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert pool.had_waiting
+
+
+def test_a_slot_that_dies_costs_its_own_batches(begin: Begin) -> None:
+    class DyingSlot(StagedPool):
+        lost = 0
+
+        @override
+        def act(self) -> None:
+            if self.num_rebuilt:
+                self.finish(self.held)
+            # Both slots have a batch that they play, and one that waits.
+            elif len(self.held) == 2:
+                self.lost = sum(len(jobs) for _, jobs in self.held)
+                self.die(0)
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), DyingSlot()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert sitting.notices() == [f"a worker died; {pool.lost} matches are played again"]
+    assert pool.num_rebuilt == 1
+    assert {match.attempt for match in sitting.matches()} == {0}
+
+
+def test_others_play_on_while_what_a_slot_lost_is_played_again(begin: Begin) -> None:
+    class Stuck(StagedPool):
+        """Its second slot plays one match until all others are done, the first one dies meanwhile."""
+
+        num_again = 0
+
+        @override
+        def act(self) -> None:
+            if self.num_rebuilt:
+                self.num_again += self.finish(self.held)
+            elif self.held and self._beside:
+                self.stuck = self._beside.popleft()
+                self.die(0)
+            future, jobs = self.stuck
+            if self.num_again + self.num_beside == TOTAL - len(jobs) and not future.done():
+                future.set_result(play_batch(jobs, self._control))
+
+        stuck: Held = (Future(), [])
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), Stuck()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+
+
+def test_results_are_stored_while_their_batch_goes_on(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=4))
+
+    class PartsPool(StagedPool):
+        """Its first slot delivers a part of a batch, and dies once that is stored."""
+
+        delivered: tuple[int, ...] = ()
+        seen: tuple[int, ...] = ()
+
+        @override
+        def act(self) -> None:
+            if self.num_rebuilt or not self.held or len(self.held[0][1]) < 4:
+                self.finish(self.held)
+            elif not self.delivered:
+                part = play_batch(self.held[0][1][:2], self._control)
+                self.parts.append(part)
+                self.delivered = tuple(record.number for record in part)
+            elif set(self.delivered) <= set(sitting.results()):
+                self.seen = self.delivered
+                self.die(2)
+
+    pool = PartsPool()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert pool.seen == pool.delivered != ()
+    assert sorted(match.number for match in sitting.matches()) == list(range(1, TOTAL + 1)), "each once"
+
+
+def test_a_pool_without_slots_is_waited_for(begin: Begin) -> None:
+    class LatePool(StagedPool):
+        num_looks = 0
+
+        @override
+        def act(self) -> None:
+            self.num_looks += 1
+            self.finish(self.held)
+
+        @override
+        def slots(self) -> list[Slot]:
+            return super().slots() if self.num_looks > 3 else []
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), LatePool()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
