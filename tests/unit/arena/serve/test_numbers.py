@@ -7,7 +7,7 @@ ladder with a void match and a disqualified bot.
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import pytest
 from typing_extensions import override
@@ -48,6 +48,10 @@ class League(NamedTuple):
     name: str
     others: tuple[str, ...]
     """Further tournaments of the store."""
+
+    def told(self, *arguments: str) -> list[dict[str, Any]]:
+        """Return what a command prints."""
+        return cast("list[dict[str, Any]]", self.arena.objects(*arguments))
 
     def twin(self, path: str) -> Any:  # noqa: ANN401 - JSON
         """Return the JSON of a page."""
@@ -141,7 +145,7 @@ def test_the_stores_have_what_is_hard_to_count(league: League) -> None:
 
 
 def _matches(league: League) -> list[dict[str, Any]]:
-    return league.arena.objects("matches", "--tournament", league.name, "--limit", "1000")
+    return league.told("matches", "--tournament", league.name, "--limit", "1000")
 
 
 def _check_board(rows: list[dict[str, Any]], told: list[dict[str, Any]]) -> None:
@@ -182,7 +186,7 @@ def test_leaderboards(league: League) -> None:
     tables = league.tables("/leaderboard")
     assert len(boards) == len(tables) == 1 + len(league.others)
     for board in boards:
-        told = league.arena.objects("leaderboard", "--game", board["game"], "--pool", board["pool"])
+        told = league.told("leaderboard", "--game", board["game"], "--pool", board["pool"])
         _check_board(board["rows"], told)
         shown = _shown(tables[f"{board['title']}: ratings, best first"])
         assert shown == [_cells(row, len(shown[0])) for row in told]
@@ -190,7 +194,7 @@ def test_leaderboards(league: League) -> None:
 
 def test_standings(league: League) -> None:
     for name in (league.name, *league.others):
-        told = league.arena.objects("leaderboard", "--tournament", name)
+        told = league.told("leaderboard", "--tournament", name)
         rows = league.twin(f"/t/{name}/index.json")["standings"]["rows"]
         # The standings also have a bot whose matches are all void, which the command leaves out.
         _check_board([row for row in rows if row["games"]], told)
@@ -199,7 +203,7 @@ def test_standings(league: League) -> None:
 
 
 def test_crosstables(league: League) -> None:
-    told = {(cell["bot"], cell["opponent"]): cell for cell in league.arena.objects("crosstable", league.name)}
+    told = {(cell["bot"], cell["opponent"]): cell for cell in league.told("crosstable", league.name)}
     view = league.twin(f"/t/{league.name}/table.json")
     (table,) = league.tables(f"/t/{league.name}/table").values()
     assert len(told) == len(view["names"]) * (len(view["names"]) - 1)
@@ -220,7 +224,7 @@ def test_crosstables(league: League) -> None:
 
 
 def test_places_and_brackets(league: League) -> None:
-    (told,) = league.arena.objects("show", league.name)
+    (told,) = league.told("show", league.name)
     view = league.twin(f"/t/{league.name}/index.json")
     assert list(view["bracket"]) == told["bracket"]
     assert bool(told["bracket"]) == (league.name == "cup")
@@ -242,7 +246,7 @@ def test_bots(league: League) -> None:
         if not bot["num_matches"]:
             assert league.name == "hill"
             continue
-        (told,) = league.arena.objects("bots", "show", f"~{bot['identity']}")
+        (told,) = league.told("bots", "show", f"~{bot['identity']}")
         del told["type"], told["schema"]
         assert league.twin(f"/b/{bot['identity'][:16]}.json")["page"] == told
         rows = [row for row in _all_matches(league) if bot["identity"] in _identities(row)]
@@ -251,7 +255,7 @@ def test_bots(league: League) -> None:
 
 
 def _all_matches(league: League) -> list[dict[str, Any]]:
-    return league.arena.objects("matches", "--limit", "1000")
+    return league.told("matches", "--limit", "1000")
 
 
 def _identities(row: Mapping[str, Any]) -> set[Any]:
@@ -271,9 +275,7 @@ def test_head_to_heads(league: League) -> None:
             path = f"/t/{league.name}/v/{pair[0]}/{pair[1]}"
             if name == opponent or ask(league.arena.db, f"{path}.json").status_code == 404:
                 continue
-            (told,) = league.arena.objects(
-                "versus", f"~{pair[0]}", f"~{pair[1]}", "--tournament", league.name
-            )
+            (told,) = league.told("versus", f"~{pair[0]}", f"~{pair[1]}", "--tournament", league.name)
             assert told["meetings"] == [league.twin(f"{path}.json")["meeting"]]
             num_met += 1
     assert num_met >= 6
