@@ -99,7 +99,6 @@ class Summing:
         """
         tournament, first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = match[:7]
         half, moves_hash = HALF_POINTS[outcome], hash_moves(match[7])
-        # By bots and not by seats: then the pool and the tournament see an encounter from the same side.
         if is_low_first(first_seat, second_seat, first_bot, second_bot):
             side, key = 0, (pool, tournament, first_seat, second_seat, first_bot, second_bot)
         else:
@@ -208,13 +207,13 @@ class Summing:
 
 
 def is_low_first(first_seat: int, second_seat: int, first_bot: int, second_bot: int) -> bool:
-    """Return whether the sums of an encounter are seen from the bot that moved first in a match."""
+    """Return whether the first mover's side is that of the sums; by bots, so that all tables see the same."""
     return first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat)
 
 
 def hash_opening(actions: bytes | bytearray) -> int:
     """Return 60 bits that tell an opening from others, made of its packed actions."""
-    # Python's hash of a number of up to 60 bits is that number, so ratings order openings as the store does.
+    # Python's hash of up to 60 bits is the number itself, so ratings order openings as the store does.
     return int.from_bytes(sha256(actions).digest()[:8]) >> 4
 
 

@@ -236,33 +236,6 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     assert lines[-1].startswith("rr-1 ended: 3 of 12")
 
 
-def games_of(model: Model) -> int:
-    return sum(row.games for row in cast("StandingsView", model.facts["standings"]).rows)
-
-
-def test_the_last_tables_of_an_event_that_stops_are_made_at_once(
-    running: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # So little of a core that after any table the next one has to wait for hours.
-    monkeypatch.setattr("arena.watching.store_feed._FACTS_SHARE", 1e-9)
-    held = running.claim(1, current_owner())
-    assert held is not None
-    record = running.tournament(1)
-    assert record is not None
-    cup = Cup(record, running.entrants(1), running.planned(1))
-    seconds = itertools.count(0, 3)
-    feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
-    model = drain(feed)
-    for number in (1, 2):
-        held.save([cup.match(number)])
-        model = drain(feed, model)
-        assert games_of(model) == 2, "the second has to wait: matches are played beside the dashboard"
-    held.set_state(1, "stopped")
-    held.release()
-    assert games_of(drain(feed, model)) == 4, "none is any more"
-    feed.close()
-
-
 def test_a_gap_ends_in_a_new_snapshot(running: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena_db.live.KEPT", 2)
     monkeypatch.setattr("arena_db.live._PRUNED_EVERY", 1)

@@ -1,0 +1,62 @@
+"""The tables of a feed that has little of a core: while an event is played they wait, when it ends they do not."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from arena.live.tables import StandingsView
+from arena.watching.feed import Model, advance
+from arena.watching.store_feed import StoreFeed
+from arena_db.owner import current_owner
+from arena_db.store import Store
+from stores import Cup, add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "running.db") as store:
+        add_cup(store, "az", "mcts", "td", num=12)
+        yield store
+
+
+def drain(feed: StoreFeed, model: Model | None = None) -> Model:
+    model = model or Model()
+    for _ in range(6):
+        batch = feed.poll()
+        if batch is not None:
+            model = advance(model, batch)
+    return model
+
+
+def games_of(model: Model) -> int:
+    return sum(row.games for row in cast("StandingsView", model.facts["standings"]).rows)
+
+
+def test_the_last_tables_of_an_event_that_stops_are_made_at_once(
+    running: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So little of a core that after any table the next one has to wait for hours.
+    monkeypatch.setattr("arena.watching.store_feed._FACTS_SHARE", 1e-9)
+    held = running.claim(1, current_owner())
+    assert held is not None
+    record = running.tournament(1)
+    assert record is not None
+    cup = Cup(record, running.entrants(1), running.planned(1))
+    seconds = itertools.count(0, 3)
+    feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
+    model = drain(feed)
+    for number in (1, 2):
+        held.save([cup.match(number)])
+        model = drain(feed, model)
+        assert games_of(model) == 2, "the second has to wait: matches are played beside the dashboard"
+    held.set_state(1, "stopped")
+    held.release()
+    assert games_of(drain(feed, model)) == 4, "none is any more"
+    feed.close()
