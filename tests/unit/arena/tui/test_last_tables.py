@@ -1,4 +1,4 @@
-"""The tables of a feed that has little of a core: while an event is played they wait, when it ends they do not."""
+"""Tables of a feed that has little of a core: they wait while an event is played, not when it ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from arena.live.tables import StandingsView
 from arena.watching.feed import Model, advance
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
@@ -17,6 +16,8 @@ from stores import Cup, add_cup
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from arena.live.tables import StandingsView
 
 
 @pytest.fixture
