@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.jobs import make_jobs
@@ -79,6 +80,8 @@ class Planner:
         self._next_look = 0.0
         self._gone: list[int] = []
         self._has_news = False
+        self._late: frozenset[int] | None = None
+        """Matches that were being played when bots were last seen to leave, until all of them are stored."""
         self.batch_size = 1
         """As for every `JobSource`."""
         self._num_workers = num_workers
@@ -109,6 +112,7 @@ class Planner:
             ConfigError: the openings of the event are no longer those it began with.
         """
         self._look(running, is_idle=not num_queued and not running)
+        self._void_late(running)
         if self.is_exhausted:
             return []
         low, num = self._window(num_queued, len(running))
@@ -159,6 +163,15 @@ class Planner:
         except LockedError:
             return
         self._change, self._has_news = change, True
+        self._late = frozenset(running)
+
+    def _void_late(self, running: Collection[int]) -> None:
+        """Declare void what a bot was still playing when it was disqualified; an event may have no end."""
+        if self._late is None or not self._late.isdisjoint(running):
+            return
+        with suppress(LockedError):
+            self._store.void_out(self._tournament.id)
+            self._late = None
 
     def _drop_gone(self, running: Collection[int]) -> None:
         """Drop what is planned for bots that take no part any more, but for matches that are being played."""

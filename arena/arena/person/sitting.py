@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.coordinator.events import MatchFinished
-from arena.executor.job import Job
+from arena.coordinator.jobs import make_job
 from arena.executor.preflight import position
 from arena.executor.record import void_record
-from arena.match import match_seed
-from arena.naming import match_address
 from arena.person.config import BOT_SEAT, PERSON_SEAT
 from arena_db.errors import LockedError
 from arena_db.records import PlannedMatch
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from arena.coordinator.events import Event
+    from arena.executor.job import Job
     from arena.person.config import PlayPlan
     from arena.person.desk import Desk
     from arena.sandbox.tier import Tier
@@ -93,7 +92,7 @@ class Sitting:
         person = _side(match)
         can_undo = bool(self._own_plies(match.opening, person))
         self._desk.begin(match.number, state, person, can_undo=can_undo)
-        return [make_job(self._play, match)]
+        return [_job(self._play, match)]
 
     def take_gone(self) -> list[int]:
         """Return nothing: what was handed out is played."""
@@ -151,25 +150,17 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
 
 def end_match(play: Play, match: PlannedMatch) -> None:
     """Store a planned match as aborted; it is not played again."""
-    void = void_record(make_job(play, match), Termination.ABORTED)
+    void = void_record(_job(play, match), Termination.ABORTED)
     play.store.save([dataclasses.replace(void, is_final=True)])
 
 
-def make_job(play: Play, match: PlannedMatch) -> Job:
-    """Turn a planned match into what the table plays."""
-    plan, tournament = play.plan, play.tournament
-    entrants = (msgspec.structs.replace(plan.person, limit=plan.person_control), plan.bot)
-    return Job(
-        tournament=tournament.id,
-        number=match.number,
-        attempt=match.attempt,
-        match=match_address(tournament.name, match.number),
-        game=tournament.game,
-        first=entrants[match.first],
-        second=entrants[match.second],
-        opening=match.opening,
-        seed_first=match_seed(tournament.seed, match.encounter, match.match_no, 0),
-        seed_second=match_seed(tournament.seed, match.encounter, match.match_no, 1),
+def _job(play: Play, match: PlannedMatch) -> Job:
+    """Turn a planned match into what the table plays; the person has a limit of their own."""
+    plan = play.plan
+    return make_job(
+        play.tournament,
+        match,
+        (msgspec.structs.replace(plan.person, limit=plan.person_control), plan.bot),
         limit=plan.bot_control,
         init_s=plan.config.init_time,
         tier=play.tier,

@@ -12,7 +12,7 @@ import pytest
 from arena.coordinator import joining, orders, planner, replan
 from arena.coordinator.audit import audit
 from arena.coordinator.event_tables import event_tables
-from arena.coordinator.events import MatchFinished
+from arena.coordinator.events import MatchFinished, MatchStarted
 from arena.coordinator.plan_view import seats_of
 from arena.errors import ConfigError, NotFoundError
 from arena.pairing.schedule import stable_encounter
@@ -207,6 +207,29 @@ def test_a_match_that_ends_after_a_disqualification_is_void_too(begin: Begin) ->
     assert kinds["disqualify"] == 1
     assert sitting.state() == "finished"
     assert in_order(sitting)
+
+
+def test_a_match_in_flight_at_a_disqualification_is_void_while_the_event_goes_on(begin: Begin) -> None:
+    sitting = begin(event(*TRIO, rounds=15))
+    late: list[str] = []
+
+    def look() -> None:
+        late.extend(
+            match.void_reason
+            for match in sitting.matches()
+            if "random" in (match.first_label, match.second_label)
+        )
+
+    def on_event(event: Event) -> None:
+        # A start is told before the match is stored.
+        is_playing = isinstance(event, MatchStarted) and "random" in (event.first, event.second)
+        if is_playing and event.number > 4 and not sitting.store.changes(1):
+            disqualify(sitting, "random")
+        once(30, look)(event)
+
+    sitting.play(on_event=on_event)
+    assert len(late) > 2
+    assert set(late) == {"it cheats"}
 
 
 def test_a_swiss_tournament_goes_on_without_who_left(begin: Begin) -> None:
