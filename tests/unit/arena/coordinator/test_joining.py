@@ -222,9 +222,10 @@ def test_a_match_in_flight_at_a_disqualification_is_void_while_the_event_goes_on
 
     def on_event(event: Event) -> None:
         # A start is told before the match is stored.
-        is_playing = isinstance(event, MatchStarted) and "random" in (event.first, event.second)
-        if is_playing and event.number > 4 and not sitting.store.changes(1):
-            disqualify(sitting, "random")
+        if isinstance(event, MatchStarted) and event.number > 4 and not sitting.store.changes(1):
+            gone = [label for label in (event.first, event.second) if label == "random"]
+            for label in gone:
+                disqualify(sitting, label)
         once(30, look)(event)
 
     sitting.play(on_event=on_event)
