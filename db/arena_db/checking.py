@@ -52,7 +52,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
         _pages(connection, "quick_check" if quick else "integrity_check"),
         plan_faults.wrong_counts(connection),
     ]
-    reading = match_faults.Reading()
+    reading = match_faults.MatchReading()
     if not quick:
         looks += [
             _rules(connection),
@@ -164,7 +164,7 @@ def _references(connection: Connection) -> Iterator[str]:
         yield f"row {row} of {table} points to no row of {parent}"
 
 
-def _tallies(connection: Connection, reading: match_faults.Reading) -> Iterator[str]:
+def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iterator[str]:
     names = (*KEYS, "num_matches")
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
     counted = reading.tallies()

@@ -76,7 +76,7 @@ class _Kind:
         """How many there are but for void ones."""
 
 
-class Reading:
+class MatchReading:
     """What one read of all matches finds; it is complete once `find_faults` was exhausted."""
 
     def __init__(self) -> None:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-    from arena_db.match_faults import Reading
+    from arena_db.match_faults import MatchReading
     from arena_db.summing import Key
 
 _CHECKED: Final = 50_000
 """Matches that a check adds up at once: the more, the fewer clusters are read and written twice."""
 
 
-def find_faults(connection: Connection, reading: Reading) -> Iterator[str]:
+def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
     """Compare what is kept with what the matches say; one sentence for each contradiction.
 
     Args:

@@ -52,7 +52,7 @@ _Course: TypeAlias = tuple[int, int, int]
 """Side, moves and times of a course of play that is not the first one of its side."""
 
 
-class Unit:
+class ProvedEncounter:
     """What the matches between two seats of a tournament come to."""
 
     __slots__ = ("bots", "key", "product", "sums")
@@ -68,7 +68,7 @@ class Unit:
 class Half(NamedTuple):
     """What matches of one kind have in common for the sums."""
 
-    unit: Unit
+    unit: ProvedEncounter
     side: int
     """0 where the lower bot moved first."""
     half_points: int
@@ -96,7 +96,7 @@ class SumProof:
         self.is_open = 1 <= self.mark <= numbering.last_match(connection) + 1
         """Whether nothing has been found so far that the proof does not cover."""
         self._pools = dict(map(tuple, connection.execute(select(tournaments.c.id, tournaments.c.pool_id))))
-        self._units: dict[Key, Unit] = {}
+        self._units: dict[Key, ProvedEncounter] = {}
         self._pending: dict[tuple[int, int, int], tuple[int, Half, int]] = {}
         self._numbers: dict[int, _Numbers] = {}
         self._moves, *self._factors = (1 + randbelow(_PRIME - 1) for _ in range(6))
@@ -126,7 +126,7 @@ class SumProof:
         key = (pool, tournament, *seats)
         unit = self._units.get(key)
         if unit is None:
-            unit = self._units[key] = Unit(key, bots)
+            unit = self._units[key] = ProvedEncounter(key, bots)
         elif unit.bots != bots:
             self.is_open = False
         return Half(unit, side, half_points)
@@ -204,16 +204,16 @@ class SumProof:
             for key, number in ids.items()
         )
 
-    def _by_encounter(self) -> dict[Key, Unit]:
+    def _by_encounter(self) -> dict[Key, ProvedEncounter]:
         """Return what was added for each encounter, in its tournament and in the pool."""
-        found: dict[Key, Unit] = dict(self._units)
+        found: dict[Key, ProvedEncounter] = dict(self._units)
         for unit in self._units.values():
             # A bot against itself tells nothing of bots, only of seats.
             if unit.bots[0] != unit.bots[1]:
                 key = (unit.key[0], 0, *unit.bots)
                 whole = found.get(key)
                 if whole is None:
-                    whole = found[key] = Unit(key, unit.bots)
+                    whole = found[key] = ProvedEncounter(key, unit.bots)
                 whole.sums = [one + other for one, other in zip(whole.sums, unit.sums, strict=True)]
                 whole.product = whole.product * unit.product % _PRIME
         return found

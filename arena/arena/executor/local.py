@@ -101,7 +101,7 @@ class LocalWorker:
         return self._is_dead
 
     def submit(self, task: Task) -> None:
-        """Let a task wait for this worker; if that dies, its future fails with `WorkerLostError`."""
+        """Queue a task for this worker; if that dies, its future fails with `WorkerLostError`."""
         with self._queues.changed:
             if self._is_dead:
                 task.future.set_exception(WorkerLostError(self.slot))
@@ -116,7 +116,7 @@ class LocalWorker:
             self._process.kill()
 
     def close(self) -> None:
-        """Let the process end once its task is done; those that wait are cancelled."""
+        """End the process once its task is done; those that wait are cancelled."""
         with self._queues.changed:
             self._is_closing = True
             for task in self._tasks:
@@ -263,30 +263,30 @@ class LocalPool:
         return future
 
     def results(self) -> list[list[MatchRecord]]:
-        """Take the results of batches that go on."""
+        """Return the results of batches that go on, and forget them."""
         found: list[list[MatchRecord]] = []
         while not self._queues.parts.empty():
             found.append(self._queues.parts.get())
         return found
 
     def news(self) -> list[Began]:
-        """Take what the workers wrote."""
+        """Return what the workers wrote since the last call."""
         self._read()
         told, self._told = self._told, []
         return told
 
     def events(self) -> list[LiveEvent]:
-        """Take what the workers sent."""
+        """Return what the workers sent since the last call."""
         messages = [] if self._channel is None else self._channel.take()
         return [event for message in messages for event in decode_events(message)]
 
     def stop(self) -> None:
-        """Let no further match begin."""
+        """Begin no further match."""
         if not self._is_stopping():
             self._stop_writer.send_bytes(b"stop")
 
     def go(self) -> None:
-        """Let matches begin again."""
+        """Begin matches again."""
         if self._is_stopping():
             self._stop_reader.recv_bytes()
 

@@ -148,7 +148,7 @@ def _reply(function: Callable[[Any], object], given: object) -> Reply:
 
 
 def _tie(coordinator: int) -> None:
-    """Let Ctrl-C be the coordinator's affair, and end this process with the coordinator."""
+    """Leave Ctrl-C to the coordinator, and end this process with the coordinator."""
     for interrupt in INTERRUPTS:
         signal.signal(interrupt, signal.SIG_IGN)
     if sys.platform != "win32":

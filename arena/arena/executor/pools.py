@@ -50,7 +50,7 @@ class Pool(Protocol):
         ...
 
     def results(self) -> list[list[MatchRecord]]:
-        """Take what came of batches still being played, part by part; never waits.
+        """Return what came of batches still being played since the last call, part by part; never waits.
 
         Parts of a batch come in the order of its jobs, and before its future is done.
         """

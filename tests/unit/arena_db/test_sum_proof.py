@@ -9,7 +9,7 @@ import pytest
 from arena_db import sum_faults, sum_proof
 from arena_db.engine import Settings, make_engine
 from arena_db.kept import clusters, encounters, strays
-from arena_db.match_faults import Reading
+from arena_db.match_faults import MatchReading
 from arena_db.models import tallies
 from arena_db.store import Store
 from arena_db.tallying import recount
@@ -26,7 +26,7 @@ OUTCOMES = ("first", "second", "draw", "first")
 
 @pytest.fixture
 def filled(path: Path) -> Path:
-    """Give a store with pairs, lone matches, several courses of play of one opening, and a void match."""
+    """Return a store with pairs, lone matches, several courses of play of one opening, and a void match."""
     with Store.open(path, fast=True) as store:
         for name in ("5/move hosted", "5/move hosted", "blitz"):
             cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
@@ -47,7 +47,7 @@ def filled(path: Path) -> Path:
 
 @pytest.fixture
 def connection(filled: Path) -> Iterator[Connection]:
-    """Give a connection whose changes are taken back."""
+    """Yield a connection whose changes are taken back."""
     engine = make_engine(Settings(path=filled, fast=True))
     with engine.connect() as made:
         made.exec_driver_sql("PRAGMA defer_foreign_keys=1")
@@ -56,16 +56,16 @@ def connection(filled: Path) -> Iterator[Connection]:
     engine.dispose()
 
 
-def read(connection: Connection) -> Reading:
+def read(connection: Connection) -> MatchReading:
     """Return a reading of all matches."""
-    reading = Reading()
+    reading = MatchReading()
     list(reading.find_faults(connection))
     return reading
 
 
 def has_faults(connection: Connection) -> bool:
     """Return what the slow comparison says: it computes the sums again."""
-    return list(sum_faults.find_faults(connection, Reading())) != []
+    return list(sum_faults.find_faults(connection, MatchReading())) != []
 
 
 def edited(connection: Connection, statement: str) -> Iterator[None]:
@@ -156,7 +156,7 @@ def test_openings_that_are_forgotten_are_computed_again(
 
 def test_a_reading_that_was_cut_short_proves_nothing(connection: Connection) -> None:
     for _ in edited(connection, "UPDATE matches SET reason = 'another' WHERE id = 2"):
-        reading = Reading()
+        reading = MatchReading()
         next(reading.find_faults(connection))
         assert reading.tallies() is None
         assert not reading.proves_sums(connection)

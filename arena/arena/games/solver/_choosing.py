@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Bounds = NDArray[np.int64]
 
 
-class Question(NamedTuple):
+class BestQuestion(NamedTuple):
     """A position whose best actions are asked for; scores are for who moves there."""
 
     here: Bounds
@@ -25,7 +25,7 @@ class Question(NamedTuple):
     """The actions, those that are likely to be good first."""
 
 
-def find_best(question: Question, narrow: Callable[[int, Bounds], bool]) -> bool:
+def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> bool:
     """Narrow bounds down to the score and find an action that has it; False if the search was stopped.
 
     It asks in null windows around the last answer, the first one between draw and win, as MTD(f) does (Plaat
@@ -57,7 +57,7 @@ def find_best(question: Question, narrow: Callable[[int, Bounds], bool]) -> bool
     return _first_above(actions, children, score - 1, narrow) is not None
 
 
-def find_equal(question: Question, narrow: Callable[[int, Bounds], bool]) -> None:
+def find_equal(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> None:
     """Find the actions that are as good as the best one, which is known, as far as that can be told.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from arena.errors import ArenaError
 from arena.games.k_in_a_row import KInARowState
 from arena.games.solver._budget import Meter
-from arena.games.solver._choosing import Question, find_best, find_equal
+from arena.games.solver._choosing import BestQuestion, find_best, find_equal
 from arena.games.solver._counters import BUDGET, NODES
 from arena.games.solver.solved import ILLEGAL, UNKNOWN, UNSOLVED, Labels, Solved, Worth, rank
 
@@ -205,7 +205,7 @@ class Solver(ABC):
             search = partial(self._narrow, root.children[action], bounds, exact=True)
             return meter.run(search, tell, until=until)
 
-        question = Question(root.here, root.bounds, self._order(root.children))
+        question = BestQuestion(root.here, root.bounds, self._order(root.children))
         if find_best(question, narrow):
             find_equal(question, partial(narrow, until=meter.nodes + self.usual_nodes // _EQUALS))
 

@@ -90,7 +90,7 @@ class StagedPool(InlinePool):
         return 0
 
     def die(self, index: int) -> None:
-        """Let the first slot die as it plays one of the matches of its batch."""
+        """Kill the first slot as it plays one of the matches of its batch."""
         self.began.append(Began(self._slots[0], self.held[0][1][index].number))
         for future, _ in self.held:
             if not future.cancelled():

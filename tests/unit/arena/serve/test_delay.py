@@ -56,13 +56,13 @@ class Played:
         self.store.append_events([event])
 
     def begin(self, number: int = 1, attempt: int = 0) -> None:
-        """Tell of a match up to the position before its last move."""
+        """Return the events of a match up to the position before its last move."""
         started = Started(bots=("anna", "bob"), game="connect-four", opening=OPENING)
         self.tell(started, number, attempt=attempt)
         self.tell(Move(action=3, elapsed_ms=12), number, ply=3, attempt=attempt)
 
     def settle(self) -> PageSnapshot:
-        """Let the hub look until tables are made, and return the wall."""
+        """Look with the hub until tables are made; return the wall."""
         for _ in range(60):
             self.hub.step()
             self.now += 0.1
