@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ TOTAL = 24
 """Matches of each tournament here."""
 
 
-class StagedPool(InlinePool):
+class StagedPool(InlinePool, ABC):
     """Two slots: `act` says what becomes of the batches of the first, the second plays one at each look."""
 
     num_workers = 2
@@ -48,9 +49,9 @@ class StagedPool(InlinePool):
         self._slots = [Slot.here(0), Slot.here(1)]
         self._ends_at = time.monotonic() + DEADLINE_S
 
+    @abstractmethod
     def act(self) -> None:
         """Do what the test wants to happen at this look."""
-        raise NotImplementedError
 
     @override
     def slots(self) -> list[Slot]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from arena.watching.feed import Model, advance
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.store import Store
+from feeds import drain
 from stores import Cup, add_cup
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.live.tables import StandingsView
+    from arena.watching.feed import Model
 
 
 @pytest.fixture
@@ -25,15 +26,6 @@ def running(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "running.db") as store:
         add_cup(store, "az", "mcts", "td", num=12)
         yield store
-
-
-def drain(feed: StoreFeed, model: Model | None = None) -> Model:
-    model = model or Model()
-    for _ in range(6):
-        batch = feed.poll()
-        if batch is not None:
-            model = advance(model, batch)
-    return model
 
 
 def games_of(model: Model) -> int:

@@ -25,6 +25,7 @@ from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
+from feeds import drain
 from stores import Cup, add_cup, tamper
 
 if TYPE_CHECKING:
@@ -55,15 +56,6 @@ def live(body: Payload, number: int | None = 1, ply: int = 0, t: float = 100.0) 
 
 STATE = RunState(state="running", planned=12, done=0, name="rr-1", workers=2)
 BEGIN = Started(bots=("az", "mcts"), game="connect-four", opening=(3, 2), clock_ms=(9000, 9000))
-
-
-def drain(feed: StoreFeed, model: Model | None = None) -> Model:
-    model = model or Model()
-    for _ in range(6):
-        batch = feed.poll()
-        if batch is not None:
-            model = advance(model, batch)
-    return model
 
 
 def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Path) -> None:
