@@ -15,13 +15,14 @@ from simulated.season import START, add_tournament, make_bots, make_plan, make_r
 
 from arena.results.book import RatedMatches
 from arena.results.views import Leaderboard, pools
+from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from arena_db.records import Entrant, PlannedMatch
+    from arena_db.records import Entrant, MatchRecord, PlannedMatch
 
 GROUP = 50
 """Matches of one group commit."""
@@ -45,6 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.db or Path(folder, "arena.db")
         report = _grouped(Path(folder, "groups.db"), arguments.groups, arguments.seed)
+        report |= _fenced(Path(folder, "fenced.db"), arguments.groups, arguments.seed)
         report |= _bulk(path, arguments.bots, arguments.matches, arguments.batch, arguments.seed)
         report |= _read(path, arguments.matches)
         if arguments.check:
@@ -62,6 +64,27 @@ def _grouped(path: Path, num: int, seed: int) -> dict[str, float]:
         "grouped_per_wall_s": num * GROUP / wall,
         "grouped_per_cpu_s": num * GROUP / cpu,
         "grouped_with_sums_per_cpu_s": num * GROUP / (cpu + sums),
+    }
+
+
+def _fenced(path: Path, num: int, seed: int) -> dict[str, float]:
+    """Save in turns with and without the fence that keeps a run from writing after a take-over.
+
+    Both kinds of saves go to one tournament of one store, so that nothing else differs.
+    """
+    took: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    with Store.open(path) as store:
+        season = Season(store, 20, num * GROUP, seed)
+        with store.claim(season.id, current_owner()) as run:
+            for group, records in enumerate(season.records(GROUP)):
+                # Who comes first changes from round to round, so that a slower second save counts for both.
+                is_fenced = group % 4 in {0, 3}
+                door = run if is_fenced else store
+                took[is_fenced].append(timed(lambda door=door, records=records: door.save(records)))
+    wall, cpu = ({fenced: np.median(times, axis=0)[i] for fenced, times in took.items()} for i in (0, 1))
+    return {
+        "fence_of_save_wall": float(wall[True] / wall[False] - 1),
+        "fence_of_save_cpu": float(cpu[True] / cpu[False] - 1),
     }
 
 
@@ -90,9 +113,9 @@ class Season:
         self._store = store
         self._rng = np.random.default_rng(seed)
         self._bots: list[Entrant] = make_bots(num_bots)
-        self._id = add_tournament(store, self._bots).id
+        self.id = add_tournament(store, self._bots).id
         self._plan: list[PlannedMatch] = list(make_plan(num_bots, num_matches, self._rng))
-        self.plan_s, _ = timed(lambda: store.extend_plan(self._id, self._plan, ""))
+        self.plan_s, _ = timed(lambda: store.extend_plan(self.id, self._plan, ""))
 
     def save(self, batch: int, *, sum_every: int) -> tuple[float, float, float]:
         """Save all matches, and sum them up between two saves as a run does.
@@ -102,17 +125,24 @@ class Season:
             summing up took.
         """
         wall = cpu = sums = 0.0
+        num = 0
+        for records in self.records(batch):
+            took = timed(lambda records=records: self._store.save(records))
+            wall, cpu = wall + took[0], cpu + took[1]
+            num += batch
+            if num % sum_every == 0:
+                sums += timed(self._store.sum_up)[1]
+        return wall, cpu, sums
+
+    def records(self, batch: int) -> Iterator[list[MatchRecord]]:
+        """Yield all matches, `batch` at a time, with nothing for the collector of garbage to walk through."""
         for start in range(0, len(self._plan), batch):
-            records = make_records(self._id, self._plan[start : start + batch], self._bots, self._rng)
+            records = make_records(self.id, self._plan[start : start + batch], self._bots, self._rng)
             # Else the collector walks through the plan again and again, which no store asked for.
             gc.collect()
             gc.freeze()
-            took = timed(lambda records=records: self._store.save(records))
-            wall, cpu = wall + took[0], cpu + took[1]
-            if (start + batch) % sum_every == 0:
-                sums += timed(self._store.sum_up)[1]
+            yield records
             gc.unfreeze()
-        return wall, cpu, sums
 
 
 def _read(path: Path, num_matches: int) -> dict[str, float]:

@@ -37,10 +37,12 @@ _SHORT_MS: Final = 1000
 
 
 class _Asking(local):
-    """Whether the present thread still wants the answer of its query."""
+    """What the present thread wants of its queries: whether still an answer, and of which moment."""
 
     def __init__(self) -> None:
         self.is_wanted: Callable[[], bool] = _always
+        self.moment: Connection | None = None
+        """Of the transaction that all of its queries belong to, in `at_one_moment`."""
 
 
 def _always() -> bool:
@@ -148,7 +150,30 @@ class Access:
             yield self._watcher.driver_connection
 
     @contextmanager
+    def at_one_moment(self) -> Generator[None]:
+        """Read the store as it is at the first query of a `with` block, whoever writes meanwhile.
+
+        Counts and sums that are put side by side would differ by the matches that were stored in between.
+        Other threads, and writes of this one, are not part of it; nor is what others wrote seen in it, so
+        a block should not wait for anything.
+        """
+        if self._asking.moment is not None:
+            yield
+            return
+        with self._read() as connection:
+            self._asking.moment = connection
+            try:
+                yield
+            finally:
+                self._asking.moment = None
+
+    @contextmanager
     def _read(self) -> Generator[Connection]:
+        held = self._asking.moment
+        if held is not None:
+            with self._reading():
+                yield held
+            return
         with self._reading(), self._engine.connect() as connection:
             self._watch(connection.connection.driver_connection)
             yield connection

@@ -35,10 +35,11 @@ _ODD_ROW: Final = (
 
 ODD: Final = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
-    *(struct.error, zlib.error, NoResultFound, MultipleResultsFound),
+    *(struct.error, zlib.error, NoResultFound, MultipleResultsFound, MemoryError),
 )
 """What Python raises where a row does not hold what the rules of the tables promise: a damaged page may hold
-bytes in the place of a text, no number where there has to be one, or a key that nobody has."""
+bytes in the place of a text, no number where there has to be one, a key that nobody has, or a length for
+which SQLite asks for more memory than there is."""
 
 _FULL: Final = "no room left on the disk for {path}; free some, then resume: nothing is half stored"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -9,6 +9,7 @@ from arena.errors import NotFoundError
 from arena.results.boards import Boards
 from arena.results.history import History
 from arena.results.names import called, long_names
+from arena.results.one_moment import at_one_moment
 from arena.results.sides import Result, Sides
 from arena_plugins.spec import nearest
 
@@ -75,6 +76,7 @@ class BotHistory(NamedTuple):
     """By game and pool, the largest pool first; within it the version that played first."""
 
 
+@at_one_moment
 def bot_history(
     store: Store, text: str, *, can_scan: bool = True, boards: Boards | None = None
 ) -> BotHistory:

@@ -11,6 +11,7 @@ from arena.results.boards import Boards
 from arena.results.bot_history import bot_history
 from arena.results.crosstable import Cell, cell_of
 from arena.results.forfeits import count_forfeits, loser
+from arena.results.one_moment import at_one_moment
 from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import Result, Sides
 from arena_db.called import MARK
@@ -131,6 +132,7 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Most matches first."""
 
 
+@at_one_moment
 def bot_page(
     store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True, boards: Boards | None = None
 ) -> BotPage:
@@ -172,6 +174,7 @@ def bot_page(
     )
 
 
+@at_one_moment
 def unrated_page(store: Store, identity: str, boards: Boards) -> BotPage:
     """Return the page of a bot without a rated match: its forfeits, and no rating.
 

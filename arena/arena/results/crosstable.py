@@ -10,6 +10,7 @@ import msgspec
 from arena.live.tables import MatrixCell, MatrixView
 from arena.results.counts import score_of
 from arena.results.encounter import meetings
+from arena.results.one_moment import at_one_moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +69,7 @@ class Crosstable(msgspec.Struct, frozen=True):
     """`[row][column]`; the diagonal is empty."""
 
 
+@at_one_moment
 def crosstable(
     store: Store, tournament: TournamentRecord, order: Sequence[str], book: RatedMatches | None = None
 ) -> Crosstable:

@@ -14,6 +14,7 @@ from arena.rating.ticker import Ticker
 from arena.results.book import RatedMatches
 from arena.results.counts import EncounterCounts, HeadToHead, counts_of
 from arena.results.forfeits import count_forfeits
+from arena.results.one_moment import at_one_moment
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
@@ -73,6 +74,7 @@ class Scores:
         return one, other, counts
 
 
+@at_one_moment
 def meetings(
     store: Store, tournament: TournamentRecord, book: RatedMatches | None = None, *, look: int = 1
 ) -> dict[tuple[int, int], HeadToHead]:

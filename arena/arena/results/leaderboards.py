@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from arena.errors import ConfigError
 from arena.results.book import RatedMatches
 from arena.results.condition import TABLE_WORDS
+from arena.results.one_moment import at_one_moment
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import ALL, Leaderboard, choose_pool, pools
@@ -37,6 +38,7 @@ class Rated(NamedTuple):
     """Game, pool and number of matches of the pools that are not in it."""
 
 
+@at_one_moment
 def rate(
     store: Store,
     condition: Condition,

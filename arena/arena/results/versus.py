@@ -17,6 +17,7 @@ from arena.results.crosstable import Cell, cell_of
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.lines import encounter_lines, side_lines
 from arena.results.names import called
+from arena.results.one_moment import at_one_moment
 from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
@@ -90,6 +91,7 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
     """Which matches are counted, as it is typed; empty for all rated ones."""
 
 
+@at_one_moment
 def versus(
     store: Store,
     bot: str,

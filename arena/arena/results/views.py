@@ -13,6 +13,7 @@ from arena.rating.fit import fit
 from arena.rating.sums import encounters
 from arena.results.book import RatedMatches
 from arena.results.names import long_names
+from arena.results.one_moment import at_one_moment
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
@@ -32,6 +33,7 @@ ALL = "all"
 """Names all pools at once."""
 
 
+@at_one_moment
 def standings(
     store: Store,
     tournament: TournamentRecord,

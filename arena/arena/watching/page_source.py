@@ -13,6 +13,7 @@ from arena.live.labels import show_name
 from arena.live.tables import StandingsView
 from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable, matrix_view
+from arena.results.one_moment import at_one_moment
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings
@@ -49,6 +50,7 @@ def home_view(store: Store, title: str) -> HomePage:
     )
 
 
+@at_one_moment
 def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     """Return a tournament with all its tables."""
     book = RatedMatches(MatchFilter(tournament=record.name))
@@ -186,6 +188,7 @@ def match_text(store: Store, match: StoredMatch, form: str) -> str:
     return writer.text(match)
 
 
+@at_one_moment
 def leaderboard_view(store: Store) -> LeaderboardPage:
     """Return the ratings of each game and pool, the largest first, as `arena leaderboard` rates them."""
     where = MatchFilter()

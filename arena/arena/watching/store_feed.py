@@ -227,7 +227,8 @@ class StoreFeed:
         if self._facts is None:
             self._facts = Facts(store, record)
         began_s = time.thread_time()
-        tables = self._facts.make(store, record)
+        with store.at_one_moment():
+            tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
         tables["trend_doing"] = "computing ratings over time ..." if self._lacks_beginning(record) else ""
         if self._lacks_beginning(record):

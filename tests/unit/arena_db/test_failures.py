@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from arena_db.errors import (
     LockedError,
     RefusedError,
 )
-from arena_db.failures import explain
+from arena_db.failures import explain, reading
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, new_tournament
@@ -215,6 +216,15 @@ def test_threads_share_a_store(store: Store) -> None:
     assert failures == []
     assert sum(tally.num_matches for tally in store.tallies(MatchFilter())) == 200
     assert store.check() == []
+
+
+def test_a_damaged_length_asks_for_more_memory_than_there_is(store: Store) -> None:
+    def ask() -> None:
+        with reading(store.path, sqlite3.Error):
+            raise MemoryError
+
+    with pytest.raises(DamagedError, match="has a row that cannot be read"):
+        ask()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Reading a store at one moment: figures that are put side by side do not differ by what came in between."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.results.condition import Condition
+from arena.results.leaderboards import rate
+from arena_db.errors import MissingError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from stores import add_cup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena_db.records import BotRecord
+
+ALL = MatchFilter()
+
+
+def _num_matches(store: Store) -> int:
+    return sum(tally.num_matches for tally in store.tallies(ALL))
+
+
+def test_all_queries_see_the_first_one(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    with Store.open(store.path, read_only=True) as reader:
+        with reader.at_one_moment():
+            assert _num_matches(reader) == 1
+            store.save([cup.match(2)])
+            with reader.at_one_moment():
+                assert _num_matches(reader) == 1
+            assert len(reader.matches(ALL)) == 1, "the end of the inner block ends nothing"
+        assert _num_matches(reader) == 2
+
+
+def test_the_moment_is_that_of_the_first_query(store: Store) -> None:
+    cup = add_cup(store)
+    with Store.open(store.path, read_only=True) as reader, reader.at_one_moment():
+        store.save([cup.match(1)])
+        assert _num_matches(reader) == 1
+
+
+def test_other_threads_see_what_is_new(store: Store) -> None:
+    cup = add_cup(store)
+    found: list[int] = []
+    with Store.open(store.path, read_only=True) as reader, reader.at_one_moment():
+        assert _num_matches(reader) == 0
+        store.save([cup.match(1)])
+        other = threading.Thread(target=lambda: found.append(_num_matches(reader)))
+        other.start()
+        other.join(30)
+    assert found == [1]
+
+
+def test_an_error_ends_the_moment(store: Store) -> None:
+    cup = add_cup(store)
+
+    def fail() -> None:
+        with store.at_one_moment():
+            assert _num_matches(store) == 0
+            raise MissingError
+
+    with pytest.raises(MissingError):
+        fail()
+    store.save([cup.match(1)])
+    assert _num_matches(store) == 1
+
+
+def test_a_leaderboard_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts and sums of pairs are two queries; a pair that is stored between them is in none or both."""
+    cup = add_cup(store, "a", "b")
+    store.save([cup.match(1), cup.match(2)])
+    usual: Callable[[Store], dict[str, BotRecord]] = Store.bots
+
+    def save_meanwhile(reader: Store) -> dict[str, BotRecord]:
+        store.save([cup.match(3), cup.match(4)])
+        store.sum_up()
+        return usual(reader)
+
+    sums: Callable[..., object] = Store.pool_sums
+
+    def sums_later(reader: Store, *args: object) -> object:
+        save_meanwhile(reader)
+        return sums(reader, *args)
+
+    monkeypatch.setattr(Store, "pool_sums", sums_later)
+    with Store.open(store.path, read_only=True) as reader:
+        rated = rate(reader, Condition())
+    assert rated is not None
+    for row in rated.tables[0].rows:
+        assert (row.games, row.pairs) == (2, 1)
