@@ -244,12 +244,19 @@ def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iter
 
 
 def _wrong_batches(connection: Connection, tournament: int) -> Iterator[str]:
-    known = connection.scalars(select(batches.c.number).where(batches.c.tournament_id == tournament))
-    sealed = connection.scalars(select(seals.c.number).where(*_part(tournament, "batches")))
+    """Compare all batches with their seals, in one read: a ladder has a batch for a handful of matches."""
+    own = select(seals.c.number, seals.c.content_hash).where(*_part(tournament, "batches"))
+    sealed: dict[int, bytes] = {row[0]: row[1] for row in connection.execute(own)}
+    known: dict[int, list[Sequence[Any]]] = {number: [] for number in sealed}
+    query = select(batches.c.number, *_columns(batches.c, _BATCH)).where(
+        batches.c.tournament_id == tournament
+    )
+    for number, *row in connection.execute(query):
+        known.setdefault(number, []).append(row)
     before = b""
-    for number in sorted({*known, *sealed}):
-        stored = _stored(connection, tournament, "batches", number)
-        if stored != _batch_hash(connection, tournament, number, before):
+    for number in sorted(known):
+        stored = sealed.get(number)
+        if stored != _chained(before, known[number]):
             yield f"batch {number} of the plan of {_name(connection, tournament)} is not as it was stored"
         before = stored or b""
 
@@ -302,6 +309,11 @@ def _changes_hash(connection: Connection, tournament: int) -> bytes:
 def _batch_hash(connection: Connection, tournament: int, number: int, before: bytes) -> bytes:
     here = (batches.c.tournament_id == tournament, batches.c.number == number)
     rows = connection.execute(select(*_columns(batches.c, _BATCH)).where(*here)).all()
+    return _chained(before, rows)
+
+
+def _chained(before: bytes, rows: Sequence[Sequence[Any]]) -> bytes:
+    """Hash the rows of a batch, over the seal of the one before."""
     return sha256(before + _rows_hash(rows)).digest()
 
 
