@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator.holder import held_by, nobody_runs
 from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.stop import StopSignals
@@ -53,6 +54,20 @@ def test_one_holds_it(sitting: Sitting) -> None:
             Lease(store, tournament, OTHER, take_over=True).__enter__()
     with Lease(store, tournament, OTHER):
         assert store.claim(tournament.id, current_owner()) is None
+
+
+def test_what_a_person_is_told_of_a_match_of_theirs(sitting: Sitting) -> None:
+    """Nobody takes over a match of a person; it is resumed by the command that goes on playing."""
+    store, tournament = sitting.store, sitting.tournament
+    own = dataclasses.replace(tournament, type="play")
+    assert nobody_runs(tournament) == "nobody runs rr-1; arena resume rr-1 goes on with it"
+    assert nobody_runs(own) == "nobody runs rr-1; arena play --attach rr-1 goes on with it"
+    assert store.claim(tournament.id, OTHER)
+    silence(sitting, 31)
+    lease = store.lease(tournament.id)
+    assert lease is not None
+    assert held_by(own, lease).endswith("; arena stop rr-1 stops it")
+    assert held_by(tournament, lease).endswith("; arena resume rr-1 --take-over goes on without it")
 
 
 def test_a_dead_owner_loses_it_at_once(sitting: Sitting) -> None:
@@ -126,6 +141,7 @@ def test_it_is_renewed_until_another_takes_it(sitting: Sitting, *, fails: bool) 
             lease.store.release()
             assert store.claim(sitting.tournament.id, OTHER)
             assert store.misses.acquire(timeout=20)
+            assert not store.misses.acquire(timeout=0.2), "who has lost it beats no more"
         assert lease.is_lost
         with pytest.raises(LeaseLostError):
             lease.check()
@@ -142,6 +158,7 @@ def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
             assert store.misses.acquire(timeout=20)
             with pytest.raises(MovedError, match=r"0\.db was moved to .*elsewhere\.db"):
                 lease.check()
+        assert lease.is_lost
 
 
 def test_a_store_that_is_gone_is_noticed_between_two_writes(sitting: Sitting) -> None:

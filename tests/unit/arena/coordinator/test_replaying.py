@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.coordinator import replaying
 from arena.coordinator.replaying import keep_all_replays, keep_replays
 from arena.rating.fit import fit
 from arena.rating.model import MEAN_ELO
@@ -151,6 +152,19 @@ def test_an_archived_event_is_replayed_too(cup: Sitting) -> None:
     assert cup.store.replay_of(1) is not None
 
 
+def test_events_of_all_pages_are_looked_at(
+    cup: Sitting, monkeypatch: pytest.MonkeyPatch, begin: Begin
+) -> None:
+    """The event that lacks its replays is on the last of three pages of tournaments."""
+    store = cup.store
+    declare_void(store, [1], [cup.matches()[0].id], "it was helped")
+    for source in (begin(config(*TRIO, name="a")), begin(config(*TRIO, name="b"))):
+        store.merge(source.store.path)
+    monkeypatch.setattr(replaying, "_PAGE", 1)
+    assert [each.name for each in store.tournaments()][-1] == "cup"
+    assert keep_all_replays(store) == ["cup"]
+
+
 def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting) -> None:
     sitting = cup
     store = sitting.store
@@ -165,6 +179,9 @@ def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting
     assert before is not None
     assert after.num_matches == before.num_matches - 1
     assert after.strength != before.strength
+    point = rate_now(store, 1, len(FIELD))
+    assert point is not None
+    assert store.rating_points(1)[-1].ratings == point.ratings, "the curve ends at the new ratings"
     declare_void(store, [1], [match], "it was not", undo=True)
     assert keep_replays(store, 1)
     assert not keep_replays(store, 1)
