@@ -20,6 +20,7 @@ from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
 from arena.results.grades import analysis_of, grades_of, line_of, preferred, restored
 from arena.results.sequential import report_of
+from arena.results.tested import kind_of
 from arena.results.tournaments import refusal_of, state_of
 from arena.results.views import standings
 from arena.watching.json_rows import utc
@@ -160,7 +161,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         return
     entrants, lease = store.entrants(record.id), store.lease(record.id)
     state = STATES[state_of(store, record)]
-    say(f"{record.name}  {record.type}  {record.game}  {record.pool.name}  {state}")
+    say(f"{record.name}  {kind_of(record)}  {record.game}  {record.pool.name}  {state}")
     if lease is not None and lease.is_alive:
         say(f"held by {heard_of(lease)}")
     say(

@@ -130,12 +130,14 @@ def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
     """Return a row of a table; some of its cells are worded for people."""
     from arena.live.tournaments import STATES
     from arena.naming import count_text
+    from arena.results.tested import kind_of
     from arena.results.tournaments import state_of
     from arena.watching.objects import listed_object
 
     row = listed_object(store, record)
     return {
         **row,
+        "pairing": kind_of(record),
         "state_text": STATES[state_of(store, record)] + (", archived" if record.archived_at else ""),
         "matches": count_text(record.num_done, record.num_total),
         "begun": str(row["created_at"])[:16].replace("T", " "),

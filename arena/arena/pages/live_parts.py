@@ -26,7 +26,13 @@ MAX_NEWS: Final = 20
 _MOST_RANKED: Final = 40
 """Bots in the standings beside a wall."""
 _MAX_FAULTY: Final = 5
-_STATES: Final = {"LIVE": "running", "PAUSED": "paused", "STOPPING": "stopping", "ENDED": "finished"}
+_STATES: Final = {
+    "LIVE": "running",
+    "PAUSED": "paused",
+    "STOPPING": "stopping",
+    "STOPPED": "stopped",
+    "ENDED": "finished",
+}
 """Classes of the words for a state; all others are trouble."""
 
 

@@ -33,6 +33,11 @@ def is_test(tournament: TournamentRecord) -> bool:
     return tournament.has_begun and tournament.type == "match" and "sprt" in tomllib.loads(tournament.config)
 
 
+def kind_of(tournament: TournamentRecord) -> str:
+    """Return what a tournament is called for people: its type, or `test` for a sequential test."""
+    return "test" if is_test(tournament) else tournament.type
+
+
 def count_tested(store: Store, where: MatchFilter) -> Tested:
     """Count the matches of sequential tests that fit a filter; void ones and walkovers are none.
 

@@ -12,6 +12,7 @@ from arena.live.tournaments import STATES
 from arena.live.views import RESULTS
 from arena.naming import count_text
 from arena.results.addresses import Address, bot_address, find_address, find_place, planned_match
+from arena.results.tested import kind_of
 from arena.results.tournaments import state_of
 from arena_plugins.text import clean_text
 
@@ -165,7 +166,7 @@ def _made(address: Address, kind: Kind, about: str, command: tuple[str, ...]) ->
 def _about_tournament(store: Store, record: TournamentRecord) -> str:
     done = count_text(record.num_done, record.num_total, " of ")
     state = STATES[state_of(store, record)]
-    return f"tournament, {record.type} of {record.game} {record.pool.short}, {done} matches, {state}"
+    return f"tournament, {kind_of(record)} of {record.game} {record.pool.short}, {done} matches, {state}"
 
 
 def _about_planned(store: Store, address: Address) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from arena.live.tournaments import STATES
+
 if TYPE_CHECKING:
+    from arena.live.views import ProgressView
     from arena.watching.feed import Model
 
 _STATES: Final = {
@@ -16,6 +19,9 @@ _STATES: Final = {
     "stopping": "STOPPING",
     "ended": "ENDED",
 }
+
+_STOPPED: Final = "stopped"
+"""Reason of a stop that is read from the store, which keeps no other."""
 
 
 class RunWords(NamedTuple):
@@ -34,7 +40,11 @@ class RunWords(NamedTuple):
 
 def run_words(model: Model, now: float) -> RunWords:
     """Return the state of a run at `now`, UTC seconds."""
-    state, warning = _STATES[model.view.progress.state], model.health.warning(now)
+    progress = model.view.progress
+    state, warning = _STATES[progress.state], model.health.warning(now)
+    if _is_stopped(progress):
+        # The word of lists of tournaments: what has ended for good and what can be resumed look different.
+        state = STATES["stopped"].upper()
     # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
     return RunWords(warning, "") if warning and state == _STATES["running"] else RunWords(state, warning)
 
@@ -51,8 +61,9 @@ def awaited_words(model: Model, now: float) -> str:
             return f"No process plays this tournament; {resume}"
         return "The process that plays this tournament has not answered for a while; its boards stand still."
     because = f": {progress.reason}" if progress.reason else ""
-    if progress.state == "ended" and progress.reason == "stopped":
-        return f"This tournament is stopped; {resume}"
+    if _is_stopped(progress):
+        why = "" if progress.reason == _STOPPED else because
+        return f"This tournament is stopped{why}; {resume}"
     return {
         "": "Nothing is known of this tournament yet.",
         "preparing": f"The first match is being prepared{because}.",
@@ -61,3 +72,10 @@ def awaited_words(model: Model, now: float) -> str:
         "stopping": f"This tournament is stopping{because}; no further match begins.",
         "ended": f"This tournament has ended{because}.",
     }[progress.state]
+
+
+def _is_stopped(progress: ProgressView) -> bool:
+    """Return whether a run ended before its tournament did; the reason of one that is finished is empty."""
+    if progress.state != "ended" or not progress.reason or progress.reason.startswith("refused: "):
+        return False
+    return progress.reason == _STOPPED or progress.planned is None or progress.done < progress.planned

@@ -10,6 +10,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.home import open_store
 from arena.live.labels import show_name
 from arena.live.tournaments import TournamentRow
+from arena.results.tested import kind_of
 from arena.results.tournaments import refusal_of, refuse_change, state_of
 from arena.watching.answers import Empty, Rows
 from arena_plugins.text import clean_text
@@ -61,7 +62,7 @@ def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
     return TournamentRow(
         id=record.id,
         name=record.name,
-        type=record.type,
+        type=kind_of(record),
         game=record.game,
         tc=record.pool.short,
         state=state_of(store, record),

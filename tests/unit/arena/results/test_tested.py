@@ -9,7 +9,7 @@ import pytest
 
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
-from arena.results.tested import count_tested, is_test, notes_on_tests
+from arena.results.tested import count_tested, is_test, kind_of, notes_on_tests
 from arena.results.views import standings
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -46,6 +46,7 @@ def test_nothing_is_said_where_there_are_no_tests(store: Store) -> None:
     assert notes_on_tests(tables) == []
     assert [(table.num_unrated, [row.tested for row in table.rows]) for table in tables] == [(0, [0, 0])]
     assert not is_test(cup.record)
+    assert kind_of(cup.record) == cup.record.type
     assert notes_on_tests([]) == []
 
 
@@ -56,6 +57,7 @@ def test_matches_that_are_not_rated_are_counted(store: Store) -> None:
         [test.match(7, outcome="void", rated=False), test.match(8, termination="walkover", rated=False)]
     )
     assert is_test(test.record)
+    assert kind_of(test.record) == "test"
     assert count_tested(store, MatchFilter()) == (6, {})
     (alone, other) = standings(store, test.record)
     assert (alone.num_unrated, other.num_unrated) == (6, 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from arena.live.tournaments import STATES
 from arena.live.views import LiveView, ProgressView
 from arena.watching.feed import NOBODY, Health, Model
 from arena.watching.run_words import awaited_words, run_words
@@ -31,6 +32,7 @@ def model(
         ("ended", "", "This tournament has ended."),
         ("ended", "H1 accepted", "This tournament has ended: H1 accepted."),
         ("ended", "stopped", "This tournament is stopped; arena resume 'cup 1' continues it."),
+        ("ended", "refused: no bot is left", "This tournament has ended: refused: no bot is left."),
     ],
 )
 def test_what_is_waited_for(state: str, reason: str, words: str) -> None:
@@ -54,3 +56,18 @@ def test_a_run_that_nobody_plays_is_not_live() -> None:
     assert "has not answered" in awaited_words(silent, NOW)
     assert run_words(model("paused", health=Health(lease_until=NOBODY)), NOW) == ("PAUSED", "no coordinator")
     assert run_words(model(), NOW).is_live
+
+
+def test_a_stopped_run_is_not_called_ended() -> None:
+    assert run_words(model("ended", "stopped"), NOW) == (STATES["stopped"].upper(), "")
+    assert run_words(model("ended"), NOW).state == "ENDED"
+    assert run_words(model("ended", "refused: no bot is left"), NOW).state == "ENDED"
+    # A viewer who saw the stop has the cause as well; a ladder has no planned number of matches.
+    for planned in (None, 10):
+        progress = ProgressView(name="hill", state="ended", reason="asked to", planned=planned, done=4)
+        told = Model(view=LiveView(progress=progress), health=Health())
+        assert run_words(told, NOW).state == "STOPPED"
+        assert (
+            awaited_words(told, NOW)
+            == "This tournament is stopped: asked to; arena resume hill continues it."
+        )
