@@ -15,9 +15,7 @@ from arena_db.store import Store
 from stores import add_cup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from arena_db.records import BotRecord
+    from arena_db.sums import EncounterSums
 
 ALL = MatchFilter()
 
@@ -76,18 +74,12 @@ def test_a_leaderboard_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatc
     """Counts and sums of pairs are two queries; a pair that is stored between them is in none or both."""
     cup = add_cup(store, "a", "b")
     store.save([cup.match(1), cup.match(2)])
-    usual: Callable[[Store], dict[str, BotRecord]] = Store.bots
+    sums = Store.pool_sums
 
-    def save_meanwhile(reader: Store) -> dict[str, BotRecord]:
+    def sums_later(reader: Store, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
         store.save([cup.match(3), cup.match(4)])
         store.sum_up()
-        return usual(reader)
-
-    sums: Callable[..., object] = Store.pool_sums
-
-    def sums_later(reader: Store, *args: object) -> object:
-        save_meanwhile(reader)
-        return sums(reader, *args)
+        return sums(reader, game, pool)
 
     monkeypatch.setattr(Store, "pool_sums", sums_later)
     with Store.open(store.path, read_only=True) as reader:
