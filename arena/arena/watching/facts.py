@@ -66,7 +66,8 @@ class Facts:
             self._boards, self.naming = {}, naming
         found = standing_rows(tables, naming.seats, trends)
         rows = with_standing(found, standings_in(store, tournament, entrants, tables))
-        boards = self._leaderboards(store, tournament, naming)
+        with store.at_one_moment():
+            boards = self._leaderboards(store, tournament, naming)
         return {
             "standings": StandingsView(
                 title=show_name(tournament.name), rows=rows, notes=tuple(notes_on(tables))

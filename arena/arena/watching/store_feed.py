@@ -227,8 +227,7 @@ class StoreFeed:
         if self._facts is None:
             self._facts = Facts(store, record)
         began_s = time.thread_time()
-        with store.at_one_moment():
-            tables = self._facts.make(store, record)
+        tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
         tables["trend_doing"] = "computing ratings over time ..." if self._lacks_beginning(record) else ""
         if self._lacks_beginning(record):
