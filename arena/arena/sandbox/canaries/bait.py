@@ -83,7 +83,7 @@ def set_out(tier: Tier, files: Iterable[str] = ()) -> Generator[Canaries]:
         hidden = _draw_secrets()
         _fill(folder, hidden)
         name = secrets.token_hex(16)
-        sockets = {number: stack.enter_context(channel) for number, channel in _listen(folder, name).items()}
+        sockets = _listen(stack, folder, name)
         victim = stack.enter_context(_victim(hidden[10]))
         theirs = [str(folder / "program"), str(folder / "weights")]
         with _on_core(-1):
@@ -152,15 +152,17 @@ def _give_to(folder: Path, user: int | None) -> None:
             os.chown(folder / name, user, user)
 
 
-def _listen(folder: Path, name: str) -> dict[int, socket.socket]:
-    """Open what is to be reached, by the number of the attack on it."""
-    found = {6: socket.create_server(("127.0.0.1", 0)), 7: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)}
-    found[7].bind(("127.0.0.1", 0))
-    found[30] = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    found[30].bind(str(folder / "datagrams"))
+def _listen(stack: ExitStack, folder: Path, name: str) -> dict[int, socket.socket]:
+    """Open the sockets that attacks aim at, by number of the attack; the stack closes them on errors, too."""
+    tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    udp.bind(("127.0.0.1", 0))
+    datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    datagrams.bind(str(folder / "datagrams"))
     (folder / "datagrams").chmod(0o777)
+    found = {6: tcp, 7: udp, 30: datagrams}
     if sys.platform == "linux":
-        found[8] = socket.socket(socket.AF_UNIX)
+        found[8] = stack.enter_context(socket.socket(socket.AF_UNIX))
         found[8].bind(b"\0" + name.encode())
         found[8].listen()
     return found

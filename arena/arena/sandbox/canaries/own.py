@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ConfigError
 from arena.sandbox.canaries.attackers import read_reports, send_order
 from arena.sandbox.canaries.bait import set_out
-from arena.sandbox.canaries.signs import Signs
+from arena.sandbox.canaries.signs import SHARED_CANARIES, Signs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _PREFIX = "attack_"
 _CONTROL = 0
+_MOST_TRIALS = 4
+"""An attack that changes what is shared does so each time; another program does not."""
 
 
 def names_in(file: Path) -> dict[str, str]:
@@ -58,16 +60,26 @@ def try_own(tier: Tier, file: Path, names: dict[str, str]) -> dict[str, bool]:
         Whether each attack worked, by function; empty if the tier cannot be set up.
     """
     try:
-        return {function: _worked(tier, str(file.resolve()), function) for function in names}
+        return {function: _has_worked(tier, str(file.resolve()), function) for function in names}
     except (ConfigError, OSError):
         return {}
 
 
-def _worked(tier: Tier, file: str, function: str) -> bool:
+def _has_worked(tier: Tier, file: str, function: str) -> bool:
+    """Return whether an attack worked, in each of several trials if only a shared canary shows it."""
+    for _ in range(_MOST_TRIALS):
+        word, hurt = _try_once(tier, file, function)
+        if word or hurt - SHARED_CANARIES or not hurt:
+            return word or bool(hurt)
+    return True
+
+
+def _try_once(tier: Tier, file: str, function: str) -> tuple[bool, set[int]]:
+    """Return whether an attack says that it worked, and the numbers of the canaries that were hurt."""
     with set_out(tier, [file]) as there:
         signs = Signs(there)
         send_order(there.attacker, there.targets, [(function, function)], file)
         reports = read_reports(there.attacker, there.pulse)
         signs.end()
         got = reports.get(function, {}).get("got")
-        return bool(got) or bool(signs.of_text(str(got)) - {_CONTROL})
+        return bool(got), signs.of_text(str(got)) - {_CONTROL}

@@ -27,6 +27,8 @@ _EFFECTS = {
     22: "attributes", 35: "cores", 37: "device",
 }  # fmt: skip
 """What changes if an attack works, by its number."""
+SHARED_CANARIES = frozenset({37})
+"""Attacks whose target belongs to the whole machine: another program may have changed it at the same time."""
 
 
 class Signs:
@@ -59,7 +61,9 @@ class Signs:
             15: self._is_large or got.get("15") == str(canaries.targets["address_bytes"]),
             33: self._is_clock(got.get("33", "")),
         }
-        return {number for number, sign in signs.items() if sign} | self._effects()
+        # An attempt that was refused changed nothing: then somebody else did.
+        refused = {number for number in SHARED_CANARIES if reports.get(str(number), {}).get("error")}
+        return {number for number, sign in signs.items() if sign} | self._effects() - refused
 
     def of_text(self, text: str) -> set[int]:
         """Return the numbers of the attacks whose effects are there, or whose secret is in a text."""

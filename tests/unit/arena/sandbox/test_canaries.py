@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import mmap
 import os
 import shutil
 import signal
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +16,12 @@ import msgspec
 import pytest
 
 from arena.sandbox.canaries import filled, held, pausing
-from arena.sandbox.canaries.bait import set_out
+from arena.sandbox.canaries.bait import DEVICE, set_out
 from arena.sandbox.canaries.filled import Amounts, fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.own import try_own
 from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
+from arena.sandbox.canaries.signs import Signs
+from arena.sandbox.canaries.trial import try_attacks
 from arena.sandbox.process import Process
 from arena.sandbox.scratch import Scratch
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -150,6 +155,17 @@ def test_some_files_outside_are_the_attackers_own(tier: Tier) -> None:
         assert {Path(there.targets["folder"], name).stat().st_uid for name in names} == {user}
 
 
+def test_a_trial_that_cannot_be_set_up_leaves_no_socket(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("long" * 30)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with pytest.raises(OSError, match="too long"), set_out(TIERS[0]):
+        pass
+    gc.collect()  # an open socket would be a ResourceWarning, which is an error
+
+
 OWN = """
 import os, signal, socket
 def attack_send(targets):
@@ -165,6 +181,8 @@ def attack_nice(targets):
     os.setpriority(os.PRIO_PROCESS, targets["opponent"], 10)
 def attack_word(targets):
     return [targets["text"]]
+def attack_device(targets):
+    os.utime(targets["device"])
 """
 
 
@@ -173,9 +191,38 @@ def test_own_attacks_are_judged_by_canaries_or_their_word(tier: Tier, tmp_path: 
     file = tmp_path / "own.py"
     file.write_text(OWN)
     names = ["attack_send", "attack_kill", "attack_exit", "attack_chmod", "attack_nice", "attack_word"]
+    names.append("attack_device")
     found = try_own(tier, file, dict.fromkeys(names, ""))
     is_open = tier is Tier.T1
     assert found == dict.fromkeys(names, is_open) | {"attack_exit": False, "attack_word": True}
+
+
+@pytest.fixture
+def neighbour(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let another program change the shared device during the trials whose numbers are in the list."""
+    during, end, number = [0], Signs.end, itertools.count()
+
+    def touch_and_end(signs: Signs) -> None:
+        if next(number) in during:
+            os.utime(DEVICE)
+        end(signs)
+
+    monkeypatch.setattr(Signs, "end", touch_and_end)
+    return during
+
+
+def test_another_program_that_changes_a_device_is_no_attack(tmp_path: Path, neighbour: list[int]) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    assert try_own(TIERS[-1], file, {"attack_exit": ""}) == {"attack_exit": False}
+    neighbour[:] = range(10)
+    assert try_own(TIERS[-1], file, {"attack_exit": ""}) == {"attack_exit": True}
+
+
+@pytest.mark.parametrize("tier", STRONG)
+@pytest.mark.usefixtures("neighbour")
+def test_a_refused_attack_on_a_device_is_none_whoever_else_changes_it(tier: Tier) -> None:
+    assert 37 not in try_attacks(tier).worked
 
 
 def test_a_tier_that_is_not_there_tries_nothing(tmp_path: Path) -> None:
