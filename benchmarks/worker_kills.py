@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter, deque
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -28,6 +29,10 @@ _LEAST_S, _MOST_S = 0.1, 1.5
 _DEATHS = {"crash", "init_crash"}
 """How a match ends whose bot was killed: in play, or as it got ready."""
 Kind = Literal["worker", "host", "starter"]
+_KINDS: tuple[Kind, ...] = ("worker", "host", "starter")
+_ROUNDS = 2
+"""Kills of each kind in a tournament. A third bot that is killed as it starts would be quarantined, and a
+match given up at the third death of its worker, as they must; other trials look at that."""
 
 
 def main() -> None:
@@ -37,7 +42,7 @@ def main() -> None:
         "--kills",
         type=int,
         default=200,
-        help="at least; of workers, of starters, and of two bots in each tournament",
+        help="at least; of workers, of starters, and in every other tournament of bots",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
     parser.add_argument("--rounds", type=int, default=1000, help="of each tournament, two matches each")
@@ -61,24 +66,29 @@ class WorkerTrials(Trials):
             self._figures["tournaments"] += 1
             store = self._folder / f"{self._figures['tournaments']}.db"
             process = self._start(self._plan, store)
-            self._kill_children(process, store)
+            # Where no bot is killed, none may have died, however the tournament before ended.
+            kills_bots = self._figures["tournaments"] % 2 == 1
+            kinds: list[Kind] = [kind for kind in _KINDS if kills_bots or kind != "host"]
+            killed = self._kill_children(process, store, kinds)
             self._expect(process, {0})
             self._figures["orphans"] += count_orphans()
-            self._judge(store, expected)
+            self._judge(store, expected, num_bots=killed["host"])
         counted = ("tournaments", "workers", "hosts", "starters", "crashes", "unexplained", *FAILURES)
         return {"matches": len(expected), **{key: self._figures[key] for key in counted}}
 
-    def _kill_children(self, process: subprocess.Popen[str], store: Path) -> None:
-        # A third bot that is killed as it starts would be quarantined, and a match given up at the third
-        # death of its worker, as they must; that is tried elsewhere.
-        kinds: list[Kind] = ["worker", "host", "starter", "worker", "host", "starter"]
+    def _kill_children(
+        self, process: subprocess.Popen[str], store: Path, kinds: Sequence[Kind]
+    ) -> Counter[Kind]:
+        """Kill processes of each kind in turn while the tournament lasts; return how many of each."""
+        left = deque([kind for _ in range(_ROUNDS) for kind in kinds])
+        killed: Counter[Kind] = Counter()
         num_done = 0
-        while kinds:
+        while left:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(_LEAST_S, _MOST_S))
-                return
+                break
             before, num_done = num_done, _count_done(store)
-            kind = kinds[0]
+            kind = left[0]
             victims = list(_players(process.pid, kind))
             if num_done == before or not victims:
                 # Killed before they have begun anything, workers are given up after some attempts.
@@ -87,17 +97,19 @@ class WorkerTrials(Trials):
             with suppress(ProcessLookupError):
                 os.kill(self._chance.choice(victims), signal.SIGKILL)
                 self._figures[f"{kind}s"] += 1
-            kinds = kinds[1:]
+                killed[kind] += 1
+            left.popleft()
+        return killed
 
-    def _judge(self, store: Path, expected: Mapping[int, Sequence[object]]) -> None:
-        """A killed worker or starter changes nothing; a killed bot loses one match at most, and no other."""
+    def _judge(self, store: Path, expected: Mapping[int, Sequence[object]], *, num_bots: int) -> None:
+        """A killed worker or starter changes nothing; each of the killed bots loses one match at most."""
         with Store.open(store, read_only=True) as opened:
             self._figures["faulty_stores"] += bool(opened.check())
             found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
         final = [match for match in found if match.is_final]
         crashed = {match.number for match in final if match.termination in _DEATHS}
         self._figures["crashes"] += len(crashed)
-        self._figures["unexplained"] += max(0, self._figures["crashes"] - self._figures["hosts"])
+        self._figures["unexplained"] += max(0, len(crashed) - num_bots)
         kept = {m.number: [m.outcome, m.actions] for m in final if m.number not in crashed}
         wanted = {number: rest for number, rest in expected.items() if number not in crashed}
         if kept != wanted or len(final) != len(expected):
@@ -112,19 +124,32 @@ def _players(coordinator: int, kind: Kind) -> Iterator[int]:
         yield from workers
         return
     for worker in workers:
-        children = _children(worker)
-        # First processes of containers have the command line of the starter, too; it began before them.
-        launchers = [pid for pid in children if LAUNCHER.encode() in _command(pid)]
-        starter = min(launchers, key=_began, default=None)
-        yield from (pid for pid in children if (pid == starter) == (kind == "starter"))
+        for pid in _children(worker):
+            # A process that has ended and was not waited for has no command line.
+            if command := _command(pid):
+                is_starter = LAUNCHER.encode() in command and _holds_socket(pid, command)
+                if is_starter == (kind == "starter"):
+                    yield pid
 
 
-def _began(pid: int) -> int:
-    """Return when a process was started, in ticks since the machine was; one that is gone comes last."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[19])
-    except OSError:
-        return sys.maxsize
+def _holds_socket(pid: int, command: bytes) -> bool:
+    """Tell a starter from the first process of a container, which has its command line but closed its socket.
+
+    The oldest such process will not do: once the starter was killed, that is the first process of a
+    container, and the death of a bot would be counted as one of a starter.
+    """
+    with suppress(OSError, ValueError):
+        number = command.split(b"\0")[-2].decode("ascii")
+        return _is_outside(pid) and (Path("/proc") / str(pid) / "fd" / number).readlink().name.startswith(
+            "socket:"
+        )
+    return False
+
+
+def _is_outside(pid: int) -> bool:
+    """Whether a process is in no container: then it has one number only."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    return any(line.split()[1:] == [str(pid)] for line in status.splitlines() if line.startswith("NSpid:"))
 
 
 def _count_done(store: Path) -> int:

@@ -110,6 +110,23 @@ def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: i
 
 
 def _start_by_clone(recipe: bytes, more: list[int]) -> Spawned:
+    """Ask the starter, and a new one if the last was killed."""
+    with _lock:
+        try:
+            return _request(recipe, more)
+        except ConnectionError:
+            # It may have cloned itself before it was killed. That process ends with its pipes, so the next
+            # one needs pipes of its own: two at one pipe would answer for each other.
+            _starters.pop().close()
+            return _request(recipe, more)
+
+
+def _request(recipe: bytes, more: list[int]) -> Spawned:
+    """Make pipes and have a process started at their other ends.
+
+    Raises:
+        OSError: the system refused, or the starter is gone (ConnectionError); nothing stays open.
+    """
     with ExitStack() as theirs, ExitStack() as ours:
         (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe() for _ in range(3))
         for fd in (their_in, their_out, their_err):
@@ -120,19 +137,10 @@ def _start_by_clone(recipe: bytes, more: list[int]) -> Spawned:
         theirs.callback(there.close)
         ours.callback(here.close)
         here.setblocking(False)  # noqa: FBT003 - the only way to call it
-        pid = _request(recipe, [their_in, their_out, their_err, there.fileno(), *more])
+        descriptors = [their_in, their_out, their_err, there.fileno(), *more]
+        pid = _own_starter().request(recipe, descriptors)
         ours.pop_all()
     return Spawned(pid, our_in, our_out, our_err, here)
-
-
-def _request(recipe: bytes, descriptors: list[int]) -> int:
-    """Ask the starter, and a new one if the last was killed."""
-    with _lock:
-        try:
-            return _own_starter().request(recipe, descriptors)
-        except ConnectionError:
-            _starters.pop().close()
-            return _own_starter().request(recipe, descriptors)
 
 
 def _own_starter() -> _Starter:

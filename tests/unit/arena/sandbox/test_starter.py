@@ -16,6 +16,7 @@ from arena.own import own_python
 from arena.sandbox import starter
 from arena.sandbox.family import members
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.starter import _Starter  # pyright: ignore[reportPrivateUsage] - what dies in a test
 from arena.sandbox.tier import Tier, tiers_to_try
 
 PROCESS_TIERS = pytest.mark.parametrize("tier", sorted(tiers_to_try()))
@@ -69,6 +70,32 @@ def test_bots_outlive_a_killed_starter_and_others_start(tier: Tier) -> None:
     end(after)
 
 
+@PROCESS_TIERS
+def test_a_starter_that_dies_before_its_answer_leaves_no_second_bot(
+    tier: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end(start(tier))
+    asked: list[tuple[int, int]] = []
+    request = _Starter.request
+
+    def die_before_the_answer(self: _Starter, recipe: bytes, descriptors: list[int]) -> int:
+        pid = request(self, recipe, descriptors)
+        asked.append((pid, os.fstat(descriptors[0]).st_ino))
+        if len(asked) == 1:
+            os.kill(starter_pid(), signal.SIGKILL)
+            raise ConnectionError("the starter of bots has ended")
+        return pid
+
+    monkeypatch.setattr(_Starter, "request", die_before_the_answer)
+    process = start(tier)
+    (first, its_pipe), (second, other_pipe) = asked
+    assert (second, its_pipe != other_pipe) == (process.pid, True)
+    # It ends by itself, since nothing is at the other end of its pipes.
+    os.waitpid(first, 0)
+    assert echo(process, b"x") == b"x"
+    end(process)
+
+
 def test_one_starter_serves_many_threads() -> None:
     # Bots die with the thread that made the starter, and that is this one.
     end(start(Tier.T1))
@@ -96,7 +123,7 @@ def test_a_start_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> int:
         raise OSError(28, "no space")
 
-    monkeypatch.setattr(starter, "_request", refuse)
+    monkeypatch.setattr("arena.sandbox.starter._Starter.request", refuse)
     with pytest.raises(OSError, match="no space"):
         start(Tier.T1)
     assert descriptors() == before
