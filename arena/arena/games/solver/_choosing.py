@@ -23,22 +23,23 @@ class BestQuestion(NamedTuple):
     """The same of the position after each action, for who moves then; they change."""
     order: Sequence[int]
     """The actions, those that are likely to be good first."""
+    guess: int
+    """What the score is expected to be: the first window asks whether it is above."""
 
 
 def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> bool:
     """Narrow bounds down to the score and find an action that has it; False if the search was stopped.
 
-    It asks in null windows around the last answer, the first one between draw and win, as MTD(f) does (Plaat
-    et al., Best-first fixed-depth minimax, 1996), but keeps what each action was found to be worth. A score
-    that is known beforehand, from a book, is only confirmed by one action.
+    It asks in null windows around the last answer, the first one above the guess, as MTD(f) does (Plaat et
+    al., Best-first fixed-depth minimax, 1996), but keeps what each action was found to be worth. When the score
+    is known beforehand, from a book, all that is left to find is an action that has it.
 
     Args:
         question: what is asked.
         narrow: narrows bounds of the position after an action; False if the budget ended before.
     """
-    here, children, order = question
+    here, children, order, guess = question
     actions = list(order)
-    guess = 0
     while here[0] < here[1]:
         alpha = int(min(max(guess, here[0]), here[1] - 1))
         action = _first_above(actions, children, alpha, narrow)
@@ -54,7 +55,7 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
     score = int(here[0])
     for bounds in children.values():
         bounds[0] = max(bounds[0], -score)
-    return _first_above(actions, children, score - 1, narrow) is not None
+    return _find_equal_to(score, actions, children, narrow)
 
 
 def find_equal(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> None:
@@ -69,6 +70,28 @@ def find_equal(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) ->
         is_open = _is_above(question.children[action], below) is None
         if is_open and not _ask(action, question.children, below, narrow):
             return
+
+
+def _find_equal_to(
+    score: int,
+    actions: Sequence[int],
+    children: Mapping[int, Bounds],
+    narrow: Callable[[int, Bounds], bool],
+) -> bool:
+    """Find an action that has the score of the position; return False if the search was stopped.
+
+    Some action has it, so the last one that is left is not searched. Where a move takes longest there is only
+    one, and the others are often refuted in less time than it takes to prove it.
+    """
+    while True:
+        if any(_is_above(children[action], score - 1) for action in actions):
+            return True
+        left = [action for action in actions if _is_above(children[action], score - 1) is None]
+        # Actions that a symmetry maps onto each other share their bounds.
+        if all(children[action] is children[left[0]] for action in left):
+            children[left[0]][1] = -score
+        elif not _ask(left[0], children, score - 1, narrow):
+            return False
 
 
 def _first_above(

@@ -36,6 +36,8 @@ _STONE = (1 << 49) - 1
 _LIFT = 512
 """Makes every worth positive."""
 _NONE = -99
+_DECIDED = 0
+"""Instead of the length of a list of moves: one of them leaves the opponent no safe reply."""
 
 
 @inline_kernel
@@ -97,8 +99,15 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     found = _refuted(memory, opp, mask, ply, moves, alpha)
     if found > alpha:
         return found
+    length = _rank(memory, own, mask, ply, moves, dangers)
+    if length == _DECIDED:
+        return best(ply + 2)
+    # No move wins with the next stone but one, so the earliest win is a stone later.
+    high = min(high, best(ply + 4))
+    if high <= alpha:
+        return high
     place = MOVES + NUM_ACTIONS * ply
-    for move in range(place, place + _rank(memory, own, mask, ply, moves, dangers)):
+    for move in range(place, place + length):
         reply = search(memory, opp, mask | memory[move] & _STONE, ply + 1, -alpha - 1)
         if reply == ABORTED:
             return ABORTED
@@ -149,7 +158,11 @@ def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
 def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, dangers: int
 ) -> int:
-    """List the single stones of `moves` in memory, the most promising first, and give their number.
+    """List the single stones of `moves` in memory, the most promising first, and return their number.
+
+    It stops with `_DECIDED` at a stone after which every reply loses at once. Its threats are computed for the
+    order anyway, so the test is almost free; it spares the search the last two plies before its horizon, which
+    on random positions at plies 9 and 10 were a fifth of all nodes.
 
     An item is the stone, and above it the worth by which it was sorted, then how central its column is.
     """
@@ -158,6 +171,9 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     for number in range(NUM_ACTIONS):
         stone = moves & _COLUMNS[number]
         if stone:
+            after = mask | stone
+            if safe_moves(after, threats(own | stone, after)) == 0:
+                return _DECIDED
             worth = _LIFT + promise(own, mask, stone, dangers)
             item = worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
             at = place + length

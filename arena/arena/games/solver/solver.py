@@ -200,23 +200,32 @@ class Solver(ABC):
         if not root.children:
             return
         root.here[:] = self._expect(root.state)
+        low = int(root.here[0])
 
         def narrow(action: int, bounds: Bounds, until: float = math.inf) -> bool:
             search = partial(self._narrow, root.children[action], bounds, exact=True)
             return meter.run(search, tell, until=until)
 
-        question = BestQuestion(root.here, root.bounds, self._order(root.children))
+        question = BestQuestion(
+            root.here,
+            root.bounds,
+            self._order(root.children),
+            # A bound that a book implies is the score itself in two of five positions.
+            guess=low if low > -_FAR else 0,
+        )
         if find_best(question, narrow):
             find_equal(question, partial(narrow, until=meter.nodes + self.usual_nodes // _EQUALS))
 
     def _expect(self, state: KInARowState) -> tuple[int, int]:
-        """Return the least and the greatest score that a state which is not over can have."""
+        """Return the least and the greatest score that a state which is not over can have, without a search."""
         known = self._recall(state)
         return (-_FAR, _FAR) if known is None else (known, known)
 
     def _first_bounds(self, state: KInARowState) -> Bounds:
-        known = _END_SCORES[state.returns[state.current_player]] if state.is_terminal else self._recall(state)
-        return np.array([-_FAR, _FAR] if known is None else [known, known], np.int64)
+        if state.is_terminal:
+            score = _END_SCORES[state.returns[state.current_player]]
+            return np.array([score, score], np.int64)
+        return np.array(self._expect(state), np.int64)
 
     def _answer(self, root: _Root, meter: Meter, *, distances: Distances) -> Solved:
         """Put together what is known."""
