@@ -32,6 +32,8 @@ class Screen:
         self.began = time.monotonic()
         command = [sys.executable, "-m", "arena", *(words or ("watch",)), "--db", str(db)]
         env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        # Compiling all modules costs as much as the first paint, and an installed arena does it once.
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env)  # noqa: S603 - our own program
         os.close(other)
         self._thread = threading.Thread(target=self._read, daemon=True)

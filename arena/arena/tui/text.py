@@ -51,14 +51,23 @@ def clip(text: str, width: int) -> str:
 def shorten(text: str, width: int) -> str:
     """Cut a sentence to at most `width` cells, between words, so that no number is cut.
 
-    Parts in round brackets go first. A first word that is too long alone is cut in the middle, as a name is.
+    Parts in round brackets go first.
     """
     text = safe(text)
     if cell_len(text) <= width:
         return text
-    words = _BRACKETS.sub("", text).split(" ")
-    if cell_len(" ".join(words)) <= width:
-        return " ".join(words)
+    return cut_sentence(_BRACKETS.sub("", text), width)
+
+
+def cut_sentence(text: str, width: int) -> str:
+    """Cut a sentence to at most `width` cells, between words; two dots say that it goes on.
+
+    A first word that is too long alone is cut in the middle, as a name is.
+    """
+    text = safe(text)
+    if cell_len(text) <= width:
+        return text
+    words = text.split(" ")
     while len(words) > 1 and cell_len(" ".join(words)) + len(_GAP) > width:
         words.pop()
     return clip(words[0], width) if len(words) == 1 else f"{' '.join(words).rstrip(_STOPS)}{_GAP}"

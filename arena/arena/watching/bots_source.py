@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.coordinator.quarantine import Quarantine
-from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
 from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
 from arena.live.labels import show_name
 from arena.results.forfeits import count_forfeits, count_matches
-from arena.shelf.listing import list_bots
 from arena.watching.answers import Rows
 from arena.watching.query import Cancelled, NoStoreYet, StoreLost
 from arena_plugins.text import clean_text
@@ -51,6 +49,9 @@ def read_bots(query: Query) -> Rows[BotsView]:
         Cancelled: the query was cancelled.
         StoreLost: the store is gone or locked; what is known without it was published.
     """
+    # Metadata of packages is large, and a viewer of matches has no use for it.
+    from arena.shelf.listing import list_bots
+
     trouble, lost = "", None
     competitors: dict[str, list[CompetitorView]] = {}
     try:
@@ -145,6 +146,8 @@ def _checks(query: Query) -> dict[str, tuple[CheckView, ...]]:
 
 
 def _is_outdated(checked: Checked) -> bool:
+    from arena.entrants import resolve
+
     try:
         return resolve([checked.bot], margin_ms=0, keep=False)[0].record.identity != checked.identity
     except (ArenaError, OSError):

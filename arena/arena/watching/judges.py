@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.analysis import SOLVER, has_solver
-from arena.shelf.listing import list_bots
 from arena.watching.answers import Rows
 from arena_plugins import load_game
 from arena_plugins.errors import PluginError
@@ -34,6 +33,9 @@ class Judges(msgspec.Struct, frozen=True):
 
 def read_judges(query: Query, game: str) -> Rows[Judges]:
     """Return who can judge matches of a game, given by its canonical spec."""
+    # Metadata of packages is large, and a viewer who asks no judge has no use for it.
+    from arena.shelf.listing import list_bots
+
     query.check()
     try:
         is_solvable = has_solver(load_game(game))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _NUM_NEWEST: Final = 50
-_PAGE: Final = 500
+_PAGE: Final = 100
 
 
 def export_words(form: ExportForm) -> list[str]:

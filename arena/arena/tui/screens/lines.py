@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from arena.tui.text import cut_sentence, line_width
 from arena.tui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
@@ -37,4 +38,12 @@ class BareLines(Canvas):
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:
-        return self._said[:height]
+        return [_fitted(line, width) for line in self._said[:height]]
+
+
+def _fitted(line: Line, width: int) -> Line:
+    """Cut a sentence that has no room between words, marked by two dots; other lines stay as they are."""
+    if len(line) != 1 or line_width(line) <= width:
+        return line
+    ((text, style),) = line
+    return ((cut_sentence(text, width), style),)

@@ -80,6 +80,7 @@ class MatrixScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._view = MatrixView()
+        self._labels: dict[str, str] = {}
         self._places = ColumnTable[BracketPlace](_PLACES, "places", id="places")
         self._wants_matrix = self._has_bracket = False
 
@@ -106,6 +107,7 @@ class MatrixScreen(ArenaScreen):
     def show_model(self, model: Model, change: Change | None) -> None:
         view, event = model.facts.get("matrix"), model.facts.get("event")
         if isinstance(view, MatrixView):
+            self._labels = dict(zip(view.names, view.labels, strict=True))
             self._view = _narrowed(view, self.filter_text)
             self.query_one(Matrix).show(self._view)
         has_bracket = isinstance(event, EventTables) and bool(event.bracket)
@@ -116,7 +118,7 @@ class MatrixScreen(ArenaScreen):
                 if fits_words(self.filter_text, row.first or "", row.second or "")
             ]
             title = f"bracket  {event.progress}{self.filter_note}"
-            self.query_one(BracketList).show(rows, title)
+            self.query_one(BracketList).show(rows, title, self._labels)
             self._places.show(event.bracket_places)
         self._has_bracket = has_bracket
         self._choose()

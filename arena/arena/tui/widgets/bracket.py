@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from textual.binding import Binding, BindingType
 from typing_extensions import override
 
-from arena.results.brackets import TieText, tie_texts
+from arena.results.brackets import BracketRow, TieText, tie_texts
 from arena.tui.text import left, safe
 from arena.tui.widgets.row_list import LIST_BINDINGS, RowList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from arena.results.brackets import BracketRow
     from arena.tui.text import Line
 
 _SCORE = 13
@@ -43,9 +43,19 @@ class BracketList(RowList):
         super().__init__("bracket", id=id, classes=classes)
         self._items: list[str | TieText] = []
         """Headings and encounters, in the order in which they are shown."""
+        self._short: dict[str, TieText] = {}
+        """Encounters by name, with the labels of bots in place of their names."""
 
-    def show(self, rows: Sequence[BracketRow], title: str) -> None:
-        """Show a bracket; the cursor stays on its encounter, and begins at the first that is not decided."""
+    def show(self, rows: Sequence[BracketRow], title: str, labels: Mapping[str, str]) -> None:
+        """Show a bracket; the cursor stays on its encounter, and begins at the first that is not decided.
+
+        Args:
+            rows: its encounters.
+            title: of the panel.
+            labels: of bots, by name: shown where not all names have room.
+        """
+        shorter = [labelled(row, labels) for row in rows]
+        self._short = {text.row.encounter: text for text in tie_texts(shorter)}
         before = "" if self.current is None else self.current.row.encounter
         items: list[str | TieText] = []
         for name, group in groupby(tie_texts(rows), key=lambda text: text.row.round):
@@ -95,6 +105,10 @@ class BracketList(RowList):
         if isinstance(item, str):
             return ((f" {item}", "title"),)
         names = self._name_width(width)
+        if names < self._longest_name():
+            # A name that is cut may be taken for another one; a label is unique and the same on all screens.
+            item = self._short[item.row.encounter]
+            names = self._name_width(width, tuple(self._short.values()))
         style = "dim" if item.row.state == "waiting" else ""
         first, second = (
             (left(safe(name), names), "title" if winner is not None and winner == item.row.winner else style)
@@ -107,13 +121,15 @@ class BracketList(RowList):
             remark = set_cell_size(remark, max(0, room - 2)) + ".."
         return (("   ", ""), first, (f" {item.score} ", style), second, (f"  {remark}", style))
 
-    def _name_width(self, width: int) -> int:
+    def _longest_name(self) -> int:
+        return _longest([item for item in self._items if isinstance(item, TieText)])
+
+    def _name_width(self, width: int, shown: Sequence[TieText] = ()) -> int:
         """Return the cells of a name: as many as the longest takes, if the remarks keep some room."""
-        ties = [item for item in self._items if isinstance(item, TieText)]
-        longest = max((cell_len(safe(name)) for tie in ties for name in (tie.first, tie.second)), default=0)
+        ties = shown or [item for item in self._items if isinstance(item, TieText)]
         remark = min(_REMARK, max((cell_len(tie.remark) for tie in ties), default=0))
         room = (width - 3 - _SCORE - 4 - remark) // 2
-        return min(longest, max(_LEAST_NAME, room))
+        return min(_longest(ties), max(_LEAST_NAME, room))
 
     def action_round(self, step: int) -> None:
         """Put the cursor on the first encounter of the next round, or of the one before."""
@@ -121,3 +137,15 @@ class BracketList(RowList):
         at = sum(place < self.cursor for place in heads) - 1
         if heads:
             self.go_to(heads[min(max(0, at + step), len(heads) - 1)] + 1)
+
+
+def labelled(row: BracketRow, labels: Mapping[str, str]) -> BracketRow:
+    """Return an encounter with the labels of its bots in place of their names, where they have one."""
+    names = {
+        name: None if name is None else labels.get(name, name) for name in (row.first, row.second, row.winner)
+    }
+    return replace(row, first=names[row.first], second=names[row.second], winner=names[row.winner])
+
+
+def _longest(ties: Sequence[TieText]) -> int:
+    return max((cell_len(safe(name)) for tie in ties for name in (tie.first, tie.second)), default=0)

@@ -45,7 +45,7 @@ COLUMNS: Final = (
     ),
     Col("wins", lambda bot: str(bot.place.wins), 4, 3, is_right=True),
     Col("Elo", _elo, 12, 7, is_right=True),
-    Col("left", lambda bot: bot.standing.standing, 4, 8),
+    Col("state", lambda bot: bot.standing.standing, 5, 8),
     Col("name", lambda bot: bot.place.name, 8, 9, is_name=True),
 )
 

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from arena.cli.plain_watch import follow_plain
 from arena.coordinator import joining
-from arena.live.tables import StandingRow, StandingsView
+from arena.live.tables import MatrixView, StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
+from arena.tui.screens.lines import BareLines
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
 from arena.tui.shell.prompt import PromptScreen
@@ -115,6 +116,45 @@ def test_the_screen_tells_the_whole_bracket(events: dict[str, Path]) -> None:
         assert "1 minimax:depth" in text.partition("places")[2], "places stand beside it"
 
     shown(watch(events["knockout"]), act, (220, 50))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+def test_a_bracket_without_room_for_names_has_labels(events: dict[str, Path], size: tuple[int, int]) -> None:
+    tables = table_of(events["knockout"])
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "4", "end")
+        view = app.model.facts["matrix"]
+        assert isinstance(view, MatrixView)
+        labels = dict(zip(view.names, view.labels, strict=True))
+        bracket = app.screen.query_one(BracketList)
+        shown = [line.split() for line in bracket.text_lines() if " : " in line]
+        assert len(shown) > 3
+        played = [row for row in tables.bracket if row.why != "bye" and row.state != "not needed"]
+        for words, row in zip(reversed(shown), reversed(played), strict=False):
+            text = " ".join(words)
+            for name in (row.first, row.second):
+                label = labels[str(name)]
+                assert (f"{label} *" in text) == (name == row.winner), text
+                assert label in text
+
+    shown(watch(events["knockout"]), act, size)
+
+
+def test_a_sentence_without_room_ends_between_words(events: dict[str, Path]) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "4", "end")
+        bracket, details = app.screen.query_one(BracketList), app.screen.query_one("#details", BareLines)
+        assert bracket.current is not None
+        whole = f"decided, {bracket.current.row.winner} goes on: {bracket.current.row.why}"
+        assert len(whole) > 60, "else nothing is cut"
+        last = details.text_lines()[-1].strip()
+        assert last.endswith("..")
+        cut = last.removesuffix("..")
+        assert whole.startswith(cut), "nothing else is said"
+        assert whole[len(cut) :][:1] in " ,;:.", "no word is cut"
+
+    shown(watch(events["knockout"]), act, (60, 20))
 
 
 def test_enter_opens_the_matches_of_an_encounter(events: dict[str, Path]) -> None:

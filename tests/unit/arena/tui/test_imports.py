@@ -39,6 +39,12 @@ def test_the_dashboard_loads_no_bot(tmp_path: Path) -> None:
     assert "textual" in loaded
 
 
+def test_the_dashboard_begins_without_the_metadata_of_packages(tmp_path: Path) -> None:
+    # They are 2 MB, which a viewer needs once screen 5 is opened.
+    loaded = modules_after("import arena.tui.start", tmp_path)
+    assert loaded & {"arena.entrants", "arena.shelf.listing", "packaging", "tarfile"} == set()
+
+
 _VIEWER = """
 import sys
 sys.path.insert(0, {support!r})
