@@ -49,7 +49,7 @@ def test_a_name_in_both_places_is_a_problem(
     listing = list_bots()
     assert "left" not in listing.entries
     assert {problem.entry.folder for problem in listing.problems} == {"", str(my_bots / "lib")}
-    with pytest.raises(PluginError, match=r'"left" is offered by .* arena bots remove does so with a folder'):
+    with pytest.raises(PluginError, match=r'"left" is offered by .* arena bots remove uninstalls a bot'):
         resolve(["left"], margin_ms=0)
 
 
