@@ -145,8 +145,8 @@ def find_content(tree_hash: str) -> Content | None:
 def state_of(folder: str) -> str:
     """Return a digest of the status (inode, size, mode, times) of all files below a folder.
 
-    Any change of a file changes it, because only the kernel can set the time of the last status change
-    (ctime). The result is empty if there is no such folder.
+    Files are not read. Any change of a file changes the digest, because only the kernel can set the time of
+    its last status change (ctime). The digest is empty if there is no such folder.
     """
     digest = hashlib.blake2b(digest_size=20)
     waiting = [("", folder)]
