@@ -53,11 +53,11 @@ class Ply(NamedTuple):
     """Expected result under best play for the player who moved: 1, 0 or -1 by the solver; None if the budget
     did not suffice."""
     value_after: float | None
-    """The same after the action, still for the player who moved."""
+    """Expected result under best play after the action, still for the player who moved; None if unknown."""
     distance_before: int | None
     """Plies to the end under best play; None if unknown."""
     distance_after: int | None
-    """The same after the action."""
+    """Plies to the end under best play after the action; None if unknown."""
     scores: Mapping[int, ActionScore]
     """Every legal action in the position before the ply, ascending. A bot as judge scores only the actions it
     was asked about. Empty until the ply has been judged."""

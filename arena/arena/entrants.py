@@ -182,7 +182,7 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
         if other.identity == bot.identity:
             same = "" if text == written else f"{text} has the same files and options as {written}; "
             raise ConfigError(
-                f"{bot.names[0]} is entered twice; {same}a bot meets itself only in: arena match A A"
+                f"{bot.names[0]} is entered twice; {same}only arena match A A lets a bot play itself"
             )
     if bot.is_given:
         labels_of([*(other for other, _ in others if other.is_given), bot])
@@ -297,13 +297,14 @@ def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Compe
         return None
     if in_place:
         raise PluginError(
-            f"{kept.address} is kept as a copy, from which no bot runs in the arena's own process: leave out "
-            "--isolation none"
+            f"{kept.address} is a kept copy, and kept copies cannot run in the arena's own process; leave "
+            "out --isolation none"
         )
     bot = entered(kept.record, "")
     if bot is None:
         raise PluginError(
-            f"the copy of {kept.address} is gone or was changed; arena bots remove {kept.address} forgets it"
+            f"the copy of {kept.address} is gone or was changed; remove it with "
+            f"arena bots remove {kept.address}"
         )
     given = check_name(spec.name, spec.options[NAME]) if NAME in spec.options else ""
     address = Spec.parse(kept.address)

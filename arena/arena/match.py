@@ -39,7 +39,7 @@ class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that defines a match besides the game and the seats."""
 
     id: str
-    """The id of the match that the bots are told."""
+    """The id of the match, as sent to the bots."""
     labels: tuple[str, str]
     """The bots' names in this tournament, first player's and second player's."""
     seeds: tuple[int, int]

@@ -166,7 +166,7 @@ def load_bot_plugin(spec: Spec) -> Plugin:
     if spec.version and _plain(spec.version) != _plain(entry.version):
         raise PluginError(
             f"{spec.address} is not in this Python environment, which has {entry.name} {entry.version}; "
-            "versions side by side meet in arena match and arena tournament"
+            "use arena match or arena tournament to play several versions"
         )
     return load_entry(BOTS, spec.name, entry.value)
 

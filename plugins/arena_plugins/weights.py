@@ -127,7 +127,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             raise ValueError(f"{member.filename} holds Python objects, which are stored as a pickle")
         claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - opened.tell()
         if claimed != there:
-            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
+            raise ValueError(f"{member.filename} claims {claimed} bytes but has {there}")
         flat = np.frombuffer(bytearray(opened.read()), dtype)
     return flat.reshape(shape, order="F" if by_columns else "C")
 
@@ -136,7 +136,7 @@ def _header(opened: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(opened)
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in readers:
-        raise ValueError(f"arrays of version {version} are not read")
+        raise ValueError(f"arrays of format version {version} are not supported")
     try:
         return readers[version](opened)
     except Exception as error:

@@ -75,10 +75,10 @@ class MemberNames:
         """
         parts = name.removesuffix("/").split("/")
         if _BAD.search(name) or not all(part.strip(".") for part in parts) or not _fits(parts):
-            raise PluginError(f"{self._archive} is refused: a file in it is called {name[:200]!a}")
+            raise PluginError(f"{self._archive} is refused: it contains the invalid name {name[:200]!a}")
         if len(parts) > MAX_DEPTH:
             raise PluginError(
-                f"{self._archive} is refused: {len(parts)} folders in each other, at most {MAX_DEPTH} may"
+                f"{self._archive} is refused: {len(parts)} folders deep; at most {MAX_DEPTH} are allowed"
             )
         path = "/".join(parts)
         if path in self._files:
@@ -90,7 +90,7 @@ class MemberNames:
             raise PluginError(f"{self._archive} is refused: more than {self._max_files} files and folders")
         for each in (path, *above):
             if each in self._files and each in self._folders:
-                raise PluginError(f"{self._archive} is refused: {each} is a file and a folder")
+                raise PluginError(f"{self._archive} is refused: {each} is both a file and a folder")
         return path
 
     def __len__(self) -> int:
@@ -178,7 +178,9 @@ def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
     if start < 0:
         return  # not a zip file, which zipfile will report
     if tail[max(0, start - 20) : start].startswith(_END_64):
-        raise PluginError(f"{path.name} is refused: it has the form for more than 65,535 files or 4 GiB")
+        raise PluginError(
+            f"{path.name} is refused: it is a ZIP64 archive, made for more than 65,535 files or 4 GiB"
+        )
     directory = int.from_bytes(tail[start + 12 : start + 16], "little")
     if directory > _MAX_DIRECTORY:
         raise PluginError(f"{path.name} is refused: its list of files has {directory} bytes")
@@ -196,8 +198,7 @@ def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bou
             raise PluginError(f"{archive} is refused: {member.filename} is a link or a device")
         if member.compress_type not in _METHODS:
             raise PluginError(
-                f"{archive} is refused: {member.filename} is compressed in a way that is not read here; "
-                "use deflate"
+                f"{archive} is refused: {member.filename} uses an unsupported compression method; use deflate"
             )
         names.add(member.filename, is_folder=member.is_dir())
     return len(names)

@@ -92,7 +92,9 @@ def _program_folder(options: Mapping[str, str]) -> Path | None:
         return None
     folder = Path(os.path.abspath(text))  # noqa: PTH100 - must keep links
     if not text or not folder.is_dir():
-        raise OptionError(f"folder={text} names no folder; give the one that holds the program and its files")
+        raise OptionError(
+            f"folder={text} is not a folder; name the folder that contains the program and its files"
+        )
     return folder
 
 

@@ -129,8 +129,8 @@ def _check_found(collection: Collection, entry: Entry) -> None:
     module = entry.value.partition(":")[0].partition(".")[0]
     if not any(collection.covers(f"{LIB}/{module}{suffix}") for suffix in ("", *_SUFFIXES)):
         raise PluginError(
-            f"{collection.what}: its editable install leaves no sign that the arena can read of "
-            f"where the module {module} lies; install the project without -e, as in: pip install PROJECT"
+            f"{collection.what}: its editable install does not tell the arena in a readable way "
+            f"where the module {module} is; install the project without -e, as in: pip install PROJECT"
         )
 
 

@@ -113,7 +113,9 @@ def _check_first_line(what: str, program: Path) -> None:
         )
     by_name = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if words[0].startswith("/") and not is_file(words[0]):
-        raise PluginError(f"{line} names {words[0]}, which is not there; install it, or name another program")
+        raise PluginError(
+            f"{line} names {words[0]}, which does not exist; install it, or name another program"
+        )
     if (
         Path(words[0]).name == "env"
         and by_name

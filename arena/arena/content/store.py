@@ -112,8 +112,8 @@ def work_folder() -> Generator[Path]:
         yield work
     except OSError as error:
         raise StoreError(
-            f"cannot write {content_folder()} ({error.strerror}), and bots start from there; free some space "
-            "(arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
+            f"cannot write {content_folder()} ({error.strerror}), the folder that bots start from; free some "
+            "space (arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
         ) from error
     finally:
         remove(work)
@@ -226,7 +226,7 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
                 entered.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot remove contents from {base} ({error.strerror}); mend its permissions, then prune again"
+            f"cannot remove contents from {base} ({error.strerror}); fix its permissions, then prune again"
         ) from error
     return Pruned(num_contents, num_bytes)
 
@@ -247,7 +247,10 @@ def _copy(collection: Collection) -> Content:
             work.rename(folder)
             found = find_content(tree_hash)
         if found is None:
-            raise StoreError(f"{folder} is changed while it is written; stop what does that, then try again")
+            raise StoreError(
+                f"{folder} was changed by another program while it was being written; stop that program, "
+                "then try again"
+            )
         return found
 
 

@@ -93,7 +93,7 @@ def unpack(archive: Path, folder: Path) -> None:
             for member in _tar_members(archive, kind):
                 _drain(member.content)
     except RecursionError as error:
-        raise _damaged(archive, "its headers refer to one another without end") from error
+        raise _damaged(archive, "its headers form a loop") from error
     except _DAMAGED as error:
         raise _damaged(archive, str(error) or type(error).__name__) from error
     with closing(_zip_members(archive) if kind == _ZIP else _tar_members(archive, kind)) as members:
@@ -159,7 +159,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
                 continue
             if member.issparse():
                 raise PluginError(
-                    f"{path.name} is refused: {name[:200]!a} has holes; pack it without --sparse"
+                    f"{path.name} is refused: {name[:200]!a} is a sparse file; pack it without --sparse"
                 )
             if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE}:
                 raise PluginError(f"{path.name} is refused: {name[:200]!a} is a link or a device")

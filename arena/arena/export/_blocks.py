@@ -33,7 +33,7 @@ class Policies(NamedTuple):
     """The policies of the rows that have one."""
 
     rows: NDArray[np.int32]
-    """Indices of these rows, ascending; `[k]`."""
+    """Indices of the rows that have a policy, ascending; `[k]`."""
     values: NDArray[np.floating[Any]]
     """The policies, in half precision when written; `[k, num_actions]`."""
 

@@ -58,7 +58,7 @@ def read_blocks(path: Path, form: str, layout: Layout) -> Iterator[Block]:
         return read_jsonl(path, layout)
     if form == "csv":
         return read_csv(path, layout)
-    raise ExportError(f"{path} is in the format {form!r}, which this arena does not read")
+    raise ExportError(f"{path} is in the format {form!r}, which this version of the arena cannot read")
 
 
 class SplitFiles:

@@ -139,7 +139,7 @@ def read_manifest(folder: Path) -> Manifest:
         content = read_regular(path)
     except OSError as error:
         raise ExportError(
-            f"{folder} is no folder of exported positions: {NAME} cannot be read ({error.strerror});"
+            f"{folder} is not a folder of exported positions: {NAME} cannot be read ({error.strerror});"
             " arena export OUT writes one"
         ) from error
     try:
@@ -147,9 +147,9 @@ def read_manifest(folder: Path) -> Manifest:
         if head.kind == KIND and head.schema_version == SCHEMA_VERSION:
             return msgspec.json.decode(content, type=Manifest)
     except msgspec.DecodeError as error:
-        raise ExportError(f"{path} is damaged or not of an export ({error}); export again") from error
+        raise ExportError(f"{path} is damaged or not part of an export ({error}); export again") from error
     if head.kind != KIND:
-        raise ExportError(f"{path} is of something else ({head.kind!r}), not of exported positions")
+        raise ExportError(f"{path} describes something else ({head.kind!r}), not exported positions")
     raise ExportError(
         f"{folder} has schema version {head.schema_version}, this arena reads {SCHEMA_VERSION};"
         " export again, or read it with the arena that wrote it"

@@ -133,7 +133,7 @@ class MatchWriter:
                 that a name means the same competitor in all tournaments.
         """
         if form not in MATCH_FORMATS:
-            raise ConfigError(f"matches are not written as {form}; {' and '.join(MATCH_FORMATS)} are")
+            raise ConfigError(f"cannot write matches as {form}; use {' or '.join(MATCH_FORMATS)}")
         self._store = store
         self._form = form
         self._by_label = by_label
@@ -149,7 +149,7 @@ class MatchWriter:
         """
         if not _can_say(self._game(game), self._form):
             raise ConfigError(
-                f"SGF is for stones on the cells of a square board; write {game} with --format pgn"
+                f"SGF supports only games with stones on a square board; write {game} with --format pgn"
             )
 
     def text(self, match: StoredMatch) -> str:

@@ -149,7 +149,7 @@ def _parts(lines: Iterable[str]) -> Iterator[tuple[list[str], str]]:
         elif line:
             moves.append(line)
     if tags != ["["]:
-        raise ExportError(f"the PGN ends with tags and no moves: {tags[0]}")
+        raise ExportError(f"the PGN ends with tags but no moves: {tags[0]}")
 
 
 def _match(lines: list[str], moves: str) -> PgnMatch:
@@ -177,7 +177,7 @@ def _parse_moves(text: str) -> tuple[list[str], list[Remark | None]]:
     for token in _TOKEN.findall(text):
         if token.startswith("{"):
             if not words or remarks[-1] is not None:
-                raise ValueError(f"{token} stands beside no move")
+                raise ValueError(f"{token} does not follow a move")
             remarks[-1] = _remark(token)
         elif _NUMBER.fullmatch(token):
             if token != f"{len(words) // 2 + 1}." or len(words) % 2:

@@ -73,7 +73,7 @@ def print_sgf(match: SgfMatch) -> str:
     for ply, (action, remark) in enumerate(zip(match.actions, match.remarks, strict=True)):
         row, col = divmod(action, match.size)
         if not 0 <= row < match.size:
-            raise ExportError(f"match {match.match_id}: {action} is no cell of {match.size}x{match.size}")
+            raise ExportError(f"match {match.match_id}: {action} is not a cell of {match.size}x{match.size}")
         comment = "" if remark is None else f"C[{_comment(remark)}]"
         nodes.append(f"{_COLOURS[ply % 2]}[{ascii_lowercase[col]}{ascii_lowercase[row]}]{comment}")
     return "(;" + "\n;".join(nodes) + ")\n"
@@ -155,7 +155,7 @@ def _match(nodes: list[list[tuple[str, str]]]) -> SgfMatch:
 def _action(place: str, size: int) -> int:
     col, row = (ascii_lowercase.index(letter) for letter in place)
     if max(col, row) >= size:
-        raise ValueError(f"{place} is no cell of {size}x{size}")
+        raise ValueError(f"{place} is not a cell of {size}x{size}")
     return row * size + col
 
 

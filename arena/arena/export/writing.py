@@ -63,9 +63,11 @@ class ExportSettings:
             PluginError: Parquet is requested but pyarrow is not installed.
         """
         if self.form not in POSITION_FORMATS:
-            raise ConfigError(f"positions are not written as {self.form}; {', '.join(POSITION_FORMATS)} are")
+            raise ConfigError(
+                f"cannot write positions as {self.form}; use one of {', '.join(POSITION_FORMATS)}"
+            )
         if self.split is not None and not 0 < self.split < 1:
-            raise ConfigError(f"--split {self.split:g} is not a share between 0 and 1, as 0.9")
+            raise ConfigError(f"--split {self.split:g} is not a share between 0 and 1, such as 0.9")
         if self.disjoint and self.split is None:
             raise ConfigError("--disjoint needs --split: there is no validation without it")
         if self.form == "parquet":

@@ -125,7 +125,7 @@ class SeatSetup(msgspec.Struct, frozen=True, kw_only=True):
     """One player's side of a match."""
 
     match: str
-    """The id of the match that the bot is told."""
+    """The id of the match, as sent to the bot."""
     game: Game
     player: int
     """0 moves first, 1 moves second."""

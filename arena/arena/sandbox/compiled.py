@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_BYTES = 32 << 20
-"""Maximum number of bytes kept for one bot; all kernels of the arena take one of these MiB."""
+"""Maximum size of one bot's cache in bytes, 32 MiB; all kernels of the arena together take one MiB."""
 _MAX_FILES = 2_000
 _MAX_FOLDERS = 64
 """Maximum number of bots with a cache; the least recently used ones are removed."""

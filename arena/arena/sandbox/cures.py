@@ -28,15 +28,15 @@ def cure(cause: str) -> str:
 def _cure_namespaces() -> str:
     if _number(_RESTRICTED) == 1:
         return (
-            "AppArmor grants user namespaces without rights here (Ubuntu 23.10 and later, see "
+            "AppArmor restricts user namespaces on this machine (Ubuntu 23.10 and later, see "
             "https://github.com/containers/bubblewrap/issues/632): install a profile with `userns,` for this "
             f"interpreter, or set {_sysctl(_RESTRICTED)}=0"
         )
     for path, value in ((_CLONE, 1), (_MOST, 10_000)):
         if _number(path) == 0:
-            return f"users may not have namespaces here: set {_sysctl(path)}={value}"
+            return f"unprivileged user namespaces are disabled on this machine: set {_sysctl(path)}={value}"
     return (
-        "in a container of Docker the default filter of system calls forbids namespaces: start it with "
+        "Docker's default filter of system calls forbids namespaces: start the container with "
         "--security-opt seccomp=unconfined, or run the arena as root with CAP_SYS_ADMIN"
     )
 

@@ -42,9 +42,13 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
         ConfigError: `tier` is not a tier for processes, or is not available on this system.
     """
     if tier is Tier.T0:
-        raise ConfigError("tier T0 has no processes; run the bot in this one (--isolation none)")
+        raise ConfigError(
+            "tier T0 does not start processes; run the bot in the arena's own process (--isolation none)"
+        )
     if tier not in tiers_to_try():
-        raise ConfigError(f"this system has no means for tier {tier}; arena doctor shows what it has")
+        raise ConfigError(
+            f"tier {tier} is not available on this system; arena doctor shows the available tiers"
+        )
     readable = readable or python_readable(tuple(sys.path))
     in_container = tier is Tier.T3
     if in_container:

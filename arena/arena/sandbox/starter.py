@@ -40,7 +40,7 @@ class Spawned(NamedTuple):
     control: socket.socket | None
     """Receives what a container's first process sends; None without a starter."""
     popen: subprocess.Popen[bytes] | None = None
-    """The Popen object that must be told when the process has been reaped."""
+    """The Popen object, whose return code must be set when the process has been reaped; None for a clone."""
 
 
 class _Starter:

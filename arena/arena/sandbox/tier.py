@@ -19,9 +19,9 @@ class Tier(StrEnum):
     T1 = "T1"
     """A separate process group with a clean environment, a scratch folder and resource limits."""
     T2 = "T2"
-    """As T1, and the kernel refuses other files, sockets, programs, processes and signals (Linux)."""
+    """T1, and the kernel refuses access to other files, sockets, programs, processes and signals (Linux)."""
     T3 = "T3"
-    """As T2, but in a container, without the host's files, processes, networks and queues (Linux)."""
+    """T2 inside a container, without the host's files, processes, networks and queues (Linux)."""
 
 
 @cache
@@ -69,9 +69,9 @@ def weaknesses() -> list[str]:
     lacks = {
         "Landlock, seccomp and namespaces": "no tier above T1: bots can read and change your files, use the "
         "network, and start and end programs",
-        "/proc": "memory, threads and children of bots are not watched, and what one left running in a "
-        "session of its own is not found",
-        "signal for the death of a parent": "the bots of an arena that was killed run until they read",
+        "/proc": "memory, threads and children of bots are not watched, and processes that a bot left in "
+        "another session are not found",
+        "signal for the death of a parent": "bots of a killed arena keep running until they next read",
     }
     return [f"{sys.platform} has no {means}: {so}" for means, so in lacks.items()]
 

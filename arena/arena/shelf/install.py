@@ -51,8 +51,8 @@ _STALE_S = 86_400.0
 _ARCHIVES = (".gz", ".zip", ".bz2", ".xz")
 """Suffixes of source distributions, whose file names could also be package names."""
 _ONLY_WHEELS = (
-    "only wheels (.whl) are installed, for code of anything else would run here while it is built; "
-    "python -m build --wheel makes one of a project"
+    "only wheels (.whl) are installed, because building anything else would execute its code here; "
+    "python -m build --wheel builds the wheel of a project"
 )
 
 

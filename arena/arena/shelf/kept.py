@@ -113,7 +113,7 @@ def drop_kept(kept: KeptBot) -> None:
     try:
         (_folder() / f"{kept.record.identity}.json").unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot write {_folder()} ({error.strerror}); mend its permissions") from error
+        raise StoreError(f"cannot write {_folder()} ({error.strerror}); fix its permissions") from error
 
 
 def _folder() -> Path:

@@ -104,7 +104,7 @@ def read_record(folder: Path) -> Installed:
         return msgspec.toml.decode((folder / _RECORD).read_bytes(), type=Installed)
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise PluginError(
-            f"what is installed in {folder} cannot be told ({error}); "
+            f"the installation record in {folder} cannot be read ({error}); "
             f"arena bots remove {title_of(folder)}, then install it again"
         ) from error
 

@@ -56,7 +56,7 @@ def _meet(need: _Need, chosen: dict[str, Wheel], fetch: Callable[[Requirement], 
     name = str(canonicalize_name(wanted.name))
     if wanted.url:
         raise PluginError(
-            f"{need.owner} needs {wanted.name} from {wanted.url}, where anything may lie; "
+            f"{need.owner} needs {wanted.name} from {wanted.url}, an address that could deliver anything; "
             "only wheels by name are fetched"
         )
     if name not in chosen:
@@ -98,6 +98,8 @@ def _needs(
             else:
                 holds = any(marker.evaluate({"extra": extra}) for extra in extras)
         except (InvalidRequirement, UndefinedComparison) as error:
-            raise PluginError(f"{owner} needs {line!r}, which is no requirement; ask its author") from error
+            raise PluginError(
+                f"{owner} needs {line!r}, which is not a valid requirement; ask its author"
+            ) from error
         if holds:
             yield _Need(owner, wanted)

@@ -71,8 +71,8 @@ def shipped_weights(entry: str, options: Mapping[str, str]) -> dict[str, str]:
                     found.setdefault(FOLDER + name, _hash(path))
         except OSError as error:
             raise PluginError(
-                f"the weights in {folder} cannot be read ({error.strerror}), so nobody could tell which bot "
-                "this is; mend their permissions, or install the bot again"
+                f"the weights in {folder} cannot be read ({error.strerror}), so the identity of the bot is "
+                "unknown; fix their permissions, or install the bot again"
             ) from error
     return found
 

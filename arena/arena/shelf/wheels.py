@@ -57,7 +57,7 @@ def read_wheel(path: Path) -> Wheel:
     try:
         if not _FILE_NAME.match(path.name):
             raise PluginError(
-                f"{path.name!r} is no name of a wheel, which has letters, digits and _.+!- only"
+                f"{path.name!r} is not a valid name of a wheel (only letters, digits and _.+!-)"
             )
         name, version, _, _ = parse_wheel_filename(path.name)
         extent = check_bounds(path)
@@ -73,10 +73,10 @@ def read_wheel(path: Path) -> Wheel:
             )
         fits = canonicalize_name(title) == name and Version(said) == version
     except (InvalidWheelFilename, InvalidVersion) as error:
-        raise PluginError(f"{path.name} is no wheel: {error}") from error
+        raise PluginError(f"{path.name} is not a wheel: {error}") from error
     except _DAMAGED as error:
         raise PluginError(
-            f"{path.name} is no wheel: it is damaged, or has not the metadata of one distribution"
+            f"{path.name} is not a wheel: it is damaged, or lacks the metadata of exactly one distribution"
         ) from error
     if not fits:
         raise PluginError(f"{path.name} says that it is {title} {said}; ask its author for one that fits")

@@ -60,4 +60,4 @@ def load(folder: Path) -> tuple[Checkpoint, float] | None:
         facts = cast("dict[str, Fact]", meta["facts"])
         return Checkpoint(int(str(meta["step"])), arrays, facts), float(str(meta["seconds"]))
     except (PluginError, KeyError, ValueError) as error:
-        raise ConfigError(f"the checkpoint {path} is damaged ({error}); train anew") from error
+        raise ConfigError(f"the checkpoint {path} is damaged ({error}); begin a new run") from error

@@ -47,7 +47,7 @@ def held(folder: Path) -> Generator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"the run {folder.name} is going on in another process") from None
+            raise ConfigError(f"the run {folder.name} is in use by another process") from None
         yield
 
 

@@ -55,7 +55,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     opponents: tuple[str, ...] = ()
     """Specs of the bots to measure the weights against."""
     matches: int = 200
-    """Number of matches against each of them."""
+    """Number of evaluation matches against each opponent."""
     keeps_matches: bool = False
     """Whether the matches of the run are stored."""
 
@@ -130,7 +130,7 @@ def settle(order: Order) -> RunSettings:
     if budget is not None and not 0 < budget < float("inf"):
         raise ConfigError(f"--budget {budget:g} is not a positive number of seconds")
     if order.data is not None and not order.data.is_dir():
-        raise ConfigError(f"--data {order.data} is no folder; arena export makes such folders")
+        raise ConfigError(f"--data {order.data} is not a folder; arena export creates such folders")
     settings = RunSettings(
         trainer=order.trainer,
         recipe=found.name,
@@ -179,7 +179,7 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).mkdir()
     except FileExistsError:
-        raise ConfigError(f'there is a run "{name}" already; --resume {name} goes on with it') from None
+        raise ConfigError(f'there is a run "{name}" already; --resume {name} continues it') from None
     except OSError as error:
         raise ConfigError(f"cannot make {folder / name} ({error.strerror}); set ARENA_HOME") from error
     write_settings(folder / name, settings)

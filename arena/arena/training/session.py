@@ -152,7 +152,7 @@ def _check_unfinished(folder: Path, settings: RunSettings, seconds: float) -> No
             raise ConfigError(f"the run {folder.name} is finished; its weights lie in {folder}")
         if settings.budget is not None and seconds >= settings.budget:
             raise ConfigError(
-                f"the run {folder.name} has used up its {settings.budget:g} s; --budget with more goes on"
+                f"the run {folder.name} has used up its {settings.budget:g} s; a larger --budget continues it"
             )
 
 
@@ -163,7 +163,7 @@ def _check_out(out: Path) -> None:
         ConfigError: its parent folder does not exist, or it is a folder.
     """
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise ConfigError(f"--out {out} is no place for a file: give a file in a folder that is there")
+        raise ConfigError(f"--out {out} cannot be written: name a file in an existing folder")
 
 
 @contextmanager

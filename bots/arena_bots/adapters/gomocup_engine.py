@@ -96,8 +96,8 @@ class Engine:
             self.board = []
             return
         raise BotError(
-            "the engine takes neither RESTART nor a second START, so it cannot jump to another position; "
-            "it can play matches, each in a process of its own"
+            "the engine supports neither RESTART nor a second START, so it cannot jump to another position; "
+            "it can still play matches, each in its own process"
         )
 
     def inform(self, settings: Mapping[str, str], *, seconds: float = _MEMORY_S) -> None:
@@ -129,7 +129,7 @@ class Engine:
         """
         while (line := self._read(0.0)) is not None:
             if _MOVE.fullmatch(line):
-                raise ProtocolError(f'the engine sent "{_text(line)}" though it was not to move')
+                raise ProtocolError(f'the engine sent "{_text(line)}" although it was not its turn')
 
     def ask(self, *lines: str, seconds: float) -> tuple[int, int]:
         """Send a command that is answered by a move, and return the move.
@@ -266,7 +266,8 @@ class Engine:
             while time.monotonic() < until and (line := self._child.read_until(until)) is not None:
                 if not self._note(line) and _MOVE.fullmatch(line):
                     raise ProtocolError(
-                        f'the engine answered "{_text(move)}" and then "{_text(line)}"; it has one move'
+                        f'the engine answered "{_text(move)}" and then "{_text(line)}"; '
+                        "only one move is allowed"
                     )
         except EOFError:
             return  # it may have been the last move of the match; if not, the next command fails
@@ -324,7 +325,7 @@ def _not_a_move(said: str, question: str) -> str:
 
 def _no_board(said: str) -> str:
     return (
-        f'the engine answered "{said}" to BOARD, by which openings are set up; '
+        f'the engine answered "{said}" to BOARD, which sets up openings; '
         "play it from the empty board, with --openings none"
     )
 

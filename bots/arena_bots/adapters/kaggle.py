@@ -207,7 +207,7 @@ def _last_callable(path: Path) -> Callable[..., object]:
         raise PluginError(_advice(error, path) or failure(path, error)) from error
     callables = [value for value in vars(module).values() if callable(value)]
     if not callables:
-        raise PluginError(f"{path.name} defines nothing that can be called; its last function is the agent")
+        raise PluginError(f"{path.name} defines no function; the last callable in the file is the agent")
     return callables[-1]
 
 
@@ -221,8 +221,8 @@ def _advice(error: BaseException, path: Path) -> str:
         )
     if not is_mounted(path.parent) and _names_place(error, path.parent):
         return (
-            f"{failure(path, error)}; compiled code finds {PLACE} in tier T3 "
-            "alone, elsewhere only Python's own functions do: play in T3, or name files relative to __file__"
+            f"{failure(path, error)}; compiled code can open {PLACE} only in tier "
+            "T3, elsewhere only Python's own functions can: play in T3, or name files relative to __file__"
         )
     return ""
 

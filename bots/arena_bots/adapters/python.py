@@ -76,7 +76,7 @@ def _path(options: Mapping[str, str], key: str) -> Path:
     if key == _FILE and not (text and path.exists()):
         raise OptionError(f'python: there is no file or folder "{text}"; write python:file=BOT.py')
     if not text or not path.exists():
-        raise OptionError(f'python: {key} names no file or folder: "{text}"')
+        raise OptionError(f'python: {key} is not a file or folder: "{text}"')
     return path.resolve()
 
 
@@ -112,7 +112,7 @@ def _load(given: Path, helpers: tuple[Path, ...]) -> Plugin:
     try:
         return Plugin(BOTS, path.name, module)
     except PluginError as error:
-        raise PluginError(f"{path.name} has no bot in it: {error}") from error
+        raise PluginError(f"{path.name} defines no bot: {error}") from error
 
 
 def _offer(helpers: Sequence[Path]) -> None:
@@ -129,8 +129,8 @@ def _offer(helpers: Sequence[Path]) -> None:
         place = helper / _INIT if helper.is_dir() else helper
         if find_spec(helper.stem) is not None:
             raise OptionError(
-                f"python: with={helper.name} could not be imported, for a module {helper.stem} is installed; "
-                "rename it"
+                f"python: with={helper.name} cannot be imported, because a module {helper.stem} is "
+                "installed; rename it"
             )
         places[helper.stem] = place
     sys.meta_path.append(_Helpers(places))

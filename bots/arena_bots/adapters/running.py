@@ -37,4 +37,4 @@ def failure(path: Path, error: BaseException) -> str:
     if error.filename not in {None, str(path)}:
         return f"{path.name} fails: {kind}: {error.msg}"
     line = f" (line {error.lineno})" if error.lineno else ""
-    return f"{path.name} is no Python: {error.msg}{line}"
+    return f"{path.name} is not valid Python: {error.msg}{line}"

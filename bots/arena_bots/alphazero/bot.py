@@ -232,7 +232,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
         raise OptionError(f"alphazero plays {', '.join(GAMES)}, not {spec_of(game)}")
     if endings > (most := most_endings(game)):
         raise OptionError(
-            f"alphazero: endings={endings} is for connect-four, in {game.name} {most} is the most"
+            f"alphazero: endings={endings} is only for connect-four; {game.name} allows at most {most}"
         )
     if recipe and weights:
         raise OptionError("alphazero: give recipe or weights, not both")

@@ -59,7 +59,9 @@ class OnnxNet:
         sizes = {game.num_actions, game.shape[0] * game.shape[1]}
         planes = shape[1] if len(shape) == _AXES and tuple(shape[2:]) == game.shape else None
         if planes not in PLANES or names != ["policy", "value"] or given[0].shape[-1] not in sizes:
-            raise PluginError("the model takes no boards of this game, or gives no policy and value")
+            raise PluginError(
+                "the model does not accept boards of this game, or does not return a policy and a value"
+            )
         self.planes = int(str(planes))
         self._name: str = taken[0].name
 

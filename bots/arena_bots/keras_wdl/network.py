@@ -39,7 +39,7 @@ class Network:
         self._session = _session(content, source)
         told: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         if told.get("bot") != "keras":
-            raise PluginError(f"{source} holds no weights of keras; arena train keras makes some")
+            raise PluginError(f"{source} contains no weights of keras; arena train keras creates some")
         wanted = full_spec(game)
         if told.get("game") != wanted:
             raise PluginError(f"{source} holds weights for {told.get('game')}, not for {wanted}")
@@ -71,9 +71,9 @@ class Network:
             chances = self.chances(planes)
         except Exception as error:
             # A broken model can raise any exception.
-            raise PluginError(f"{source} cannot be asked: {_first_line(error)}") from error
+            raise PluginError(f"{source} cannot be evaluated: {_first_line(error)}") from error
         if not np.allclose(chances.sum(axis=1), 1, atol=_NEAR) or (chances < 0).any():
-            raise PluginError(f"{source} gives no chances: {chances[0].tolist()}")
+            raise PluginError(f"{source} does not return probabilities: {chances[0].tolist()}")
 
 
 def load_network(path: str | Path, game: Game) -> Network:

@@ -36,7 +36,7 @@ class Edge(NamedTuple):
     visits: int
     """Number of playouts that began with it, at least one."""
     mean: float
-    """Mean of their results for the player of the action, in [-1, 1]."""
+    """Mean result of its playouts for the player of the action, in [-1, 1]."""
     proof: int | None = None
     """The proven result for the player of the action, -1, 0 or 1; None if not proven."""
 
@@ -55,7 +55,7 @@ class Node:
         self.visits = 0
         """Number of playouts through this node."""
         self.total = 0.0
-        """Sum of their results, for the player whose action led here."""
+        """Sum of the playouts' results, for the player whose action led here."""
 
 
 class Tree:

@@ -31,7 +31,7 @@ _HANGING = 3
 
 
 class Parts(NamedTuple):
-    """Where each tuple looks into its table, column by column."""
+    """The contribution of each column to the table entries of all tuples."""
 
     parts: NDArray[np.int32]
     """Each column's part of a tuple's entry; `[COLUMNS, KEYS, 2 * num_tuples]`, mirrored tuples last."""

@@ -106,7 +106,7 @@ def load_value(path: str | Path) -> Value:
     try:
         return value_of(arrays)
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise PluginError(f"{path} holds no weights of td-lambda: {error}") from error
+        raise PluginError(f"{path} contains no weights of td-lambda: {error}") from error
 
 
 def value_of(arrays: Mapping[str, NDArray[Any]]) -> Value:

@@ -43,7 +43,7 @@ def _find(path: str, file: str | None) -> Callable[[Any], object]:
     if file is not None:
         spec = importlib.util.spec_from_file_location("attacks_of_the_host", file)
         if spec is None or spec.loader is None:
-            raise ImportError(f"{file} is no Python file")
+            raise ImportError(f"{file} is not a Python file")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return getattr(module, path)

@@ -29,7 +29,7 @@ class Filling(TypedDict):
 
 
 class Swapping(TypedDict):
-    """Where to lead the arena."""
+    """The target to which a swapped link leads the arena."""
 
     foreign: str
     """A folder that belongs to the arena."""

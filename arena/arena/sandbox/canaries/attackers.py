@@ -128,7 +128,7 @@ def last_words(process: Process) -> str:
     """Return the error output of an attacker that did not begin."""
     with suppress(BlockingIOError):
         text = os.read(process.stderr, 1 << 16).decode(errors="replace").strip()
-        return text.splitlines()[-1] if text else "a bot ends without a word"
+        return text.splitlines()[-1] if text else "a bot ended without any output"
     return "a bot does not answer"
 
 

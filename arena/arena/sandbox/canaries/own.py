@@ -34,7 +34,7 @@ def names_in(file: Path) -> dict[str, str]:
     except OSError as error:
         raise ConfigError(f"cannot read the attacks of {file}: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
-        raise ConfigError(f"{file} is no Python file: {error}") from error
+        raise ConfigError(f"{file} is not a Python file: {error}") from error
     found = {
         node.name: (ast.get_docstring(node) or node.name).splitlines()[0]
         for node in tree.body

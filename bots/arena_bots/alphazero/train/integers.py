@@ -51,7 +51,7 @@ def quantised(model: bytes, seed: int = 1) -> bytes:
     """
     plain = _widened(onnx.load_from_string(model))
     if any(node.op_type.startswith("QLinear") for node in plain.graph.node):
-        raise PluginError("this net is in whole numbers already")
+        raise PluginError("this network is already quantised")
     game = load_game({entry.key: entry.value for entry in plain.metadata_props}.get(GAME, ""))
     with TemporaryDirectory() as folder:
         before, after = Path(folder, "before.onnx"), Path(folder, "after.onnx")

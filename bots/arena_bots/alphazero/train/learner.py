@@ -119,7 +119,7 @@ class Learner:
         return losses
 
     def _step(self, batch: Batch) -> tuple[Losses, torch.Tensor]:
-        """Make one step; return its losses and the log-probabilities of the prior policy, `[n, logits]`."""
+        """Make one step; return its losses, and the policy's log-probabilities before it, `[n, logits]`."""
         self.net.train()
         legal, policies = self._tensor(batch.legal), self._tensor(batch.policies)
         weights, chances = self._tensor(batch.weights), self._tensor(batch.chances)

@@ -51,13 +51,13 @@ class Rollouts(NamedTuple):
     depth: NDArray[np.int64]
     """Plies from the root to the current position."""
     known: NDArray[np.int64]
-    """Number of these whose positions have an entry."""
+    """Number of plies on the path whose positions have an entry."""
     done: NDArray[np.int64]
     """Number of finished rollouts."""
     entries: NDArray[np.int64]
     """Entry of each position on the path; `[lanes, max_length + 1]`."""
     actions: NDArray[np.int64]
-    """Action taken in each of them."""
+    """Action taken in each position on the path; `[lanes, max_length + 1]`."""
     noise: NDArray[np.float32]
     """Dirichlet noise, drawn once per search; `[lanes, num_actions]`."""
     chance: NDArray[np.float32]

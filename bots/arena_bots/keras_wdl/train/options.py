@@ -105,7 +105,8 @@ def layers_of(text: str) -> tuple[Layer, ...]:
         found = _LAYER.fullmatch(word)
         if found is None:
             raise OptionError(
-                f'the trainer keras: "{word}" in layers is none of 128 (dense), 64c4 and 64v4 (filters)'
+                f'the trainer keras: "{word}" in layers is not of the form 128 (dense), 64c4 or 64v4 '
+                "(filters)"
             )
         units, kind, kernel = found.groups()
         layer = Layer(int(units), int(kernel), kind == "c") if kernel else Layer(int(units))

@@ -46,7 +46,9 @@ class Rules:
         """
         layout = layout_of(game)
         if layout is None:
-            raise OptionError(f"the trainer keras learns k in a row of less than 64 cells, not {game.name}")
+            raise OptionError(
+                f"the trainer keras learns k in a row with fewer than 64 cells, not {game.name}"
+            )
         self.game = game
         self.layout: Layout = layout
         self.shape = game.shape

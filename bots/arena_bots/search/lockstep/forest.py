@@ -70,7 +70,7 @@ class Leaves(NamedTuple):
     nodes: NDArray[np.int32]
     """Nodes on the path; `[lanes, max_length + 1]`."""
     actions: NDArray[np.int32]
-    """Actions between them; same shape."""
+    """Actions on the path, between its nodes; `[lanes, max_length + 1]`."""
 
 
 class Rule(NamedTuple):

@@ -41,7 +41,7 @@ class LinearPlan(NamedTuple):
     """Initial probability of an exploratory action."""
     epsilon_end: float
     epsilon_until: float
-    """Share of the games after which it has reached its final value."""
+    """Share of the games after which the exploration probability has reached its final value."""
     rival: float
     """Share of the games that are played against the shallow opponent, which moves first in half of them."""
     opening: float

@@ -65,7 +65,7 @@ def test_a_record_that_cannot_be_read_is_a_problem(text: str, my_bots: Path) -> 
     (problem,) = list_bots().problems
     assert problem.entry.name == "my-bots"
     assert f"arena bots remove my-bots@{my_bots.name[-8:]}, then install it again" in problem.reason
-    with pytest.raises(PluginError, match="cannot be told"):
+    with pytest.raises(PluginError, match=r"the installation record in .* cannot be read"):
         find_bot("my-bots")
 
 
